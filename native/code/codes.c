@@ -12,6 +12,8 @@ enum { SMALLEST = 6 }; /* binary logarithm of the places to begin with */
 /* Stands for the table while there is none: lookups need no other question. */
 static sm_code_place nowhere[2];
 
+void (*sm_codes_met_compiled)(void) = NULL;
+
 sm_code_table sm_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
 
 static struct {
@@ -58,6 +60,12 @@ static bool resize(uint32_t logarithm) {
     return true;
 }
 
+/* Cython's code objects are names and lines without instructions: zeros stand there. */
+static bool is_compiled_generator(const PyCodeObject *code) {
+    return *(const uint8_t *)code->co_code_adaptive == 0 &&
+           (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+}
+
 sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     assert(code != NULL && PyCode_Check(code));
     assert(PyGILState_Check());
@@ -73,6 +81,8 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     *entry = (sm_code_entry){.code = code, .serial = ++serials};
     *place_of(code) = (sm_code_place){code, entry};
     sm_codes.count++;
+    if (sm_codes_met_compiled != NULL && SM_UNLIKELY(is_compiled_generator(code)))
+        sm_codes_met_compiled();
     return entry;
 }
 

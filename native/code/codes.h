@@ -85,6 +85,10 @@ static inline bool sm_code_is_named(const PyCodeObject *code) {
 /* Found, or made; NULL: out of memory, or nobody holds the table. */
 sm_code_entry *sm_code_entry_make(PyCodeObject *code);
 
+/* Called whenever a code object is met of a generator or coroutine that was compiled to C, which tells of its events
+ * itself. Set once; NULL: nobody wants to know. */
+extern void (*sm_codes_met_compiled)(void);
+
 /* A user may know of code objects from hold to release, which nest. */
 void sm_codes_hold(void);
 void sm_codes_release(void);

@@ -57,6 +57,14 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+/* Can code that was compiled to C tell of its events itself (PyMonitoring_FirePyResumeEvent and others)? Not in debug
+ * builds for what is done about it: they let no deallocator set an exception. */
+#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_DEBUG)
+#define SM_HAS_FIRED_EVENTS 1
+#else
+#define SM_HAS_FIRED_EVENTS 0
+#endif
+
 /* Is a first line that stands in the def line only told alongside PY_START (gh-155992)? */
 #define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
 

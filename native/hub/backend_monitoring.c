@@ -21,8 +21,8 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
-/* Others count on 0, 1 and 2: see source/monitoring/monitoring.c, which begins with 3. */
-static const int order[6] = {4, 5, 3, 2, 0, 1};
+/* Others count on 0 to 3: see source/monitoring/monitoring.c, which begins with 4. */
+static const int order[6] = {5, 4, 3, 2, 0, 1};
 
 static int tool_id = -1;
 static long events_set = 0;            /* as last set */
@@ -66,9 +66,20 @@ SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *ar
 CALLBACK(on_start) {
     return enter(SM_HOOK_START, args, NULL, true);
 }
-CALLBACK(on_resume) {
+CALLBACK(resumed) {
     return enter(SM_HOOK_RESUME, args, NULL, true);
 }
+#if SM_HAS_FIRED_EVENTS
+/* The hub need not meet code objects at their start, which has the callbacks of others guarded. */
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
+    const PyThreadState *tstate = sm_hook_this->tstate;
+    if (SM_UNLIKELY(tstate == NULL) || SM_UNLIKELY(tstate->current_exception != NULL))
+        return sm_monitoring_guarded(resumed, self, args, nargs);
+    return resumed(self, args, nargs, names);
+}
+#else
+#define on_resume resumed
+#endif
 CALLBACK(on_throw) {
     return enter(SM_HOOK_THROW, args, args[2], false);
 }

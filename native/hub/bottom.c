@@ -13,7 +13,7 @@ typedef struct { /* on the C stack of who calls the program */
  * for it, and the interpreter takes for granted that this was done: 3.15 reads through NULL where an exception leaves
  * code that was not. Ours were not to be found. So something is changed, and changed back, as soon as they are. */
 static void prepare_frames(void) {
-    static const int order[6] = {3, 4, 5, 2, 0, 1};
+    static const int order[6] = {4, 5, 3, 2, 0, 1};
     sm_exception kept = sm_exception_keep();
     int tool = sm_monitoring_find() == 0 ? sm_monitoring_take("seismo", order) : -1;
     if (tool >= 0) {

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "code/codes.h"
 #include "compat/compat.h"
 
 PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
@@ -11,6 +12,7 @@ PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
+    vectorcallfunc behind; /* what a guarded one calls */
 } callback_object;
 
 static PyTypeObject callback_type = {
@@ -24,11 +26,13 @@ static PyTypeObject callback_type = {
 static PyObject *monitoring = NULL; /* owned: sys.monitoring, held so that it is there at exit */
 static PyObject *numbers = NULL;    /* owned: sys.monitoring.events */
 
+static bool answer_is_ready(void);
+
 int sm_monitoring_find(void) {
     if (monitoring != NULL)
         return 0;
     PyObject *found = PySys_GetObject("monitoring"); /* borrowed */
-    if (found == NULL || PyType_Ready(&callback_type) < 0) {
+    if (found == NULL || PyType_Ready(&callback_type) < 0 || !answer_is_ready()) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not available");
         return -1;
@@ -45,9 +49,87 @@ int sm_monitoring_find(void) {
 PyObject *sm_monitoring_callback(vectorcallfunc function) {
     callback_object *callback = PyObject_New(callback_object, &callback_type);
     if (callback != NULL)
-        callback->vectorcall = function;
+        callback->vectorcall = callback->behind = function;
     return (PyObject *)callback;
 }
+
+/* ---- events that come with an exception ---- */
+
+#if SM_HAS_FIRED_EVENTS
+/* Code that was compiled to C tells of its events itself. Cython's tells that a generator goes on also where it is
+ * closed or thrown into: with that exception set. The interpreter takes an answer that comes while an exception is set
+ * for a mistake of the callback, and raises SystemError in the program, whoever asks for the event. So the exception is
+ * put aside while the callback works, and is put back when the interpreter lets go of the answer, right after it has
+ * looked whether one is set. That costs something at every event; callbacks are guarded so from the first compiled
+ * generator on that is met, at its start. Everything here is touched with the interpreter's lock. */
+static bool guards;                 /* such code was met */
+static callback_object *resumes[6]; /* owned; by tool id */
+static PyObject *aside;             /* owned; NULL: none */
+
+static void put_back(PyObject *Py_UNUSED(answer)) {
+    PyObject *exception = aside;
+    aside = NULL;
+    PyErr_SetRaisedException(exception);
+}
+
+static PyTypeObject answer_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "seismo._core.answer",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_dealloc = put_back,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+static bool answer_is_ready(void) {
+    return PyType_Ready(&answer_type) == 0;
+}
+
+static PyObject answer; /* not of PyObject_HEAD_INIT, which would make it immortal */
+
+PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs) {
+    PyObject *exception = PyErr_GetRaisedException();
+    PyObject *answered = behind(self, args, nargs, NULL);
+    if (exception == NULL)
+        return answered;
+    if (answered == NULL) { /* a hook has raised one instead */
+        Py_DECREF(exception);
+        return NULL;
+    }
+    aside = exception;
+    Py_SET_TYPE(&answer, &answer_type);
+    Py_SET_REFCNT(&answer, 1);
+    return &answer; /* and not that the place is to be disabled, if that was it: it will be asked again */
+}
+
+static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
+    vectorcallfunc behind = ((callback_object *)self)->behind;
+    return SM_LIKELY(PyErr_Occurred() == NULL) ? behind(self, args, nargs, names)
+                                               : sm_monitoring_guarded(behind, self, args, nargs);
+}
+
+static void met_compiled(void) {
+    guards = true;
+    for (int i = 0; i < 6; i++) {
+        if (resumes[i] != NULL)
+            resumes[i]->vectorcall = guarded;
+    }
+}
+
+static void note_resumes(int tool_id, long event, PyObject *callback) {
+    if (event != sm_monitoring_number("PY_RESUME"))
+        return;
+    sm_codes_met_compiled = met_compiled;
+    Py_XSETREF(resumes[tool_id], (callback_object *)Py_XNewRef(callback));
+    if (guards && callback != NULL)
+        resumes[tool_id]->vectorcall = guarded;
+}
+#else
+static bool answer_is_ready(void) {
+    return true;
+}
+
+static void note_resumes(int tool_id, long event, PyObject *callback) {
+    (void)tool_id, (void)event, (void)callback;
+}
+#endif
 
 static int done(PyObject *result) {
     Py_XDECREF(result);
@@ -86,6 +168,7 @@ long sm_monitoring_number(const char *name) {
 }
 
 int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
+    note_resumes(tool_id, event, callback);
     return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
                                     callback ? callback : Py_None)); /* gives the one before */
 }

@@ -9,13 +9,19 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "compat/compat.h"
+
 /* Owned, after sm_monitoring_find: sys.monitoring's DISABLE and MISSING. Immortal wherever there is sys.monitoring, as
  * None is: an answer needs no reference counted. */
 extern PyObject *sm_monitoring_disable, *sm_monitoring_missing;
 
 /* Each of those that return int: -1 with an exception. */
-int sm_monitoring_find(void);                                            /* first of all; idempotent */
-PyObject *sm_monitoring_callback(vectorcallfunc function);               /* a new reference */
+int sm_monitoring_find(void);                              /* first of all; idempotent */
+PyObject *sm_monitoring_callback(vectorcallfunc function); /* a new reference */
+#if SM_HAS_FIRED_EVENTS
+/* A callback's answer to an event that comes with an exception set: see tool_id.c. */
+PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs);
+#endif
 int sm_monitoring_take(const char *name, const int order[6]);            /* the first free tool id, in this order */
 bool sm_monitoring_holds(int tool_id, const char *name);                 /* still ours? */
 long sm_monitoring_number(const char *name);                             /* its bit, as this version numbers events */

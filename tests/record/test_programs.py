@@ -121,6 +121,17 @@ def test_program(lab, name, c_functions):
     assert not lab.open().problems
 
 
+@pytest.mark.parametrize("name", ["code made at run time", "exceptions", "generators", "imports", "threads"])
+def test_counts_alone(lab, name):
+    """The same without times, where the ends of calls are not told: no word of a stack that had to be repaired."""
+    text, expected = {**PROGRAMS, "imports": ("import colorsys\ndef f(): pass\nf()\n", {"f": 1})}[name]
+    lab.write("program.py", text)
+    lab.same("program.py", take=("--no-times",))
+    calls = lab.calls()
+    assert {name: calls.get(name) for name in expected} == expected
+    assert "repaired" not in {loss.kind for loss in lab.open().losses}
+
+
 def test_c_functions_by_default(lab):
     """All but on 3.11, where the recording, the summary and the report say that they were left out, and why."""
     lab.write("program.py", "def f(x): return len(x)\nfor i in range(50): f('abc')\nprint(hash(1))\n")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import children
@@ -106,6 +109,79 @@ def test_nothing_is_below_the_program_on_the_stack(lab, verb, end):
         assert (recorded.err, recorded.status) == (bare.err, bare.status)
         if verb[2] != "watch":
             assert not [row.kind for row in lab.open(lab.folder / "r.seismo").losses if row.kind == "repaired"]
+
+
+COMPILED = """# cython: language_level=3, profile=True
+def numbers(n):
+    try:
+        for i in range(n):
+            try: yield i
+            except KeyError: print("went on", i)
+    finally:
+        print("left")
+async def waits(x):
+    try: return await x
+    except ValueError as error: return repr(error)
+"""
+
+THROWS = """
+import asyncio
+from compiled import numbers, waits
+made = numbers(5)
+print(next(made), made.throw(KeyError()), next(made))
+made.close()
+made = numbers(3)
+next(made)
+try: made.throw(OSError(1, "one"))
+except OSError as error: print(repr(error), repr(error.__context__))
+del made
+async def fails():
+    await asyncio.sleep(0)
+    raise ValueError("two")
+print(asyncio.run(waits(fails())))
+task = waits(asyncio.sleep(9))
+async def cancelled():
+    waiting = asyncio.create_task(task)
+    await asyncio.sleep(0)
+    waiting.cancel()
+    try: await waiting
+    except asyncio.CancelledError: print("cancelled")
+asyncio.run(cancelled())
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with a module that Cython has compiled so that it tells of its calls."""
+    pytest.importorskip("Cython")
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "compiled.pyx").write_text(COMPILED)
+    children.python("-m", "cython", "-3", folder / "compiled.pyx")
+    target = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    includes = f"-I{sysconfig.get_path('include')}"
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()
+    if shutil.which(compiler[0]) is None:
+        pytest.skip("needs a C compiler")
+    source = folder / "compiled.c"
+    subprocess.run([*compiler, "-O0", "-w", "-shared", "-fPIC", includes, "-o", target, source], check=True)
+    return folder
+
+
+@pytest.mark.skipif(hasattr(sys, "gettotalrefcount"), reason="debug builds let no deallocator set an exception")
+def test_exceptions_thrown_into_what_cython_has_compiled(lab, verb, compiled):
+    """Its generators go on with the exception set, of which the interpreter makes a SystemError under other tools."""
+    lab.write("throws.py", THROWS)
+    lab.environment["PYTHONPATH"] = os.pathsep.join([str(compiled), lab.environment["PYTHONPATH"]])
+    bare, recorded = lab.bare("throws.py"), lab.run([*verb, "throws.py"])
+    assert all(word in bare.out for word in ("went on", "left", "two", "cancelled"))
+    assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, bare.status)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring")
+def test_ids_that_others_count_on_are_free(lab, verb):
+    """hypothesis warns where it cannot have 3, cProfile fails without 2."""
+    lab.write("ids.py", "import sys\nprint([sys.monitoring.get_tool(i) for i in range(4)])\n")
+    assert lab.run([*verb, "ids.py"]).out == lab.bare("ids.py").out == "[None, None, None, None]\n"
 
 
 STDIN = """# coding: utf-8
