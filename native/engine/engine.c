@@ -57,7 +57,6 @@ int sm_engine_init(void) {
         return -1;
     sm_codes_on_function_death(code_died);
     sm_gap_table_init();
-    sm_offcpu_probe();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
     if (!sm_ticker_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
@@ -179,7 +178,8 @@ static int find_costs(void) {
         char c_functions[8];
         sm_cost python, c, resume;
         double error, far, deep, caught, coroutine, from_c;
-        uint64_t sampled_extra, pace;
+        uint64_t sampled_extra;
+        double pace;
     } known;
     if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
         known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
@@ -232,12 +232,14 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
                      sm_engine.clock.reason);
         return -1;
     }
+    if (!settings->timeless && !main->recorder->threadless)
+        sm_offcpu_probe(); /* sleeps, and on a busy machine for long: only where times are kept */
     sm_engine.threshold_ticks = (uint64_t)(WORTH_READS * sm_engine.clock.read_ticks);
     bool ticks = sm_engine.clock.kind != SM_CLOCK_SIMULATED;
     sm_engine.visit_ticks = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
     sm_engine.long_ticks = ticks ? (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick) : UINT64_MAX;
     replace_text(&sm_engine.meta, meta);
-    sm_engine.forked = false;
+    sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.python, 0, sizeof sm_engine.python);
     sm_engine.c = sm_engine.resume = sm_engine.python;
     sm_engine.cost_error = sm_engine.far = sm_engine.deep = 0.0;
@@ -311,6 +313,10 @@ void sm_engine_stop(const char *exit) {
 void sm_engine_flush(void) {
     if (!sm_engine.running || sm_engine.forked)
         return;
+    if (sm_engine.ahead) {
+        sm_engine.next_flush = UINT64_MAX;
+        return;
+    }
     uint64_t before = sm_clock_read(&sm_engine.clock);
     sm_writer *writer = sm_engine.output.writer;
     sm_engine.flush_most = 0;
@@ -348,9 +354,12 @@ void sm_engine_ahead(const char *exit) {
     sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
     sm_engine_pause(thread);
     replace_text(&sm_engine.exit, exit);
-    if (*exit != '\0')
+    if (*exit != '\0') {
         regain_file();
-    sm_engine_write(&sm_engine.output, *exit != '\0');
+        sm_engine_write(&sm_engine.output, true);
+    }
+    sm_engine.ahead = *exit != '\0';
+    sm_engine_flush();
     sm_engine_go_on(thread);
 }
 
@@ -408,7 +417,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     replace_text(&sm_engine.meta, meta);
     if (open_output(fd) < 0)
         return -1;
-    sm_engine.forked = false;
+    sm_engine.forked = sm_engine.ahead = false;
     sm_threads_forked();
     begin();
     if (sm_engine.source->begin_again != NULL)

@@ -157,6 +157,7 @@ typedef struct {
 
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on */
+    bool ahead;           /* the file has its end already: nothing more is flushed */
     uint32_t session;
     const sm_recorder *recorder;
     const sm_source *source;

@@ -308,7 +308,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     sm_objects_quiet(true);
     sm_writer *writer = sm_engine.output.writer;
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
@@ -322,7 +322,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error, "pace",
-        sm_pace_factor());
+        sm_pace_factor(), "pace_calibrated_ns", sm_clock_ns(&sm_engine.clock, sm_pace_calibrated()));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);

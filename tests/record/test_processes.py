@@ -162,6 +162,63 @@ def test_an_exec_that_succeeds_ends_the_recording(lab):
     assert "seismo report" in said.err
 
 
+BECOMES = """
+import os, subprocess, sys
+def before(): pass
+def after(): pass
+def leaf(): pass
+stage = sys.argv[1]
+if stage in ("leaf", "end"):
+    leaf()
+if stage == "end":
+    print(os.environ.get("A"), [name for name in ("PYTHONPATH", "SEISMO_CHILDREN") if name in os.environ])
+    sys.exit(3)
+if stage == "leaf":
+    sys.exit(0)
+for i in range(5): before() if stage == "first" else after()
+subprocess.run([sys.executable, "x.py", "leaf"], check=True)
+sys.stdout.flush()
+if stage == "first":
+    os.execv(sys.executable, [sys.executable, "x.py", "second"])
+os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1"})
+"""
+
+
+@pytest.mark.parametrize("name", ["profile", "trace", "cover"])
+def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
+    lab.environment.pop("PYTHONPATH")
+    lab.write("x.py", BECOMES)
+    bare = lab.bare("x.py", "first")
+    ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])
+    assert (ended.out, ended.err, ended.status) == (bare.out, bare.err, bare.status) == ("1 []\n", "", 3)
+    opened = lab.open()
+    assert not opened.problems
+    assert [process.exit for process in opened.processes].count("exec") == 2
+    assert len(opened.processes) == 5
+    assert not (lab.folder / "r.seismo.parts").exists()
+    if name != "cover":
+        assert [lab.calls()[called] for called in ("before", "after", "leaf")] == [5, 5, 3]
+
+
+def test_who_stays_what_it_is_after_an_exec_leaves_no_folder(lab):
+    """A program that is not Python, one that is recorded by itself, and a Python that is not reached."""
+    lab.write("y.py", "def other(): pass\nother()\n")
+    for words in (
+        ["/bin/echo", "next"],
+        [sys.executable, "-m", "seismo", "profile", "-q", "-o", "y.seismo", "y.py"],
+        [sys.executable, "-I", "y.py"],
+    ):
+        lab.write("x.py", f"import os\ndef f(): pass\nf()\nos.execv({words[0]!r}, {words!r})\n")
+        ended = lab.run(["-m", "seismo", "profile", "-q", "--children", "-o", "r.seismo", "x.py"])
+        assert (ended.err, ended.status) == ("", 0)
+        assert not lab.open().problems
+        (process,) = lab.open().processes
+        assert process.exit == "exec"
+        assert lab.calls()["f"] == 1
+        assert not (lab.folder / "r.seismo.parts").exists()
+    assert lab.calls(lab.folder / "y.seismo")["other"] == 1
+
+
 def test_an_exec_of_which_nobody_knows_how_it_ends(lab):
     """The kernel asks another program to run it, or not: the file is whole either way."""
     lab.write("strange", "neither a program nor a script")
@@ -236,7 +293,7 @@ WAYS = [
 def test_settings_arrive_as_they_were_given(recorder, name, value):
     settings = {name: value, "flush_ms": 7, "branch": 1, "nothing": None, "real": 0.5, "flag": True, "list": ["a", 1]}
     for folder in ("/plain", "/a\nfolder\n{}", "/\udcff"):
-        assert reach.unpack(reach.pack(recorder, settings, folder)) == (recorder, settings, folder)
+        assert reach.unpack(reach.pack(recorder, settings, folder, 7)) == (recorder, settings, folder, 7)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{} x", '{"settings": 3}', "\0", '{"settings": {}, "recorder": '])

@@ -229,11 +229,13 @@ class Verb:
         """Prints what --help says."""
         import argparse
 
+        from seismo.cli.parsing import Help
+
         parser = argparse.ArgumentParser(
             prog=f"seismo {self.name}",
             usage=self.usage,
             description=self.text.strip(),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )
         self._declare(parser)
         parser.print_help()
@@ -477,6 +479,7 @@ class Recording:
                 pass  # there is no stderr: there will be no summary
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
+        process.heir = bool(folder)
         self.taken: Taken | None = None
 
     def go(self) -> int:
@@ -502,13 +505,9 @@ class Recording:
         if process.output is not None:
             process.output.discard()
         if process.parts:
-            from seismo.record.hook.mark import SHARED
+            from seismo.record.children import remove_folder
 
-            for place in (os.path.join(process.parts, SHARED), process.parts):
-                try:  # noqa: SIM105  contextlib would import collections
-                    os.rmdir(place)
-                except OSError:
-                    pass
+            remove_folder(process.parts)
 
     def _put_back(self, output: Output) -> None:
         """The process did not become another."""
@@ -544,7 +543,9 @@ class Recording:
                 from seismo.record import gather
 
                 self.taken = self.taken or gather.Taken()
-                told += gather.gather(output, self.process.parts, self.taken, not self.process.done)
+                told += gather.gather(output.path, self.process.parts, self.taken, not self.process.done)
+                if not self.process.done:
+                    told.append("the program becomes another (exec): if that is Python, its end adds what it does")
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
@@ -567,10 +568,10 @@ class Recording:
 
 def _folder(output: Output) -> str:
     """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
-    from seismo.record.children import make_folder
+    from seismo.record.children import PARTS, make_folder
     from seismo.record.hook.mark import MARK
 
-    folder = f"{output.path}.parts"
+    folder = f"{output.path}{PARTS}"
     if not os.path.isfile(output.path):
         raise RecordingError(
             "--children can only write the recording to a regular file", output.path, "name another file with -o"

@@ -148,7 +148,7 @@ class _Run:
         self.done = True
 
     verdict = 0
-    parts = ""  # no children are followed
+    parts, heir = "", False  # no children are followed
     first = True
 
     def packed(self) -> str:

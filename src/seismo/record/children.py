@@ -5,7 +5,8 @@ Without --children a forked child goes on in a recording of its own, beside the 
 app-34.seismo. A child that subprocess forks only to exec in it is let go.
 
 With --children every process writes a part into the folder OUT.parts, and the first process merges the parts into OUT
-when it ends. If it dies, the parts stay; `seismo merge` reads them.
+when it ends. If it dies, the parts stay; `seismo merge` reads them. If it becomes another program by exec, it merges
+before; a Python that it has become is its heir, records a part like any process, and merges again when it ends.
 
 How other interpreters are reached, and what happens before a process ends at once or becomes another program, has
 record.reach. A process that cannot be recorded leaves a mark (hook/mark.py), by which the merged recording says so.
@@ -51,6 +52,7 @@ else:
     from seismo import _core
 
 
+PARTS = ".parts"  # the folder's name is the recording's with this
 PATIENCE = 0.5  # seconds that the end of the program waits for children that are just ending
 
 
@@ -61,7 +63,8 @@ class Process:
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
     itself ends with 0. went_on: called with the output when an exec failed before which at_end had been called.
-    prepare: loads what at_end needs, before the program gives up its root or its rights.
+    prepare: loads what at_end needs, before the program gives up its root or its rights. heir: what this process
+    becomes by exec is to gather, into the file that the folder of parts is named after.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Process:
         self.at_end: Callable[[Output], int] | None = None
         self.went_on: Callable[[Output], None] | None = None
         self.prepare: Callable[[], None] | None = None
+        self.heir = False
         self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
 
@@ -131,7 +135,8 @@ class Process:
 
     def packed(self) -> str:
         """What another process has to know to be recorded, too."""
-        return reach.pack(self.life.name, self.settings, self.parts)
+        heir = self.pid if self.ahead and self.heir and self.first else 0
+        return reach.pack(self.life.name, self.settings, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
         """Makes the file whole; if the exec is likely to succeed, ends all but the recorder. exec_failed() goes on."""
@@ -142,7 +147,7 @@ class Process:
             with Restored():
                 self.life.ahead("exec", likely)
                 if likely and self.at_end is not None:
-                    self.at_end(self.output)
+                    engine.unrecorded(self.at_end, self.output)
         except BaseException as error:
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
@@ -153,7 +158,7 @@ class Process:
             self.life.ahead("")
             if self.went_on is not None and self.output is not None:
                 with Restored():
-                    self.went_on(self.output)
+                    engine.unrecorded(self.went_on, self.output)
 
     def before_leaving(self) -> None:
         """Loads what the end needs, once: afterwards it may be out of reach."""
@@ -234,6 +239,17 @@ def make_folder(folder: str) -> None:
         os.chmod(os.path.join(folder, SHARED), 0o1733)
 
 
+def remove_folder(folder: str) -> None:
+    """Removes the folder of the parts, if it is empty."""
+    from seismo.record.hook.mark import SHARED
+
+    for place in (os.path.join(folder, SHARED), folder):
+        try:
+            os.rmdir(place)
+        except OSError:
+            pass  # there is none, or somebody's part is in it
+
+
 def mark(folder: str, error: Exception) -> None:
     """Leaves word in the folder of the parts, if there is one, that this process is not recorded."""
     from seismo.record.hook.mark import leave
@@ -250,7 +266,9 @@ _followed: Process | None = None
 def follow(packed: str) -> None:
     """Called by the hook at the start of an interpreter, with what the variable has. Raises what prevents recording."""
     global _followed
-    recorder, settings, folder = reach.unpack(packed)
+    recorder, settings, folder, heir = reach.unpack(packed)
+    if heir == os.getpid():
+        make_folder(folder)
     if not os.path.isdir(folder):
         return  # the first process has ended and merged: nobody would read the part
     words = "\n".join(sys.orig_argv[1:])
@@ -260,6 +278,8 @@ def follow(packed: str) -> None:
     life = _life(recorder, settings)
     process = Process(None if server else part(folder), settings, folder, life=life)
     _followed = process
+    if heir == process.pid:
+        _inherit(process)
     reach.subscribe(process)
     if server:
         _fork_only(process)
@@ -271,6 +291,29 @@ def follow(packed: str) -> None:
         raise
     if "from multiprocessing.spawn import" in words:
         _watch_pools(process.life, load=True)
+
+
+def _inherit(process: Process) -> None:
+    """This program is what the first process has become: it gathers, into the recording which that one has left."""
+    path = list(sys.path)  # without the program's
+
+    def load() -> None:
+        programs, sys.path = sys.path, path
+        try:
+            from seismo.record import gather  # noqa: F401
+        finally:
+            sys.path = programs
+
+    def end(output: Output) -> int:
+        if process.done:  # else it becomes another, which gathers
+            load()
+            from seismo.record import gather
+
+            output.finish(process.life)
+            gather.gather(process.parts.removesuffix(PARTS), process.parts)
+        return 0
+
+    process.heir, process.at_end, process.prepare = True, end, load
 
 
 def _life(recorder: str, settings: dict[str, object]) -> Life:
@@ -312,6 +355,8 @@ def abandon() -> None:
         process.life.abandon()
     if process.output is not None:
         process.output.discard()
+    if process.first:
+        remove_folder(process.parts)
     reach.unsubscribe(process)
 
 

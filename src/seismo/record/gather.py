@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from seismo.model import merge_files
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.children import PATIENCE, make_folder, part
+from seismo.record.children import PATIENCE, make_folder, part, remove_folder
 from seismo.record.hook.mark import LINES, MARK, SHARED
 from seismo.record.output import SUFFIX, lock_own, out_of_the_way
 
@@ -93,8 +93,8 @@ def _copy(fd: int, to: int) -> None:
         at += os.write(to, some)
 
 
-def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: bool = False) -> list[str]:
-    """Merges the parts in the folder into the output's file and removes them. Returns what to tell the user.
+def gather(recording: str, folder: str, taken: Taken | None = None, goes_on: bool = False) -> list[str]:
+    """Merges the parts in the folder into the recording and removes them. Returns what to tell the user.
 
     goes_on: the process may need them again; they are put into `taken`, whose losses are told again.
     """
@@ -123,21 +123,17 @@ def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: boo
     if goes_on:
         taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
     if parts or losses:
-        result = f"{output.path}.{os.getpid()}.tmp"
+        result = f"{recording}.{os.getpid()}.tmp"
         if goes_on and parts:
             together = f"{folder}/{os.getpid()}.tmp"
             taken.take(parts, together)
             parts = [together]
             merged.append(together)
-        merge_files([output.path, *parts], result, losses)
-        taken.take_place(result, output.path)
+        merge_files([recording, *parts], result, losses)
+        taken.take_place(result, recording)
     for path in (*merged, *left):
         os.unlink(path)
-    for place in (os.path.join(folder, SHARED), folder):
-        try:  # noqa: SIM105
-            os.rmdir(place)
-        except OSError:
-            pass  # there is none, or it is not empty: told
+    remove_folder(folder)
     return told
 
 

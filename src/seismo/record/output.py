@@ -17,7 +17,7 @@ import stat
 import sys
 
 from seismo import _core
-from seismo.errors import RecordingError
+from seismo.errors import RecordingError, missing_folder
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.interrupted import leave_theirs
 
@@ -370,10 +370,8 @@ def _begin_of(fd: int, size: int) -> bytes:
 
 def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
     folder = os.path.dirname(path)
-    hint = f"name another with {option}"
-    if isinstance(error, FileNotFoundError):
-        hint = f"there is no folder {folder}: create it, or name another file with {option}"
-    elif not os.access(folder, os.W_OK):
+    hint = missing_folder(path, f"name another file with {option}") or f"name another with {option}"
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         hint = f"the folder {folder} cannot be written: name another file with {option}"
     return RecordingError(f"cannot write the recording: {error.strerror or error}", path, hint)
 

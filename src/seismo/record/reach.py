@@ -31,9 +31,14 @@ if TYPE_CHECKING:
     from seismo import _core
 
     class Receiver(Protocol):
-        """Who wants to know. parts: the folder of --children, or ""; first: this is the process that gathers them."""
+        """Who wants to know.
+
+        parts: the folder of --children, or ""; first: this is the process that gathers them; heir: what it becomes by
+        exec does so, too.
+        """
 
         parts: str
+        heir: bool
         verdict: int
 
         @property
@@ -104,7 +109,7 @@ def _told(process: Receiver, name: str, values: tuple[Any, ...], names: tuple[st
         likely = _will_succeed(given.get("path"), given.get("argv"), env)
         if likely or _is_there(given.get("path")):
             process.before_exec(likely)
-        if likely and process.first:  # the recording ends here: what follows is not reached
+        if likely and process.first and not process.heir:  # the recording ends here: what follows is not reached
             clear_environment()
             return values
     if not process.parts:
@@ -222,15 +227,16 @@ def _list(process: Receiver, env: Iterable[bytes]) -> Iterable[bytes]:
 # ---- what travels in the variable ----
 
 
-def pack(recorder: str, settings: dict[str, object], folder: str) -> str:
-    """Recorder and settings as a line of JSON, then the folder of the parts, which may be anything."""
-    return f"{engine.json_text({'recorder': recorder, 'settings': settings})}\n{folder}"
+def pack(recorder: str, settings: dict[str, object], folder: str, heir: int) -> str:
+    """A line of JSON, then the folder of the parts, which may be anything. heir: who gathers after an exec, or 0."""
+    return f"{engine.json_text({'recorder': recorder, 'settings': settings, 'heir': heir})}\n{folder}"
 
 
-def unpack(text: str) -> tuple[str, dict[str, object], str]:
-    """Recorder, settings, folder. ValueError for what is no such text."""
+def unpack(text: str) -> tuple[str, dict[str, object], str, int]:
+    """Recorder, settings, folder, heir. ValueError for what is no such text."""
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
     if not (isinstance(known, dict) and isinstance(known.get("settings"), dict)):
         raise ValueError("the settings of the first process cannot be read")  # noqa: TRY004
-    return str(known.get("recorder", "")), known["settings"], folder
+    heir = known.get("heir", 0)
+    return str(known.get("recorder", "")), known["settings"], folder, heir if isinstance(heir, int) else 0

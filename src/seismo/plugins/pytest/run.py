@@ -189,7 +189,7 @@ class Run:
         assert output is not None  # only a worker's is
         from seismo.record.gather import gather
 
-        told = [output.finish(process.life), *gather(output, self.parts)]
+        told = [output.finish(process.life), *gather(output.path, self.parts)]
         self.notes += [line for line in told if line]
         if output.path != self.path:
             from seismo.model import merge, read
