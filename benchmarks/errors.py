@@ -9,7 +9,10 @@
   estimate were found with.
 - Busy: 200,000 calls of three nested functions, recorded on the quiet machine (the median of three runs is the truth)
   and six times beside two processes that keep two processors busy. Of the own times of the functions that hold 90 % of
-  the running time: how many lie within the stated error of the quiet run's, and the widest stated error.
+  the running time: how many lie within the stated error of the quiet run's, and the widest stated error; both as
+  `seismo diff` compares them, at the pace of the fastest run. A CPU time as it was measured holds what the load made of
+  the processor; so the same functions run bare, too, by turns with those that are recorded: by how much the load makes
+  them slower by their thread's CPU clock is no error of a profiler.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import math
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,21 +84,28 @@ def main_functions(recording: Any) -> Times:
     return found
 
 
-def recorded(body: Any) -> Any:
-    """The recording of one call, in the default mode."""
-    from seismo import model
-
+def recorded_bytes(body: Any) -> bytes:
+    """The recording of one call, in the default mode, as the bytes of its file."""
     core: Any = load_core()
     core.start(c_functions="auto")
     body()
     core.stop()
-    return model.read(core.snapshot())
+    return bytes(core.snapshot())
+
+
+def recorded(body: Any) -> Any:
+    """The same, read."""
+    from seismo import model
+
+    return model.read(recorded_bytes(body))
 
 
 def child(what: str, seed: int, scale: float) -> dict[str, Any]:
     """One reading of a process of its own: of the nested functions, or of a program."""
-    if what == "nested":
-        return {"functions": main_functions(recorded(nested))}
+    if what == "bare":
+        began = time.thread_time_ns()
+        nested()
+        return {"cpu": time.thread_time_ns() - began}
     running = phases.Running(what, seed, scale)
     times = main_functions(recorded(running.run)).values()
     return {
@@ -152,20 +163,48 @@ def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
     return {"programs": by_program, "all": 100 * sum(every) / len(every), "stated": median(wide)}
 
 
+def recording_of_nested() -> Any:
+    """The nested functions, recorded by a process of their own. RuntimeError with its words when it fails."""
+    from seismo import model
+
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "nested.seismo"
+        command = [sys.executable, str(HERE / "errors.py"), "--child", "nested", "--target", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"nested: exit {done.returncode}\n{done.stderr}")
+        return model.read(target.read_bytes()).timed("cpu")
+
+
+def busy_readings(count: int) -> tuple[list[Any], float]:
+    """So many recordings, and the median CPU time of as many bare runs between them (ns)."""
+    pairs = [(recording_of_nested(), reading("bare")["cpu"]) for _ in range(count)]
+    return [one for one, _ in pairs], median([float(cpu) for _, cpu in pairs])
+
+
 def busy() -> dict[str, float]:
-    """Own times beside busy processes, against those of a quiet machine."""
+    """Own times beside busy processes, against those of a quiet machine, at one pace."""
+    from seismo.model.pace import at_one_pace
+
     progress("busy")
-    quiet = [reading("nested")["functions"] for _ in range(QUIET_RUNS)]
-    names = set.intersection(*(set(one) for one in quiet))
-    known = {name: median([one[name][0] for one in quiet]) for name in names}
+    quiet, bare_quiet = busy_readings(QUIET_RUNS)
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_BESIDE)]
     try:
-        runs = [reading("nested")["functions"] for _ in range(BUSY_RUNS)]
+        runs, bare_busy = busy_readings(BUSY_RUNS)
     finally:
         for process in beside:
             process.kill()
             process.wait()
-    pairs = [(one[name], known[name]) for one in runs for name in names & set(one)]
+    measured, at_pace = (_busy_against(*sides) for sides in ((quiet, runs), at_one_pace(quiet, runs)))
+    slower = max(one.slower for one in at_one_pace(quiet, runs)[1])
+    return {**at_pace, "measured": measured["held"], "slower": slower, "bare": bare_busy / bare_quiet}
+
+
+def _busy_against(quiet: Any, runs: Any) -> dict[str, float]:
+    known_runs = [main_functions(one) for one in quiet]
+    names = set.intersection(*(set(one) for one in known_runs))
+    known = {name: median([one[name][0] for one in known_runs]) for name in names}
+    pairs = [(one[name], known[name]) for one in map(main_functions, runs) for name in names & set(one)]
     inside = [abs(own - of_quiet) <= error for (own, error, _), of_quiet in pairs]
     return {
         "held": 100 * sum(inside) / len(inside),
@@ -191,8 +230,11 @@ def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, flo
         ["own times within their stated error", number(beside["held"], 0)],
         ["widest stated error", number(beside["stated"], 0)],
         ["furthest off", number(beside["off"], 0)],
+        ["own times within it as they were measured, not at one pace", number(beside["measured"], 0)],
+        ["slowest pace ÷ fastest", number(beside["slower"], 2)],
+        ["CPU time bare, busy ÷ quiet", number(beside["bare"], 2)],
     ]
-    return "\n\n".join([*shown, table(["beside two busy processes, %", ""], busy_rows)])
+    return "\n\n".join([*shown, table(["beside two busy processes, %; or ratios", ""], busy_rows)])
 
 
 def main() -> None:
@@ -203,6 +245,9 @@ def main() -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--target", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.child == "nested":
+        Path(options.target).write_bytes(recorded_bytes(nested))
+        return
     if options.child:
         Path(options.target).write_text(json.dumps(child(options.child, options.seed, options.scale)))
         return

@@ -25,11 +25,12 @@
  * a loop's turn against that of plain calls. (Those of generators do not differ by more than readings do.)
  *
  * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
- * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
- * done again until two results agree: their mean is taken, and their difference is the stated error.
+ * runs the shorter half counts, not the shortest. Bare and recorded runs take turns, and all of it is done again until
+ * most of the results agree: the median is taken, and how far most of them are from it is the stated error. (That two
+ * agree says little: of six results that differ by a third, two are alike nearly always.)
  *
  * That helps against what passes within a millisecond, and not where the processor is slower for longer
- * (base/pace.h): so what is measured is what it would be at the pace of the first reading. */
+ * (base/pace.h): so what is measured is what it would be at the pace of the first measurement. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@
 #define RUNS 16
 #define WARM_UP 2
 #define TURNS 300
+#define RUNS_A_READING 2 /* of the pace */
 #define MOST_CYCLES 6
 #define AGREE 0.03 /* of the cost; never claimed to be known better than that */
 #define SAMPLED_ROUNDS 9
@@ -167,13 +169,23 @@ static double rest_so_far(void) {
     return ticks;
 }
 
-/* What each of the runs says is left in its row of `of`, in order of size, ticks a turn: of the callee's segments that
- * are timed always, and of the caller's; and of all segments, or bare of the loop. The one at the quartile is at the
- * pace of the first reading. -1 with an exception. */
-static int run_often(const experiment *what, double of[3][RUNS]) {
+static double mean_of_shorter_half(double *values, int count) {
+    double sum = 0;
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    for (int i = 0; i < count / 2; i++)
+        sum += values[i];
+    return sum / (count / 2);
+}
+
+/* said: ticks a turn of the callee's segments that are timed always, and of the caller's; and of all segments, or bare
+ * of the loop; at the pace of the first measurement. -1 with an exception. */
+static int run_often(const experiment *what, double said[3]) {
     const sm_function *function[2] = {function_of(what->callee), function_of(what->loop)};
-    double scale = sm_pace_scale(&sm_engine.clock);
+    double of[3][RUNS] = {{0}};
+    sm_pace_readings pace = {.count = 0};
     for (int i = -WARM_UP; i < RUNS; i++) {
+        if (i >= 0 && i % RUNS_A_READING == 0)
+            sm_pace_gather(&pace, &sm_engine.clock);
         int at = i < 0 ? 0 : i;
         double before[2][3] = {{0}}, after[2][3] = {{0}}, rest = rest_so_far();
         for (int k = 0; k < 2 && sm_engine.running && function[k] != NULL; k++)
@@ -190,24 +202,22 @@ static int run_often(const experiment *what, double of[3][RUNS]) {
             of[2][at] += of[k][at];
         }
     }
-    scale = (scale + sm_pace_scale(&sm_engine.clock)) / 2;
-    for (int k = 0; k < 3; k++) {
-        qsort(of[k], RUNS, sizeof *of[k], by_size);
-        of[k][RUNS / 4] *= scale;
-    }
+    double scale = sm_pace_scale(&pace);
+    for (int k = 0; k < 3; k++)
+        said[k] = scale * mean_of_shorter_half(of[k], RUNS);
     return 0;
 }
 
 static int measure(experiment *what, way way) {
-    double of[3][RUNS] = {{0}};
+    double said[3];
     if (what->needless)
         return 0;
-    if (run_often(what, of) < 0)
+    if (run_often(what, said) < 0)
         return -1;
-    *(way == BARE ? &what->bare : &what->recorded) = of[2][RUNS / 4];
+    *(way == BARE ? &what->bare : &what->recorded) = said[2];
     if (way == TIMED) {
-        what->inside = fmax(0, of[0][RUNS / 4] - what->bare * what->share);
-        what->outside = fmax(0, of[1][RUNS / 4] - what->bare * (1 - what->share));
+        what->inside = fmax(0, said[0] - what->bare * what->share);
+        what->outside = fmax(0, said[1] - what->bare * (1 - what->share));
     }
     return 0;
 }
@@ -248,17 +258,20 @@ static int find_sampled_extra(const experiment *what) {
     int count = 0, status = sm_engine_rehearse(true);
     const sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
     for (int round = 0; round < SAMPLED_ROUNDS && caller != NULL && callee != NULL && status == 0; round++) {
-        double before[2][3], after[2][3], turn = 0, scale = sm_pace_scale(&sm_engine.clock);
+        double before[2][3], after[2][3], turn = 0;
+        sm_pace_readings pace = {.count = 0};
         sm_engine.recorder->timed(caller, before[0]);
         sm_engine.recorder->timed(callee, before[1]);
-        for (int i = 0; i < SAMPLED_REPEATS && status == 0; i++)
+        for (int i = 0; i < SAMPLED_REPEATS && status == 0; i++) {
+            sm_pace_gather(&pace, &sm_engine.clock);
             status = run(what) < 0 ? -1 : 0;
+        }
         sm_engine.recorder->timed(caller, after[0]);
         sm_engine.recorder->timed(callee, after[1]);
         for (int i = 0; i < 2; i++)
             turn += (after[i][1] - before[i][1]) / fmax(1, after[i][2] - before[i][2]);
         if (after[0][2] > before[0][2] && after[1][2] > before[1][2])
-            extra[count++] = (turn * scale - what->recorded) / 2;
+            extra[count++] = (turn * sm_pace_scale(&pace) - what->recorded) / 2;
     }
     (void)sm_engine_rehearse(false);
     if (count > 0) {
@@ -272,39 +285,47 @@ static double turn_of(const experiment *what, way way) {
     return fmax(0, way == TIMED ? what->inside + what->outside : what->recorded - what->bare);
 }
 
-/* A cycle more: do the results agree with earlier ones? */
+/* Sorts them. */
+static double median_of(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* A cycle more: do most results agree? Where the median says that a call costs nothing, bare was disturbed. */
 static bool agreed(experiment *what, int cycle, way way) {
+    double sorted[MOST_CYCLES], apart[MOST_CYCLES];
+    int count = cycle + 1;
     what->found[cycle] = turn_of(what, way);
-    if (what->cost == NULL)
+    if (what->cost == NULL || what->needless)
         return true;
-    double best = INFINITY, sum = 0.0;
-    for (int i = 1; i <= cycle; i++) {
-        for (int k = 0; k < i; k++) {
-            double apart = fabs(what->found[i] - what->found[k]), mean = (what->found[i] + what->found[k]) / 2;
-            if (apart < best && mean > 0) /* nothing costs nothing: bare was disturbed, twice */
-                best = apart, sum = mean;
-        }
-    }
+    memcpy(sorted, what->found, (size_t)count * sizeof *sorted);
+    double middle = median_of(sorted, count);
+    for (int i = 0; i < count; i++)
+        apart[i] = fabs(what->found[i] - middle);
+    qsort(apart, (size_t)count, sizeof *apart, by_size);
     double inside = what->inside + what->outside > 0 ? what->inside / (what->inside + what->outside) : 0.5;
-    *what->cost = (sm_cost){sum * inside, sum * (1 - inside)};
-    what->error = sum > 0 ? best / sum : INFINITY;
+    *what->cost = (sm_cost){middle * inside, middle * (1 - inside)};
+    double most = count == 2 ? apart[0] + apart[1] : apart[count / 2];
+    what->error = middle > 0 ? most / middle : INFINITY;
     return cycle > 0 && what->error <= AGREE;
 }
 
-/* What an event far into its code costs more, by all cycles: a turn is a resume and a yield. */
-static double far_cost(const experiment *near, const experiment *far, int cycles) {
-    double more = 0;
+/* How much more a turn of one costs than one of the other, in the middling one of all cycles. */
+static double costs_more(const experiment *what, const experiment *than, int cycles) {
+    double more[MOST_CYCLES];
     for (int i = 0; i < cycles; i++)
-        more += (far->found[i] - near->found[i]) / 2 / cycles;
-    return SM_HAS_MONITORING ? fmax(0, more) : 0;
+        more[i] = what->found[i] - than->found[i];
+    return fmax(0, median_of(more, cycles));
+}
+
+/* What an event far into its code costs more: a turn is a resume and a yield. */
+static double far_cost(const experiment *near, const experiment *far, int cycles) {
+    return SM_HAS_MONITORING ? costs_more(far, near, cycles) / 2 : 0;
 }
 
 /* What a call costs more that has more than FORESEEN others below it. */
 static double deep_cost(const experiment *flat, const experiment *deep, int cycles) {
-    double more = 0;
-    for (int i = 0; i < cycles; i++)
-        more += (deep->found[i] - flat->found[i]) / cycles;
-    return SM_HAS_EVALFRAME ? fmax(0, more) * DEPTH / (DEPTH - FORESEEN) : 0;
+    return SM_HAS_EVALFRAME ? costs_more(deep, flat, cycles) * DEPTH / (DEPTH - FORESEEN) : 0;
 }
 
 /* What other calls cost more or less than plain ones, by one reading: each is a part of few calls only, or small. */

@@ -14,7 +14,7 @@ static sm_about about(void) {
                       .argv = sm_engine.argv,
                       .interpreter = sm_engine.interpreter,
                       .source = sm_engine.source->name,
-                      .waits = sm_engine.recorder->threadless ? NULL : sm_waits_known(),
+                      .waits = sm_engine.recorder->threadless || sm_engine.settings.timeless ? NULL : sm_waits_known(),
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
                       .boot_ns = sm_engine.began.boot_ns,
@@ -51,6 +51,7 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_CATCH_NS] = cost_ns(sm_engine.caught);
     reals[SM_PROCESSES_COROUTINE_NS] = cost_ns(sm_engine.coroutine);
     reals[SM_PROCESSES_FROM_C_NS] = cost_ns(sm_engine.from_c);
+    reals[SM_PROCESSES_PACE_NS] = sm_clock_ns(&sm_engine.clock, sm_pace_mean());
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

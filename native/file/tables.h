@@ -35,7 +35,8 @@
     X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */                \
     X(PROCESSES, CATCH_NS, "catch_ns", REAL)            /* that it costs more to catch what a call has raised */       \
     X(PROCESSES, COROUTINE_NS, "coroutine_ns", REAL)    /* that a call of a coroutine costs more */                    \
-    X(PROCESSES, FROM_C_NS, "from_c_ns", REAL)          /* that a call costs less which C code makes */
+    X(PROCESSES, FROM_C_NS, "from_c_ns", REAL)          /* that a call costs less which C code makes */                \
+    X(PROCESSES, PACE_NS, "pace_ns", REAL)              /* of base/pace.h's work, on average; 0: not known */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \

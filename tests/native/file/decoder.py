@@ -19,6 +19,7 @@ TABLES = {
             "id:i pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:f"
             " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f clock_ns:f cost_error:f waits:s"
             " far_ns:f deep_ns:f boot:s boot_ns:i unix_bound_ns:i catch_ns:f coroutine_ns:f from_c_ns:f"
+            " pace_ns:f"
         ),
     ),
     1: (

@@ -301,3 +301,20 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
     blocks = read(data).calls.blocks
     assert read(without(data, b"HEAD") + END).calls.blocks == blocks
     assert read(noise_for_pieces(data)).calls.blocks == blocks  # what is told of them agrees, and is believed
+
+
+def test_a_window_in_which_more_is_said_than_its_heads_tell_says_so():
+    """It shows what it reads, and says that lists lack it: they read only the blocks that tell of something."""
+    data = made(11, events=400).to_bytes()
+
+    def bend(payload):
+        return packed([(numbers, rest, length, 0) for numbers, rest, length, _ in heads_of(payload)])
+
+    whole, again = read(data).calls, read(with_heads(data, bend)).calls
+    window = again.window()
+    assert window.instants == whole.window().instants
+    assert any("lists lack these" in problem for problem in window.problems)
+    assert len(again.instants) < len(whole.instants)
+    assert whole.window().problems == []
+    first = whole.instants[0].time_ns
+    assert any("lack these" in problem for problem in again.window(first, first + 1).problems)
