@@ -140,6 +140,8 @@ def _ticks(path: Path, faults: list[str]) -> list[int]:
         problem for problem in map(str, recording.problems) if "cut off" not in problem and "no end" not in problem
     ]
     sums = recording.calls.sums
+    if not len(sums.calls):
+        return []  # it was killed between the rows of its first paths and the first events of its journal
     faults += sums.problems
     functions = recording.functions
     by_thread: dict[int, int] = {}

@@ -2,8 +2,9 @@
 
 import io
 
+import journal_made
 import pytest
-from chunks import without
+from chunks import chunk, frames, without
 from journals import levels_of
 from recorded import Image
 
@@ -185,3 +186,14 @@ def test_the_longest_calls_of_a_large_trace_are_found_where_nobody_noted_them(wh
     longest = sorted(trace.longest_calls(bare).rows, key=lambda row: row.depth)
     assert "main" in [bare.functions[row.function].qualname for row in bare.calls.sums.longest]
     assert [row.start_ns >= 0 for row in longest] == [True] * trace.LONGEST
+
+
+@pytest.mark.parametrize("payload", [b"", b"\x80"])
+def test_a_piece_without_a_thread_is_left_out_of_a_merge(payload):
+    """It is damaged below its checksum; the rest is merged."""
+    _, _, made = journal_made.made(3, events=200)
+    data = made.to_bytes()
+    at = frames(data)[0][0]
+    bent = read(without(data[:at] + chunk(b"JRNL", payload) + data[at:], b"END "))
+    merged = read(merge([bent, bent]).to_bytes())
+    assert sum(merged.calls.sums.calls) == 2 * sum(read(data).calls.sums.calls)

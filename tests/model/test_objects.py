@@ -78,7 +78,6 @@ def test_groups_by_type_have_the_types_own_counts():
     dicts = groups["dict"]
     assert (dicts.born, dicts.died, dicts.died_by_gc, dicts.live) == (120, 110, 40, 10)
     assert (dicts.peak, dicts.peak_at_most) == (60, False)
-    assert dicts.gc_share == pytest.approx(40 / 110)
     assert (dicts.qualname, dicts.line, dicts.function, dicts.path) == ("", 0, -1, ())
     assert len(dicts.rows) == 2
 

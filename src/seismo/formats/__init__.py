@@ -120,17 +120,21 @@ def read_any(path: str, start: bytes) -> Recording:
     if not begins(start):
         found = by_path(path) or by_start(start)
         if found is not None:
-            return found.read(path)
+            try:
+                return found.read(path)
+            except FormatError as error:
+                named = f"a file of this name is read as {found.name}: {found.description}"
+                raise FormatError(error.what, path, error.hint or named) from None
     return model.read(path)
 
 
-def for_path(path: str) -> Format:
-    """As by_path(), but a name that says nothing is a FormatError, which lists the known formats."""
+def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
+    """As by_path(), but a name that says nothing is a FormatError, which lists the known formats, as names() does."""
     found = by_path(path)
     if found is None:
         page = path.lower().endswith((".html", ".htm"))
         hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
-        hint = hint if page else f"name one of: {_known()}"
+        hint = hint if page else f"name one of: {_known(kind, trace)}"
         raise FormatError("the format does not follow from the name of the file", where=path, hint=hint)
     return found
 
@@ -164,7 +168,7 @@ def write(
     """
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
-        chosen = by_name(format) if format else for_path(path)
+        chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
         recording = chosen.timed(recording, time)
         with output.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
@@ -174,7 +178,10 @@ def write(
                 chosen.write(recording, file, weight)
         return
     if format is None:
-        raise FormatError("there is no file name that says the format", hint=f"name one of: {_known()}")
+        raise FormatError(
+            "there is no file name that says the format",
+            hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
+        )
     chosen = by_name(format)
     recording = chosen.timed(recording, time)
     if target is None or isinstance(target, str | os.PathLike):
@@ -192,7 +199,9 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Recording: 
     return (by_name(format) if format else for_path(name)).read(name)
 
 
-def _known() -> str:
+def _known(kind: str | None = None, trace: bool = False) -> str:
+    """The formats, as names() chooses them, with their suffixes."""
+    known = map(by_name, names(kind, trace))
     return ", ".join(
-        f"{format_.name} ({' '.join(format_.suffixes)})" if format_.suffixes else format_.name for format_ in FORMATS
+        f"{format_.name} ({' '.join(format_.suffixes)})" if format_.suffixes else format_.name for format_ in known
     )

@@ -19,6 +19,7 @@ from seismo.errors import FormatError
 from seismo.formats import text
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
 from seismo.kinds import COVERAGE
+from seismo.model.kinds import RAN_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Arc = tuple[int, int]
 
-_RAN_ONLY = 1  # flag of a line or an arc: its hits say only that it ran
 _OUTSIDE = ""  # the context of what ran in none
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
@@ -248,11 +248,11 @@ class Covered:
 
     def build(self, source_format: str, branch: bool, counts: bool) -> Recording:
         """The recording. counts: the hits of lines are how often they ran, not only that they did."""
-        flags = 0 if counts else _RAN_ONLY
+        flags = 0 if counts else RAN_ONLY
         for (file, line), hits in zip(self._places, self._hits, strict=True):
             self._builder.line(file, line, hits if counts else 1, segments=0, timed=0, flags=flags)
         for file, from_line, to_line in self._arcs:
-            self._builder.arc(file, from_line, to_line, 1, flags=_RAN_ONLY)
+            self._builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
         if any(self._contexts):  # where all is of the context without a name, there are none
             for name in sorted(self._contexts):
                 lines, arcs = self._contexts[name]

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-LOWER_BOUND = 1
-"""The flag of a node whose calls are "at least"."""
-
 NONE = -1
 
 

@@ -14,7 +14,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from seismo.errors import FormatError
+from seismo.errors import FormatError, missing_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,4 +149,4 @@ def _opened(target: str, path: str, flags: int) -> Iterator[BinaryIO]:
 
 
 def _cannot(path: str, error: OSError) -> FormatError:
-    return FormatError(f"the output cannot be written: {error.strerror or error}", where=path)
+    return FormatError(f"the output cannot be written: {error.strerror or error}", path, missing_folder(path))

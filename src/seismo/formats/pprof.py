@@ -17,10 +17,11 @@ import zlib
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
-from seismo.formats.forest import LOWER_BOUND, Forest, frames, pids, program
+from seismo.formats.forest import Forest, frames, pids, program
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
 from seismo.formats.text import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
+from seismo.model.kinds import LOWER_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

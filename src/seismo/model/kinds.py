@@ -113,6 +113,23 @@ class CallFlags(IntFlag, boundary=KEEP):
     GAP = 512  # events are missing inside: it may be several calls
 
 
+# Numbers of the enums, for columns: there their own operators would take their time.
+LOWER_BOUND = NodeFlags.LOWER_BOUND.value
+FOLDED = NodeFlags.FOLDED.value
+BEFORE_START = NodeFlags.BEFORE_START.value
+AT_END = NodeFlags.AT_END.value
+RAN_ONLY = LineFlags.RAN_ONLY.value
+TYPE_VARIABLE = TypeFlags.VARIABLE.value
+TYPE_OUTSIDE = TypeFlags.OUTSIDE.value
+TYPE_ESTIMATED = TypeFlags.ESTIMATED.value
+TYPE_AT_MOST = TypeFlags.AT_MOST.value
+OBJECT_ESTIMATED = ObjectFlags.ESTIMATED.value
+OBJECT_AT_MOST = ObjectFlags.AT_MOST.value
+HOLDER_ROOT = HolderFlags.ROOT.value
+HOLDER_CYCLE = HolderFlags.CYCLE.value
+HOLDER_FAR = HolderFlags.FAR.value
+HOLDER_NONE = HolderFlags.NOBODY.value
+
 # The enums of rows, by the row's type and the column.
 OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
     "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core, kinds
 from seismo.errors import RecordingError
+from seismo.model.kinds import LOWER_BOUND
 from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
@@ -53,7 +54,6 @@ Tables = dict[str, Columns]
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
-NODE_LOWER_BOUND = 1
 TIMES = ("cpu", "wall", "wait")
 BY_CALLS = "calls"  # what stands in the places of times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
@@ -112,6 +112,10 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
         recording._take_back(UNENDED)
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
+        if not raw["finished"] and recording._journal is not None:
+            from seismo.model.timeline.caught_up import caught_up
+
+            recording = caught_up(recording)
     return recording
 
 
@@ -204,6 +208,7 @@ class Recording:
         self.problems = list(problems)
         self.times = times
         self._journal = journal
+        self.slower = 1.0  # see slowed()
 
     def __repr__(self) -> str:
         raw = self._raw
@@ -259,7 +264,14 @@ class Recording:
     def _estimated(self) -> Columns:
         from seismo.model.waits import estimated
 
-        return estimated(self._raw, self.times)
+        found = estimated(self._raw, self.times)
+        if self.slower == 1:
+            return found
+        from seismo.model.pace import scaled
+
+        kinds, functions = self._raw["functions"]["kind"], self._raw["nodes"]["function"]
+        of_nodes = [kinds[function] for function in functions]
+        return scaled(found, self.slower, {"own_ns": of_nodes, "function_own_ns": kinds.tolist()})
 
     @functools.cached_property
     def functions(self) -> Table[FunctionRow]:
@@ -271,7 +283,7 @@ class Recording:
         flags = columns["node_flags"].tolist()
         columns["own_ns"] = estimated["function_own_ns"]
         columns["own_error_ns"] = estimated["function_own_error_ns"]
-        columns["lower_bound"] = memoryview(array.array("q", [flag & NODE_LOWER_BOUND for flag in flags]))
+        columns["lower_bound"] = memoryview(array.array("q", [flag & LOWER_BOUND for flag in flags]))
         return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
 
     @functools.cached_property
@@ -326,8 +338,12 @@ class Recording:
         """The lines that were executed, function by function, with their times where they were measured."""
         from seismo.model.lines.times import estimated
 
-        raw = self._table("lines")
-        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw, self.times)), len(raw["id"]))
+        raw, found = self._table("lines"), estimated(self._raw, self.times)
+        if self.slower != 1:
+            from seismo.model.pace import scaled
+
+            found = scaled(found, self.slower, {})
+        return Table(LineRow, _pick(LineRow, raw, found), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:
@@ -478,6 +494,17 @@ class Recording:
         if by == self.times:
             return self
         return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
+
+    def slowed(self, slower: float) -> Recording:
+        """The recording with running times as on a processor that was not so many times as slow, and the doubt of it.
+
+        ValueError: its times are not those of running, see `timed`, or slower is not above 0.
+        """
+        if self.times != "cpu" or not slower > 0:
+            raise ValueError("only times of running depend on the pace, by a factor above 0")
+        found = Recording(self._raw, self._strings, self.meta, self.problems, self.times, self._journal)
+        found.slower = slower
+        return found
 
     def restricted(self, threads: Iterable[int]) -> Recording:
         """The recording with the chosen threads (ids) alone, which get new ids in order. ValueError: no such thread."""

@@ -11,7 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
-from seismo.errors import RecordingError
+from seismo.errors import RecordingError, missing_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,5 +104,5 @@ def _unwritable(error: OSError, target: str) -> RecordingError:
     return RecordingError(
         f"the recording cannot be written: {error.strerror or error}",
         target,
-        "check the folder, its permissions and free space",
+        missing_folder(target) or "check the folder, its permissions and free space",
     )

@@ -97,6 +97,8 @@ class ProcessRow(NamedTuple):
 
     `waits`: how waiting was told from running; "": it was not. `boot`: which start of the system it ran on; `boot_ns`:
     from then to `start_ns`, and `unix_bound_ns`: by how much `start_ns` may be wrong; "" and 0: not known.
+    `pace_ns`: what a piece of work that is always the same took on average, the more the slower the processor was; 0:
+    not known.
     """
 
     id: int
@@ -122,6 +124,7 @@ class ProcessRow(NamedTuple):
     boot: str
     boot_ns: int
     unix_bound_ns: int
+    pace_ns: float
 
 
 class LineRow(NamedTuple):

@@ -43,6 +43,7 @@ NOTES = (
     "survivors-old",
     "cut-edges",
     "calls-left-out",
+    "caught-up",
 )
 
 LABEL = 10  # columns that the labels of the facts take
@@ -62,10 +63,12 @@ LOSSES = {
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
     "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): up to the last "
     "{time}, and the call that was running, are missing",
+    "caught-up": "the last {time} before the end are counted in the journal, which does not tell waiting from running: "
+    "their times are divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
     "write-failed": "the file could not be written {n} time{s}{detail}",
-    "sites-off": "{n} call site{s} disabled after calling the same trivial C function many times: later calls there "
-    "are not counted ({at_least} where they are known)",
+    "sites-off": "{n} call site{s} disabled after calling the same function many times: later calls of C functions "
+    "there are not counted ({at_least} where they are known)",
     "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their "
     "time belongs to "
     "their callers",
@@ -156,6 +159,17 @@ def wall_ns(recording: Recording) -> float:
 def thread_count(recording: Recording) -> int:
     """How many threads there were; a row may stand for several."""
     return sum(max(1, folded) for folded in recording.threads["folded"])
+
+
+def first_process(recording: Recording) -> tuple[int, bool]:
+    """The number of the process that began first, 0: unknown; and whether it has ended in order."""
+    first = min(recording.processes, key=lambda row: row.start_ns, default=None)
+    return (first.pid, bool(first.exit)) if first else (0, False)
+
+
+def gone(pid: int) -> bool:
+    """Whether no process has this number any more, as far as one can see from here. 0: unknown."""
+    return pid > 0 and not os.path.exists(f"/proc/{pid}")
 
 
 def cpu_ns(recording: Recording) -> int:

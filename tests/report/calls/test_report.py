@@ -244,7 +244,7 @@ def test_hostile_names_can_do_nothing(report):
 
 def test_losses_are_told(json_tool, report):
     facts = "\n".join(report(json_tool, 300)).split("\n\n")[0]
-    assert "note      12 call sites disabled after calling the same trivial C function many times: later" in facts
+    assert "note      12 call sites disabled after calling the same function many times: later calls of C" in facts
     assert "every call counted except where ≥ stands and what was lost (source: monitoring)" in facts
     assert "lost      3 calls on paths beyond the limit" in facts
 

@@ -56,6 +56,7 @@ def test_every_call_is_counted_and_no_time_is_shown(recorded):
     counts = {row.qualname: row.calls for row in recording.functions}
     assert (counts["leaf"], counts["len"], counts["branch"]) == (600, 600, 20)
     assert not any(recording.functions["own_ns"])
+    assert [row.waits for row in recording.processes] == [""], "nobody has tried how waiting can be told: that sleeps"
 
 
 def test_times_are_refused(recorded):

@@ -188,16 +188,70 @@ def test_a_journal_that_outlived_its_tree_agrees_with_it():
     raw = recording._raw["nodes"]
     raw["calls"] = memoryview(bytearray(8 * len(raw["calls"]))).cast("q")
     out = io.StringIO()
-    cut = with_losses(recording, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "pid 7"}])
+    cut = with_losses(recording, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "process 7"}])
     assert write_verified(Paper(out, 100), cut, "made.seismo") == 0
     assert "goes on after its last flush: 2,292 events more" in out.getvalue()
+
+
+def spoken():
+    """A span in another one, one that an exception left, one without an end, and a count."""
+    tree, p = journal_made.lone(start_ns=1000)
+    p.call(0)
+    for kind, number, name, data, after in [
+        (3, 1, "request", {"path": "/x"}, 1_000),
+        (3, 2, "load", {"rows": 3, "in": 1}, 4_000),
+        (4, 2, "load", {"error": "OSError"}, 500),
+        (2, None, "queue", {"value": 4}, 500),
+        (4, 1, "request", None, 1_000),
+        (3, 3, "request", {"path": "/y\x1b"}, 2_000),
+        (4, 3, "request", None, 1_000),
+        (3, 4, "open", None, 3_000),
+    ]:
+        p.instant(kind, name, data, span=number)
+        p.mark()
+        p.pass_time(after)
+    p.leave(journal_made.RETURN)
+    p.mark()
+    p.end()
+    return journal_made.recording(tree, [p], 1)
+
+
+def test_spans_have_a_line_each_with_what_they_are_in():
+    """Not one line where it begins and another where it ends: how long it took is what one asks for."""
+    text = shown(spoken(), "10us", "1s")
+    assert "span request path='/x': 6.00 µs" in text
+    assert "span load rows=3 in request: 4.00 µs, left by OSError" in text
+    assert "span open: goes on" in text
+    assert "count queue = 4" in text
+    assert "\x1b" not in text
+
+
+def test_a_window_says_where_a_span_ends_that_began_before_it():
+    text = shown(spoken(), "6us", "2us")
+    assert "span load ends" in text
+    assert "span request" not in text
+
+
+def test_the_longest_spans_are_in_the_report():
+    """Of each name one, with how many there are and what they took together; without an end, it took at least that."""
+    out = io.StringIO()
+    write_trace(Paper(out, 100), spoken())
+    lines = out.getvalue().splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("longest spans"))
+    request, load, open_ = lines[first + 1 : first + 4]
+    assert "6.00 µs" in request
+    assert "request path='/x'  2 in all: 8.00 µs" in request
+    assert "load rows=3  left by OSError" in load
+    assert "≥ 3.00 µs" in open_
+    assert "still open" in open_
+    assert "longest spans" not in shown(played(), "end")
 
 
 def test_a_merge_ends_with_the_last_calls_of_those_who_were_killed():
     """What the others did last is no part of how this one died."""
     killed, ended = played(), played()
     ended._raw["processes"]["pid"] = memoryview(array.array("q", [8]))
-    cut = with_losses(killed, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "pid 7"}])
+    cut = with_losses(killed, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "process 7"}])
     out = io.StringIO()
     write_trace(Paper(out, 100), merge([ended, cut]))
     text = out.getvalue()

@@ -4,6 +4,7 @@ import random
 from functools import partial
 
 import pytest
+from browser import page
 from browsers import Shown, violations
 
 import seismo
@@ -17,6 +18,8 @@ from seismo.report.calls.page import CALLS_IN_NOTEBOOK, write_calls
 from seismo.report.modules import Modules
 
 pytestmark = pytest.mark.browser
+PAPER = "() => getComputedStyle(document.body).backgroundColor"
+LIGHTS = ("rgb(251, 250, 248)", "rgb(20, 23, 27)")  # --paper of web/src/chrome/base.css
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
 
 
@@ -399,6 +402,30 @@ def test_damaged_data_says_so(browser, tmp_path, program):
     shown.context.close()
 
 
+def test_a_timeline_is_as_light_as_the_page_and_has_room(show):
+    """Its colours follow the switch, wherever that is pressed; a narrow window leaves it half of its height."""
+    with seismo.trace() as t:
+        sorted(range(10), key=lambda number: -number)
+    shown = show(t.recording, size=(420, 800))
+    assert shown.page.locator(".canvas").bounding_box()["height"] > 400
+    switch = shown.page.get_by_label("switch between light and dark")
+
+    def light():
+        shown.settle()
+        return shown.page.eval_on_selector(
+            ".canvas canvas", "it => it.getContext('2d').getImageData(it.width - 2, it.height - 2, 1, 1).data[0] > 127"
+        )
+
+    assert light()
+    switch.click()
+    shown.until(lambda: not light())
+    shown.page.get_by_label("Flame graph").check()
+    switch.click()
+    shown.page.get_by_label("Timeline", exact=True).check()
+    shown.page.locator(".sight").wait_for()
+    shown.until(light)
+
+
 def test_a_long_trace_does_not_swell_a_notebook(show):
     """The notebook's file keeps what a cell shows: of a long trace the flame graph, and where its timeline is shown."""
 
@@ -411,6 +438,26 @@ def test_a_long_trace_does_not_swell_a_notebook(show):
     assert len(t._repr_html_()) < 600_000
     shown = show(t.recording)
     assert shown.page.locator(".sight").count() == 1, "a page holds more"
+
+
+@pytest.mark.parametrize(
+    ("theme", "other"),
+    [
+        ('data-jp-theme-light="{}"', ("true", "false")),  # JupyterLab, Notebook, nbconvert
+        ('class="{}"', ("vscode-light", "vscode-dark")),
+    ],
+)
+def test_a_notebook_gives_it_its_own_light(browser, program, theme, other):
+    """The light of the notebook's theme, whatever the system's is, and when the theme changes."""
+    name, _, value = theme.partition("=")
+    with page(browser, color_scheme="null") as view:  # an emulated one would hold in frames, too
+        for now, then in (other, other[::-1]):
+            view.set_content(f"<!DOCTYPE html><body {name}={value.format(now)}>{KIND.inline(program)}")
+            frame = view.frames[1]
+            frame.wait_for_selector("html[data-drawn]", state="attached")
+            assert frame.evaluate(PAPER) == LIGHTS[other.index(now)]
+            view.evaluate("([name, value]) => document.body.setAttribute(name, value)", [name, then])
+            frame.wait_for_function(f"() => ({PAPER})() === '{LIGHTS[other.index(then)]}'")
 
 
 def test_a_notebook_draws_it_inline(browser, tmp_path, program):

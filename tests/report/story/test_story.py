@@ -17,7 +17,8 @@ from markdown_it import MarkdownIt
 from paths import DOCS
 
 from seismo.cli.main import main
-from seismo.model import read
+from seismo.model import Builder, read
+from seismo.model.timeline.write import SPAN_BEGINS, SPAN_ENDS, TraceBuilder
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.paper import Paper
@@ -84,9 +85,32 @@ def test_the_schema_holds_for_what_is_made(stories, name):
 def test_the_schema_knows_every_section_and_every_section_is_seen(stories):
     seen = {section.name for story in stories.values() for section in story.sections}
     seen -= {"facts", "next"}
-    # Gaps and branches, and files of which something cannot be told, these programs have none of.
-    rare = {"gaps", "branches", "problems", "pauses"}
+    # Gaps, spans and branches, and files of which something cannot be told, these programs have none of.
+    rare = {"gaps", "branches", "problems", "pauses", "spans"}
     assert seen | rare == set(SCHEMA["properties"]["sections"]["properties"]) | (seen & rare)
+
+
+def test_the_spans_that_a_program_named_are_told(tmp_path):
+    """Of each name the longest, by the same numbers as in the terminal's report."""
+    builder = Builder()
+    trace = TraceBuilder(builder)
+    stream = trace.stream(builder.thread(builder.process(pid=1, start_ns=10**9), name="MainThread", main=1))
+    stream.enter(builder.function("app", "main"), 0)
+    for number, start, end in [(1, 1_000, 2_000), (2, 3_000, 9_000)]:
+        stream.instant(SPAN_BEGINS, "load", start, {"rows": number}, number)
+        stream.instant(SPAN_ENDS, "load", end, None, number)
+    stream.leave(10_000)
+    recording = trace.build()
+    told = json.loads(document(of(recording).story(recording, "made.seismo")))
+    VALIDATOR.validate(told)
+    (row,) = told["sections"]["spans"]["rows"]
+    assert (row["name"], row["values"], row["took_ns"], row["spans"], row["all_ns"]) == (
+        "load",
+        {"rows": 2},
+        6_000,
+        2,
+        7_000,
+    )
 
 
 def test_a_row_of_another_shape_is_refused_by_the_schema(stories):

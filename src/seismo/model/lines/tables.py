@@ -11,6 +11,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
+from seismo.model.kinds import RAN_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from seismo.model.recording import Columns, Recording, Tables
 
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
-RAN_ONLY = 1  # flag: hits say only that it ran
 LINES, ARCS = 0, 1  # kinds of context_hits
 
 # What makes two rows the same one. The other columns are summed; but flags are joined, and LARGEST are not summed.

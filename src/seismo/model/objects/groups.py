@@ -27,16 +27,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.lines.tables import rows_of
-from seismo.model.objects.rows import (
-    IN_BIRTHS,
-    IN_NS,
+from seismo.model.kinds import (
     OBJECT_AT_MOST,
     OBJECT_ESTIMATED,
     TYPE_AT_MOST,
     TYPE_ESTIMATED,
     TYPE_OUTSIDE,
     TYPE_VARIABLE,
+)
+from seismo.model.lines.tables import rows_of
+from seismo.model.objects.rows import (
+    IN_BIRTHS,
+    IN_NS,
     ObjectRow,
     TypeRow,
 )
@@ -132,11 +134,6 @@ class ObjectGroup:
     def short_share(self) -> float:
         """The share of those born that lived only shortly, 0 to 1."""
         return min(1.0, self.short / self.born) if self.born else 0.0
-
-    @property
-    def gc_share(self) -> float:
-        """The share of those died that only the cycle collector could free, 0 to 1."""
-        return self.died_by_gc / self.died if self.died else 0.0
 
 
 @dataclass(frozen=True, slots=True)

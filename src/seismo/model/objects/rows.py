@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from seismo.model.kinds import HolderFlags, ObjectFlags, TypeFlags
+from seismo.model.kinds import HolderFlags, ObjectFlags, TypeFlags  # noqa: TC001  seismo.query looks them up
 
-# Numbers of seismo.model.kinds, for columns: there an enum's own operators would take their time.
-TYPE_HEAP = TypeFlags.HEAP.value
-TYPE_GC = TypeFlags.GC.value
-TYPE_VARIABLE = TypeFlags.VARIABLE.value
-TYPE_OUTSIDE = TypeFlags.OUTSIDE.value
-TYPE_FINALIZER = TypeFlags.FINALIZER.value
-TYPE_ESTIMATED = TypeFlags.ESTIMATED.value
-TYPE_AT_MOST = TypeFlags.AT_MOST.value
-OBJECT_ESTIMATED = ObjectFlags.ESTIMATED.value
-OBJECT_AT_MOST = ObjectFlags.AT_MOST.value
-HOLDER_ROOT = HolderFlags.ROOT.value
-HOLDER_CYCLE = HolderFlags.CYCLE.value
-HOLDER_FAR = HolderFlags.FAR.value
-HOLDER_NONE = HolderFlags.NOBODY.value
 # lifetimes.unit
 IN_BIRTHS, IN_NS = 0, 1
 

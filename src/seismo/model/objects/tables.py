@@ -12,8 +12,8 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.model.kinds import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.lines.tables import SCHEMA, columns_of, held, ints, rows_of, taken
-from seismo.model.objects.rows import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from seismo.model.kinds import CallFlags
     from seismo.model.recording import Recording
-    from seismo.model.timeline.landmarks import Pause
+    from seismo.model.timeline.landmarks import Pause, Span
     from seismo.model.timeline.stream import CallStream
 
 MOST_DEPTH = 2**32 - 1
@@ -316,6 +316,13 @@ class Calls:
         return pauses(self.instants)
 
     @cached_property
+    def spans(self) -> list[Span]:
+        """The stretches that the program named itself, in the order of their beginnings."""
+        from seismo.model.timeline.landmarks import spans
+
+        return spans(self._recording, self.instants)
+
+    @cached_property
     def landmarks(self) -> list[InstantRow]:
         """When threads began and ended, children began and modules were imported, in the order of time."""
         from seismo.model.timeline.landmarks import landmarks
@@ -374,7 +381,7 @@ def _problems(wrong: dict[str, int]) -> list[str]:
         "reserved": "{} blocks of the journal end early: their bytes make no sense",
         "deep": "{} blocks of the journal end early: more calls than can be are open in them",
         "below": "{} calls ended that had not begun",
-        "untold": "{} blocks of the journal hold marks, spans or pauses that its directory leaves out: none are shown",
+        "untold": "{} blocks of the journal hold marks, spans or pauses not told by its heads: lists lack these",
     }
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 

@@ -47,11 +47,14 @@ def carried(recording: Recording, threads: Mapping[int, int] | None = None) -> I
 
 
 def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) -> Iterator[tuple[str, bytes]]:
-    """The chunk with another number of its thread, with which it begins."""
+    """The chunk with another number of its thread, with which it begins; none, if it does not begin with a number."""
     if threads is None:
         yield kind, bytes(payload)
         return
-    thread, at = take_uvarint(payload, 0)
+    try:
+        thread, at = take_uvarint(payload, 0)
+    except IndexError:
+        return
     if thread in threads:
         yield kind, uvarint(threads[thread]) + payload[at:]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
 from seismo.errors import UsageError
+from seismo.model.kinds import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER
 from seismo.model.timeline.choice import choice
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 MANY = 1 << 21
 """Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/journal/cut.h
-_LOWER_BOUND, _FOLDED, _SEEDED, _RUNNING = 1, 2, 4, 8  # flags of nodes: docs/format.md
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
 _SUMS = {"ns_sq": "d", "ns_var": "d"}
 _DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # losses of the whole: the part has its own, or none
@@ -246,9 +246,9 @@ def _nodes(
         table[name] = memoryview(array.array("d", [counts[count][row] for row in kept]))
     seen = counts["seen"]
     table["flags"] = _column(
-        flags[row] & (_LOWER_BOUND | _FOLDED)
-        | (_SEEDED if seen[row] & _BEGAN_BEFORE else 0)
-        | (_RUNNING if seen[row] & _RUNS_ON else 0)
+        flags[row] & (LOWER_BOUND | FOLDED)
+        | (BEFORE_START if seen[row] & _BEGAN_BEFORE else 0)
+        | (AT_END if seen[row] & _RUNS_ON else 0)
         for row in kept
     )
     return table

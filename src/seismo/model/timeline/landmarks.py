@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.model.timeline.calls import InstantRow
 
@@ -45,6 +45,52 @@ def pauses(instants: Iterable[InstantRow]) -> list[Pause]:
             )
     found += [Pause(said.time_ns, -1, said.thread, _of(said, "generation"), -1) for said in begun.values()]
     return sorted(found)
+
+
+class Span(NamedTuple):
+    """A stretch of the program that it named itself (`seismo.span`), on the thread on which it began.
+
+    end_ns -1: its end is not known. values: what the program said with it. number: its own in its process; outer: that
+    of the span that it is in, 0: none. error: the exception that left it, "": none.
+    """
+
+    start_ns: int
+    end_ns: int
+    thread: int
+    number: int
+    outer: int
+    name: str
+    values: dict[str, Any]
+    error: str
+
+
+def spans(recording: Recording, instants: Iterable[InstantRow]) -> list[Span]:
+    """The spans whose beginnings are among the instants, in the order of these. They may end on other threads."""
+    process = recording._raw["threads"]["process"].tolist()
+    begun: dict[tuple[int, int], InstantRow] = {}
+    ends: dict[tuple[int, int], InstantRow] = {}
+    for said in instants:
+        if said.kind in ("begin", "end"):
+            (begun if said.kind == "begin" else ends)[process[said.thread], said.span] = said
+    found = []
+    for key, said in begun.items():
+        end = ends.get(key)
+        values = dict(said.data) if isinstance(said.data, dict) else {} if said.data is None else {"value": said.data}
+        outer = values.pop("in", 0)
+        error = end.data.get("error", "") if end is not None and isinstance(end.data, dict) else ""
+        found.append(
+            Span(
+                said.time_ns,
+                max(end.time_ns, said.time_ns) if end is not None else -1,
+                said.thread,
+                said.span,
+                outer if isinstance(outer, int) else 0,
+                said.name,
+                values,
+                str(error),
+            )
+        )
+    return sorted(found, key=lambda span: (span.start_ns, span.thread, span.number))
 
 
 def _of(said: InstantRow, name: str) -> int:

@@ -37,6 +37,12 @@ OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
 IN_NOTEBOOK = 5_000  # paths
 CALLS_IN_NOTEBOOK = 50_000  # of a trace: some hundred kB
+# A browser tells a page in a frame the light that the element around it has: that of JupyterLab's theme (and
+# nbconvert's and Notebook's), or of VS Code's. Elsewhere the system's holds.
+FOLLOWING = (
+    '<style>[data-jp-theme-light="true"] iframe.seismo-page, .vscode-light iframe.seismo-page { color-scheme: light }\n'
+    '[data-jp-theme-light="false"] iframe.seismo-page, .vscode-dark iframe.seismo-page { color-scheme: dark }</style>'
+)
 UNTRUSTED = "The picture is hidden until the notebook is trusted (File, Trust Notebook), or the cell is run again."
 _LIBRARY = 1  # as in seismo.report.calls.folds
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
@@ -68,7 +74,7 @@ def calls_frame(recording: Recording) -> str:
         return ""
     page = html.escape(calls_page(recording, most=IN_NOTEBOOK, most_calls=CALLS_IN_NOTEBOOK), quote=True)
     return (
-        f'<iframe title="flame graph" sandbox="allow-scripts" srcdoc="{page}" '
+        f'{FOLLOWING}<iframe class="seismo-page" title="flame graph" sandbox="allow-scripts" srcdoc="{page}" '
         'style="width: 100%; height: 640px; border: 1px solid #8886; border-radius: 8px">'
         f"{UNTRUSTED}</iframe>"
     )

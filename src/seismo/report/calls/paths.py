@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Columns = dict[str, tuple[str, array[Any]]]
 
 MOST = 200_000
-LOWER_BOUND = 1  # a node's flag
 # Values that hold what is below a path already.
 TOTALS = ("total_error", "common")
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.model.kinds import LOWER_BOUND
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
 from seismo.report.calls.orders import ranked
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 NOBODY = -1  # the caller of a root: the interpreter itself, or what ran before the recording began
 OVERLAP = 1.001  # shares that add up to more than this times the whole overlap
 MATCHES = 5  # functions shown for one pattern
-LOWER_BOUND = 1  # a node's flag
 
 
 @dataclass

@@ -1,12 +1,13 @@
-"""What the story of a trace has besides: the longest calls, stretches that are missing, pauses, imports."""
+"""What the story of a trace has besides: the longest calls and spans, stretches that are missing, pauses, imports."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
+from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
 from seismo.report.calls.trace import IMPORTS, LONGEST, imports, longest_calls
-from seismo.report.calls.window import LIMITS, how_left, started, thread_name, took
+from seismo.report.calls.window import LIMITS, how_left, started, took
 from seismo.report.story import Name, Row, Section, falling
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ def sections(recording: Recording, functions: Functions, most: int) -> list[Sect
     """The sections. most: rows of each."""
     found = longest_calls(recording)
     longest = _longest(found.rows, functions, min(most, LONGEST))
-    return [longest, _gaps(recording, found.gaps, most), _pauses(recording), _imports(recording)]
+    spans = _spans(recording, min(most, LONGEST))
+    return [longest, spans, _gaps(recording, found.gaps, most), _pauses(recording), _imports(recording)]
 
 
 def _longest(rows: list[CallRow], functions: Functions, most: int) -> Section:
@@ -40,6 +42,41 @@ def _longest(rows: list[CallRow], functions: Functions, most: int) -> Section:
         headings=("took", "at", "function"),
         numbers=2,
         remark="of each function the longest",
+        more=len(rows) - len(made),
+    )
+
+
+def _spans(recording: Recording, most: int) -> Section:
+    rows = longest_spans(recording)
+    made = []
+    for place, row in enumerate(rows[:most]):
+        span = row.span
+        data = {
+            "name": span.name,
+            "values": span.values,
+            "start_ns": span.start_ns,
+            "took_ns": row.took_ns,
+            "open": span.end_ns < 0,
+            "error": span.error,
+            "thread": span.thread,
+            "spans": row.number,
+            "all_ns": row.all_ns,
+        }
+        cells = [
+            span_length(span, row.took_ns, _SIGNS),
+            _at(span.start_ns),
+            f"{row.number:,}",
+            text.duration(row.all_ns, _SIGNS),
+            Name(with_values(span.name, span.values)),
+        ]
+        made.append(Row(data, cells, falling(0.6, place)))
+    return Section(
+        "spans",
+        "Longest spans",
+        made,
+        headings=("took", "at", "spans", "all", "name"),
+        numbers=4,
+        remark="of each name that the program gave the longest",
         more=len(rows) - len(made),
     )
 

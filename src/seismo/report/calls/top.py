@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from seismo.model.kinds import LOWER_BOUND
 from seismo.report import words as text
-from seismo.report.facts import command_line, cpu_ns, losses, thread_count, wall_ns
+from seismo.report.facts import command_line, cpu_ns, first_process, losses, thread_count, wall_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper
 
 K = TypeVar("K")
-LOWER_BOUND = 1  # a node's flag
 ORDERS = ("own", "total", "calls", "waiting")
 SHOWN = ("both", "functions", "paths")
 LEAST_NS = 1000
@@ -99,7 +99,6 @@ def look(recording: Recording) -> Look:
         )
     }
     found = len(losses(recording, text.Signs(plain=True)))
-    first = min(recording.processes, key=lambda row: row.start_ns, default=None)
     return Look(
         command_line(recording),
         wall_ns(recording),
@@ -109,8 +108,7 @@ def look(recording: Recording) -> Look:
         rows,
         *_paths(recording),
         recording.timeless,
-        first.pid if first else 0,
-        bool(first and first.exit),
+        *first_process(recording),
     )
 
 

@@ -9,7 +9,8 @@ from seismo.model.recording import UNENDED
 from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.model.timeline.landmarks import landmarks
 from seismo.report import words as text
-from seismo.report.calls.window import END, LIMITS, how_left, started, thread_name, took, write_window
+from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
+from seismo.report.calls.window import END, LIMITS, how_left, started, took, write_window
 from seismo.report.facts import unended
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     if not recording.calls:
         return
     _write_longest(paper, recording, longest_calls(recording))
+    _write_spans(paper, recording)
     _write_pauses(paper, recording)
     _write_imports(paper, recording)
     _write_hosts(paper, recording)
@@ -72,7 +74,7 @@ def write_trace(paper: Paper, recording: Recording) -> None:
 def _without_end(recording: Recording) -> set[int]:
     """The threads of the processes that have no end, as of a merge in which one was killed; none: all of them."""
     names = {row.detail for row in recording.losses if row.kind == UNENDED}
-    processes = {row.id for row in recording.processes if f"pid {row.pid}" in names}
+    processes = {row.id for row in recording.processes if f"process {row.pid}" in names}
     return {row.id for row in recording.threads if row.process in processes}
 
 
@@ -109,6 +111,29 @@ def _write_longest(paper: Paper, recording: Recording, found: Longest) -> None:
         paper.line((f"and {len(gaps) - LONGEST:,} more gaps", "warning"))
     for problem in problems:
         paper.line((problem, "warning"))
+
+
+def _write_spans(paper: Paper, recording: Recording) -> None:
+    """The longest of the stretches that the program named itself; nothing where it named none."""
+    rows = longest_spans(recording)
+    if not rows:
+        return
+    signs = paper.signs
+    paper.line()
+    paper.line(("longest spans", "strong"), ("  of each name the longest", "quiet"))
+    for row in rows[:LONGEST]:
+        span = row.span
+        lead = f"{text.aligned(span_length(span, row.took_ns, signs)):>10}  at {span.start_ns / 1e9:,.6f} s  "
+        said = [] if span.end_ns >= 0 else ["still open"]
+        said += [f"left by {printable(span.error)}"] if span.error else []
+        if row.number > 1:
+            said.append(f"{row.number:,} in all: {text.duration(row.all_ns, signs)}")
+        more = f"  {', '.join(said)}" if said else ""
+        room = max(12, paper.width - text.cells(lead) - text.cells(more))
+        shown = text.beginning(with_values(span.name, span.values), room, signs)
+        paper.line((lead, "quiet"), (shown, "name"), (more, "quiet"))
+    if len(rows) > LONGEST:
+        paper.line((f"and {text.number_of(len(rows) - LONGEST, 'name')} more", "quiet"))
 
 
 def _write_pauses(paper: Paper, recording: Recording) -> None:

@@ -31,6 +31,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
+from seismo.model.kinds import BEFORE_START, LOWER_BOUND
 from seismo.report import words as text
 from seismo.report.calls.folds import Folds, waiting_functions
 from seismo.report.calls.functions import FunctionCells, name_spans
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from seismo.report.modules import Modules
     from seismo.report.paper import Paper, Span
 
-LOWER_BOUND, RUNNING_AT_START = 1, 4  # flags of a node
 CALLS_ON = 0.98  # a branch whose only child has this share of its total merely calls on
 TWICE_AROUND = 2  # a function that is on its own path so often is not opened again
 LOOK_BACK = 100  # frames: a longer circle is not noticed
@@ -203,7 +203,7 @@ class CallTree:
         branch.calls = sum(self._calls[node] for node in nodes)
         branch.resumes = sum(self._resumes[node] for node in nodes)
         branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in nodes)
-        branch.running = any(self._flags[node] & RUNNING_AT_START for node in nodes)
+        branch.running = any(self._flags[node] & BEFORE_START for node in nodes)
 
     def _branches(self, nodes: Iterable[int], parent: Branch | None) -> list[Branch]:
         """The nodes as branches, largest total first."""

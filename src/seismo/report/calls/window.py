@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
-from seismo.escape import printable
 from seismo.model.kinds import CallFlags
 from seismo.model.recording import FOREVER
-from seismo.model.timeline.landmarks import landmarks, pauses
 from seismo.report import words as text
+from seismo.report.calls.said import said_within, thread_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -271,7 +270,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
     if around == END:
         first, last = min((row.start_ns for window in windows for row in window.calls), default=0), FOREVER
-    said = sorted({line for window in windows for line in _said(paper, recording, window, first, last)})
+    said = sorted({line for window in windows for line in said_within(paper, recording, window, first, last)})
     _write_said(paper, said, around == END)
     _write_rest(paper, recording, windows)
 
@@ -284,26 +283,6 @@ def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
             streams.setdefault((row.thread, row.stream), {})[number] = row
         for (thread, _), rows in streams.items():
             yield thread, rows
-
-
-def _said(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
-    """What the program said meanwhile, and what is said of the interpreter, with the times."""
-    found = []
-    for said in window.instants:
-        if said.kind not in ("collect", "collected"):
-            data = "" if said.data is None else f" {printable(str(said.data))}"
-            found.append((said.time_ns, f"{said.kind} {printable(said.name)}{data}"))
-    for pause in pauses(window.instants):
-        took = text.duration(pause.end_ns - pause.start_ns, paper.signs) if pause.end_ns >= 0 else "end not seen"
-        freed = f", freed {text.number_of(pause.collected, 'object')}" if pause.collected > 0 else ""
-        where = f"on {thread_name(recording, pause.thread)}" if len(recording.threads) > 1 else ""
-        words = f"garbage collection{' ' if where else ''}{where}, generation {pause.generation}: {took}{freed}"
-        found.append((pause.start_ns, words))
-    for mark in landmarks(recording, window.calls):
-        if first <= mark.time_ns < last:
-            took = f": {text.duration(mark.data['took_ns'], paper.signs)}" if mark.data else ""
-            found.append((mark.time_ns, f"{mark.kind} {printable(mark.name)}{took}"))
-    return found
 
 
 def _write_said(paper: Paper, said: list[tuple[int, str]], at_end: bool) -> None:
@@ -335,12 +314,3 @@ def _write_rest(paper: Paper, recording: Recording, windows: list[Window]) -> No
         paper.line((problem, "warning"))
     if not any(len(window.calls) for window in windows):
         paper.line("nothing ran then")
-
-
-def thread_name(recording: Recording, thread: int) -> str:
-    """What a thread is called, safe to show; with its process where there are several."""
-    row = recording.threads[thread]
-    name = printable(str(row.name)) or f"thread {thread}"
-    if len(recording.processes) > 1:
-        return f"{name} of process {recording.processes[row.process].pid}"
-    return name

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 from seismo.escape import printable
+from seismo.model.kinds import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.report.facts import calls, doubt, sources, took, waited
 from seismo.report.words import Signs, duration, number_of, sparkline
 
@@ -15,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-GC_ESTIMATED = 32  # types.flags
-ESTIMATED = 1  # objects.flags
 BINS = 60  # of the timeline in characters
 
 # Always true, and easily forgotten: what the interpreter does not tell of.
@@ -92,6 +91,8 @@ def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     spans = recording.object_spans
     if len(spans):
         found.append(("spans", _spans(recording)))
+    elif never_called(recording):
+        found.append(("spans", never_called(recording)))
     names = [str(name) for name in recording.marks["name"]]
     if names:
         shown = ", ".join(map(printable, names[:6])) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
@@ -104,7 +105,7 @@ def objects(recording: Recording, signs: Signs) -> str:
     """How many were born, died, are alive, in one sentence."""
     types = recording.types
     born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
-    about = signs.about if any(flags & GC_ESTIMATED for flags in types["flags"]) else ""
+    about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
     collected = f" (of them {about}{by_gc:,} by the cycle collector)" if by_gc else ""
     most, exact = peak(recording)
     died_words, live_words = bounded(died, live, recording, signs)
@@ -133,6 +134,18 @@ def _spans(recording: Recording) -> str:
     return words + (f" and of {number_of(len(ranked) - 3, 'other function')}" if len(ranked) > 3 else "")
 
 
+def never_called(recording: Recording) -> str:
+    """That no call was seen of the functions that --leaks or --span names; "": one was, or they name none."""
+    settings = recording.meta.get("settings")
+    if not isinstance(settings, dict) or len(recording.object_spans):
+        return ""
+    asked = settings.get("span")
+    if not isinstance(asked, str):
+        return ""
+    option = "--leaks" if settings.get("leaks") else "--span"
+    return f"none: nothing that ran is {printable(asked)} ({option}); names are as in a report: module:name"
+
+
 def measured(recording: Recording, signs: Signs) -> str:
     """What was kept of each object."""
     by = f" (source: {sources(recording)})" if sources(recording) else ""
@@ -141,7 +154,7 @@ def measured(recording: Recording, signs: Signs) -> str:
     paths = any(node >= 0 for node in recording.objects["node"])
     words = f"births and deaths counted by type{', creating line and call path' if paths else ' and creating line'}{by}"
     marks = [f"{signs.at_least} before bytes: what the objects keep elsewhere is not counted"]
-    if any(flags & ESTIMATED for flags in recording.objects["flags"]):
+    if any(flags & OBJECT_ESTIMATED for flags in recording.objects["flags"]):
         marks.append(f"{signs.about} an estimate")
     return "; ".join([words, *marks, *_times(recording, signs)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seismo.escape import printable
+from seismo.model.kinds import TYPE_ESTIMATED
 from seismo.report.colours import written
 from seismo.report.ending import indented, lost_lines
 from seismo.report.facts import wall_ns
@@ -49,7 +50,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
 
     types = recording.types
     born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
-    about = signs.about if any(flags & object_facts.GC_ESTIMATED for flags in types["flags"]) else ""
+    about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
     died_words, live_words = object_facts.bounded(died, live, recording, signs)
     words = f"seismo: {number_of(born, 'object')} born, {died_words} died"
     words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
@@ -81,6 +82,9 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
             lines += _table(("born", "short", "live", "line and type"), rows, signs, width)
         others = others_in_words(whose.others(both, lambda group: group.born))
         lines += indented(f"besides, {others}", width, "quiet", by=2) if others else []
+    missed = object_facts.never_called(recording)
+    if missed:
+        lines += indented(f"calls: {missed}", width, "warning", by=2)
     return lines + lost_lines(recording, signs, width)
 
 
