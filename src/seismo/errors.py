@@ -69,6 +69,14 @@ class ExpressionError(UsageError):
         return [line for part in super().lines() for line in part.split("\n")]
 
 
+def missing_folder(path: str, other: str = "name another file") -> str:
+    """The hint where a file cannot be written for want of its folder; "": that is not why."""
+    import os
+
+    folder = os.path.dirname(path)
+    return f"there is no folder {folder}: create it, or {other}" if folder and not os.path.isdir(folder) else ""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The known word that is nearly this one, as the beginning of a hint ("did you mean --sort? "); "": none is.
 

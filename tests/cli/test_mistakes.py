@@ -42,8 +42,9 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
         (
             ["report", "--sort", "cumulativ"],
             "--sort cannot be 'cumulativ'",
-            "did you mean cumulative? use one of own",
+            "did you mean cumulative? calls: own, total, calls, primitive",
         ),
+        (["report", "--sort", "lenght"], "--sort cannot be 'lenght'", "; coverage: name, statements, "),
         (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
         (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? use one of auto"),
         (["profile", "--source", "starts", __file__], "the source starts is told of no ends", "add --no-times"),
@@ -73,7 +74,11 @@ def test_what_is_nothing_like_an_option_gets_no_suggestion(capsys):
 
 def test_words_too_many_and_too_few(seismo, recording):
     done = seismo("info", recording, "more")
-    assert done.stderr.startswith("seismo: unexpected argument 'more'\n        usage: seismo info [-h] ")
+    assert done.stderr == (
+        "seismo: unexpected argument 'more'\n"
+        f"        one file is enough: it has {recording}; seismo merge combines several, seismo diff compares two\n"
+    )
+    assert "unexpected argument 'zsh'\n        usage: seismo completion " in seismo("completion", "bash", "zsh").stderr
     done = seismo("merge", "out.seismo")
     assert done.stderr.startswith("seismo: the following arguments are required: FILE\n        usage: seismo merge ")
     assert "see: seismo report --help" in seismo("report", recording, "--limit").stderr

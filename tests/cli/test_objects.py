@@ -124,6 +124,17 @@ def test_leaks(seismo, program, what):
     assert recording.meta["settings"]["leaks"] == 1
 
 
+@POSSIBLE
+def test_a_name_that_nothing_has_is_told(seismo, program):
+    """A slip in the name: else the report would look as if the calls had left nothing."""
+    done = seismo("objects", "--leaks", "app.handel", "-o", "r.seismo", "app.py", "4", status=3)
+    told = 'none: nothing that ran is call("app.handel", "__main__.handel") (--leaks); names are as in a report'
+    assert f"calls: {told}" in " ".join(done.stderr.split())
+    assert f"spans {told}" in " ".join(seismo("report", "r.seismo").stdout.split())
+    right = seismo("objects", "--leaks", "app.handle", "-o", "r.seismo", "app.py", "4", status=3)
+    assert "nothing that ran" not in right.stderr + seismo("report", "r.seismo").stdout
+
+
 GARBAGE = """
 import gc, sys
 class Order:

@@ -72,7 +72,8 @@ def test_files_that_cannot_be_read(seismo, tmp_path, verb):
     assert done.stderr.startswith("seismo: ")
     assert len(done.stderr.splitlines()) == 3
     (tmp_path / "script.py").write_text("print()")
-    assert seismo(verb, "script.py").returncode == 2
+    program = ("this is a program, not a recording", "script.py", "to record it: seismo profile SCRIPT")
+    assert failed(seismo(verb, "script.py"), *program)
     assert failed(seismo(verb, "."), "this is a folder, not a recording", ".", *_newest(tmp_path))
 
 
@@ -218,7 +219,12 @@ def test_merge_does_not_overwrite(seismo, recording, slower):
 
 
 def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
-    assert seismo("merge", "no/such/folder.seismo", recording).returncode == 2
+    assert failed(
+        seismo("merge", "no/such/folder.seismo", recording),
+        "the recording cannot be written: No such file or directory",
+        "no/such/folder.seismo",
+        "there is no folder no/such: create it, or name another file",
+    )
     assert failed(
         seismo("merge", tmp_path, recording),
         "the output is a folder",
@@ -248,15 +254,16 @@ def test_export_lists_the_formats(seismo):
 
 
 def test_export_errors(seismo, recording, tmp_path):
-    assert "give -f FORMAT" in seismo("export", recording).stderr
+    assert "give -o OUT, whose suffix says the format, or -f FORMAT" in seismo("export", recording).stderr
     for words in (["-f", "nonsense"], ["-o", "x.nonsense"]):
         done = seismo("export", recording, *words)
         assert (done.returncode, done.stdout) == (2, "")
         assert "pstats" in done.stderr, "what there is, is named"
+        assert ("cobertura" in done.stderr) == (words[0] == "-f"), "of the formats that hold this recording"
         assert "Traceback" not in done.stderr
     done = seismo("export", recording, "-o", "no/such/dir.json")
     assert done.returncode == 2
-    assert "no/such/dir.json" in done.stderr
+    assert "no/such/dir.json\n        there is no folder no/such: create it, or name another file" in done.stderr
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -266,6 +273,18 @@ def test_other_tools_files_are_read(seismo, recording, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "__main__:work" in done.stdout or "work" in done.stdout
     assert seismo("diff", "app.pstats", recording).returncode == 0
+
+
+def test_a_file_that_only_its_name_makes_another_tools_says_so(seismo, tmp_path):
+    """A newcomer who gives a text file has not heard of collapsed stacks."""
+    (tmp_path / "notes.txt").write_text("hello\n")
+    assert failed(
+        seismo("report", "notes.txt"),
+        "this is not a collapsed file that can be read: line 1 does not end with a space and a number",
+        "notes.txt",
+        "a file of this name is read as collapsed: collapsed stacks, own time in ns (or objects, --weight): "
+        "flamegraph.pl, inferno, speedscope",
+    )
 
 
 def test_a_terminal_of_a_real_size(seismo, recording):

@@ -85,9 +85,11 @@ def test_a_notebook_shows_a_table_in_a_fixed_width_font(ended):
     html = ended._repr_html_()
     if ended.name == "profile":  # the flame graph comes first
         drawn, _, html = html.partition("<details><summary>as text</summary>")
-        assert drawn.startswith('<iframe title="flame graph" sandbox="allow-scripts" srcdoc="&lt;!DOCTYPE html&gt;')
+        style, _, drawn = drawn.partition("</style>")
+        assert style.startswith("<style>")
+        assert drawn.startswith('<iframe class="seismo-page" title="flame graph" sandbox="allow-scripts" srcdoc="&lt;!')
         assert re.search("hidden until the notebook is trusted.*</iframe>$", drawn)
-        assert drawn.count('"') == 8
+        assert drawn.count('"') == 10
         html = html.removesuffix("</details>")
     assert html.startswith('<pre style="font-family: ui-monospace')
     assert html.endswith("</pre>")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from seismo.model import Builder
 from seismo.model.timeline.write import COUNTER, SPAN_BEGINS, SPAN_ENDS, TraceBuilder
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
+
+NO_PROCESS = 2**22 + 1  # beyond the numbers of processes
 
 
 def inner(number):
@@ -145,18 +148,42 @@ def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
     path.write_bytes(Path(profile.path).read_bytes())
     shown = Shown(str(path), seismo.open(path), live=True)
     answers = Answers([shown])
-    assert loaded(answers, "0/state") == {"version": 0, "grown": False, "to": 0, "sizes": []}
+    assert loaded(answers, "0/state") == {"version": 0, "grown": False, "ending": "", "to": 0, "sizes": []}
     path.write_bytes(Path(trace.path).read_bytes())
     found = loaded(answers, "0/state", version=0)
     recording = trace.recording
     sizes = [len(recording.functions), len(recording.threads)]
-    assert found == {"version": 1, "grown": True, "to": recording.calls.end_ns, "sizes": sizes}
+    assert found == {"version": 1, "grown": True, "ending": "", "to": recording.calls.end_ns, "sizes": sizes}
     assert loaded(answers, "0/state", version=0)["grown"]  # another window asks, too
     assert not loaded(answers, "0/state", version=1)["grown"]
     assert loaded(answers, "0/trace")["version"] == 1
     path.write_bytes(b"no recording")
     assert not loaded(answers, "0/state", version=1)["grown"]
     assert loaded(answers, "recordings")[0]["trace"]
+
+
+@pytest.mark.parametrize(
+    ("process", "exit_status", "age", "ending"),
+    [
+        ("there", "", 60, ""),
+        ("there", "0", 0, "ended"),
+        ("gone", "", 60, "stopped"),
+        ("gone", "", 0, ""),  # it may run in a container of its own: the file is still written
+        ("unknown", "", 60, ""),
+    ],
+)
+def test_how_the_program_ended_is_told(tmp_path, process, exit_status, age, ending):
+    """In order, without an end, or not at all."""
+    pid = {"there": os.getpid(), "gone": NO_PROCESS, "unknown": 0}[process]
+    path = tmp_path / "live.seismo"
+    builder = Builder()
+    builder.process(pid=pid, start_ns=10**18, exit=exit_status)
+    builder.build({"recorder": "calltree"}).save(path)
+    written = path.stat().st_mtime - age
+    os.utime(path, (written, written))
+    answers = Answers([Shown(str(path), seismo.open(path), live=True)])
+    assert loaded(answers, "recordings")[0]["ending"] == ending
+    assert loaded(answers, "0/state")["ending"] == ending
 
 
 def test_reading_again_takes_a_part_of_the_time_only(tmp_path, trace, profile, monkeypatch):

@@ -76,10 +76,14 @@ def test_what_comes_later_is_shown(running):
             asked = []
             view.on("request", lambda request: asked.append(request.url))
             view.goto(server.url)
+            view.locator(".live", has_text="live").wait_for()
             (timeline if kind == "trace" else report)(view, path)
-        if kind == "trace":
-            assert len([url for url in asked if "/said?" in url]) > 1, "marks are asked for again"
-            assert len([url for url in asked if url.endswith("/trace")]) == 2, "names are asked for when there are more"
+            if kind == "trace":
+                assert len([url for url in asked if "/said?" in url]) > 1, "marks are asked for again"
+                names = [url for url in asked if url.endswith("/trace")]
+                assert len(names) == 2, "names are asked for when there are more"
+            path.with_name("end").touch()
+            view.locator(".live", has_text="ended").wait_for()
     finally:
         server.close()
         thread.join()

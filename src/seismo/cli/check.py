@@ -4,9 +4,9 @@ A check counts the calls of all functions, the lines executed, and on Python 3.1
 numbers are the same in each run of the same program, so a check on them does not flake; and where one has grown, the
 check names the function that does more.
 
-  seismo check --against main app.py           compare with another revision of git, checked out for the moment
-  seismo check --update app.py                 keep the counts in a text file, seismo-check.txt
-  seismo check app.py                          compare with this file
+  seismo check --against main app.py   compare with another revision of git
+  seismo check --update app.py         keep the counts in seismo-check.txt
+  seismo check app.py                  compare with this file
   seismo check --limit 'calls("app.*") <= +1%' --against main -m app
 
 Exit status: 0 within all limits, 1 beyond one of them, 2 could not be measured or decided.

@@ -63,10 +63,12 @@ def run(args: Namespace) -> int:
     if not args.format and not args.output:
         given = open_recording(args.file)
         fitting = formats.names(given.kind, bool(given.calls))
-        raise UsageError("no format is given", hint=f"give -f FORMAT, one of {', '.join(fitting)}")
-    entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
+        hint = f"give -o OUT, whose suffix says the format, or -f FORMAT, one of {', '.join(fitting)}"
+        raise UsageError("no format is given", hint=hint)
+    named = formats.by_name(args.format) if args.format else formats.by_path(args.output)
     rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)
+    entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
     if rcfile is not None and not kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
         raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")

@@ -86,15 +86,7 @@ def open_recording(path: str) -> Recording:
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())
-    try:
-        with open(path, "rb") as file:
-            start = file.read(512)
-    except IsADirectoryError:
-        raise RecordingError("this is a folder, not a recording", path, _recordings_in(path)) from None
-    except FileNotFoundError:
-        raise RecordingError("there is no such file", path, _recordings_in(os.path.dirname(path) or ".")) from None
-    except (OSError, ValueError) as error:
-        raise RecordingError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
+    start = _start_of(path)
     if begins(start):
         return model.read(path)
     from seismo import formats  # of which there are many, each with a module or two
@@ -103,7 +95,30 @@ def open_recording(path: str) -> Recording:
     if shown.is_ours(start) or jsonlines.is_ours(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
         raise RecordingError("this is what seismo watch shows of its matches, not a recording", path, hint)
+    if path.endswith(".py"):
+        raise RecordingError("this is a program, not a recording", path, "to record it: seismo profile SCRIPT")
     return formats.read_any(path, start)
+
+
+def open_running(path: str) -> Recording:
+    """Reads a recording that may still be written. Raises SeismoError when it cannot."""
+    from seismo import model
+
+    _start_of(path)
+    return model.read(path, running=True)
+
+
+def _start_of(path: str) -> bytes:
+    """The first bytes of the file. RecordingError: it cannot be read, and which ones are there."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(512)
+    except IsADirectoryError:
+        raise RecordingError("this is a folder, not a recording", path, _recordings_in(path)) from None
+    except FileNotFoundError:
+        raise RecordingError("there is no such file", path, _recordings_in(os.path.dirname(path) or ".")) from None
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
 
 
 def _recordings_in(folder: str) -> str:

@@ -118,14 +118,12 @@ class _NoOutput:
 
 
 def _parser(verb: str, module: ModuleType) -> Parser:
-    import argparse
-
-    from seismo.cli.parsing import Parser
+    from seismo.cli.parsing import Help, Parser
 
     parser = Parser(
         prog=f"seismo {verb}",
         description=(module.__doc__ or VERBS[verb]).strip(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
         allow_abbrev=False,  # an abbreviation that works today is an ambiguity tomorrow
     )
     module.add_arguments(parser)

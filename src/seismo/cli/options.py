@@ -49,12 +49,12 @@ def defaults() -> dict[str, object]:
 # ---- values ----
 
 
-def one_of(name: str, text: str, known: Iterable[str], more: Iterable[str] = ()) -> str:
-    """One of the known words, or of some more that the message of UsageError does not list."""
-    words, others = list(known), list(more)
-    if text in words or text in others:
+def one_of(name: str, text: str, known: Iterable[str]) -> str:
+    """One of the known words. UsageError lists them."""
+    words = list(known)
+    if text in words:
         return text
-    hint = did_you_mean(text, [*words, *others]) + f"use one of {', '.join(words)}"
+    hint = did_you_mean(text, words) + f"use one of {', '.join(words)}"
     raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
 

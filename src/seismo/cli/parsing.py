@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from seismo.cli.options import COLOR, READERS, one_of
@@ -12,7 +13,21 @@ from seismo.escape import COLOURS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+WIDEST = 100  # characters of a line of prose
 ONE_LINE = 150  # characters of a usage that helps in an error; a longer one buries it
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Sets the prose of a help text in lines as long as the terminal has room for; what is indented stays as it is."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = (part if "\n " in f"\n{part}" else wrapped(part, width) for part in text.split("\n\n"))
+        return super()._fill_text("\n\n".join(parts), width, indent)
+
+
+def wrapped(part: str, width: int) -> str:
+    """One paragraph of prose in lines of so many characters, or fewer where these would be hard to read."""
+    return textwrap.fill(" ".join(part.split()), min(width, WIDEST), break_long_words=False, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,7 +52,9 @@ class Parser(argparse.ArgumentParser):
             if word.startswith("-") and word != "-":
                 self._check_option(word)
         if rest:
-            raise UsageError(f"unexpected argument {rest[0]!a}", hint=self._usage)
+            taken = getattr(args, "file", None)
+            several = f"one file is enough: it has {taken}; seismo merge combines several, seismo diff compares two"
+            raise UsageError(f"unexpected argument {rest[0]!a}", hint=several if taken else self._usage)
         return args
 
     def _check_option(self, name: str) -> None:

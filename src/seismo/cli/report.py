@@ -37,8 +37,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from seismo.cli.options import FORCE, OPEN, one_of
-from seismo.errors import UsageError
+from seismo.cli.options import FORCE, OPEN
+from seismo.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import argparse
@@ -130,11 +130,12 @@ def orders() -> list[str]:
 
 
 def _order(word: str) -> str:
-    from seismo.report.kind import OF_PSTATS
+    from seismo.report.kind import OF_PSTATS, every
 
     known = orders()
-    if word.removeprefix("-") not in known:
-        one_of("--sort", word, known, OF_PSTATS)
+    if word.removeprefix("-") not in known and word not in OF_PSTATS:
+        of_kinds = "; ".join(f"{kind.what}: {', '.join(kind.orders())}" for kind in every())
+        raise UsageError(f"--sort cannot be {word!a}", hint=did_you_mean(word, [*known, *OF_PSTATS]) + of_kinds)
     return OF_PSTATS.get(word, word)
 
 

@@ -75,11 +75,11 @@ def run(args: Namespace) -> int:
 
 
 def _read(path: str) -> Look:
-    from seismo import model
+    from seismo.cli.files import open_running
     from seismo.report.calls.top import look
     from seismo.report.kind import of
 
-    recording = model.read(path, running=True)
+    recording = open_running(path)
     kind = of(recording)
     if not kind.runs:
         raise UsageError(
@@ -221,5 +221,7 @@ def quiet(now: Look, age: float) -> str:
     """Why a recording that was not written since the last look is as it is. age: seconds since it was written."""
     if now.ended:
         return "ended"
-    gone = now.pid > 0 and not os.path.exists(f"/proc/{now.pid}")
-    return f"not written for {age:,.0f} s" + (f"; there is no process {now.pid} here" if gone else "")
+    from seismo.report.facts import gone
+
+    why = f"; there is no process {now.pid} here" if gone(now.pid) else ""
+    return f"not written for {age:,.0f} s{why}"

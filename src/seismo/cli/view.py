@@ -61,15 +61,14 @@ def run(args: Namespace) -> int:
 
 
 def _shown(args: Namespace) -> list[Shown]:
-    from seismo import model
-    from seismo.cli.files import open_recording, or_newest
+    from seismo.cli.files import open_recording, open_running, or_newest
     from seismo.view.answers import Shown
 
     files = args.files or [or_newest(None)]
     if len(files) > MOST_FILES:
         raise UsageError(f"{len(files)} files are too many to look at together", hint=f"give {MOST_FILES} at most")
     if args.live:
-        return [Shown(file, model.read(file, running=True), live=True) for file in files]
+        return [Shown(file, open_running(file), live=True) for file in files]
     return [Shown(file, open_recording(file)) for file in files]
 
 

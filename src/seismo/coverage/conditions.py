@@ -35,13 +35,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from seismo.model.kinds import BranchFlags
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from seismo.model.table import BranchRow
 
 FALSE, TRUE, NONE, NOT_NONE = range(4)  # kinds of branches that decide by a value
-RAN_ONLY, MAY_MISS = 1, 2  # flags of branches
 MOST_PATHS = 2000  # of a decision, for its MC/DC; one of 17 operands has as many at worst
 
 CHOOSES = "chooses which operand is asked: what the other would have been is not seen"
@@ -359,8 +360,8 @@ class _Finder(ast.NodeVisitor):
             jumped_is_true = (row.kind == NONE) != is_not if row.kind in (NONE, NOT_NONE) else row.kind == TRUE
             true += row.jumped if jumped_is_true else row.fell
             false += row.fell if jumped_is_true else row.jumped
-            operand.doubtful = operand.doubtful or bool(row.flags & MAY_MISS)
-            decision.exact = decision.exact and not row.flags & RAN_ONLY
+            operand.doubtful = operand.doubtful or bool(row.flags & BranchFlags.TOO_FEW)
+            decision.exact = decision.exact and not row.flags & BranchFlags.RAN_ONLY
         operand.true, operand.false = true, false
         if operand.doubtful and not (true and false):
             operand.note = "an outcome may be missing: this interpreter could not tell"

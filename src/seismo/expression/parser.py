@@ -219,7 +219,8 @@ class _Parser:
             self.fail(token, f"{word} cannot stand alone", f'such as: arg("flag") is {word}')
         words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
         near = NEARLY.get(word.lower()) or nearest(word, words)
-        hint = f"did you mean: {near}" if near else f"the terms are {', '.join(dict.fromkeys(words))}"
+        terms = f"the terms are {', '.join(dict.fromkeys(words))}"
+        hint = f"did you mean: {near}" if near else f'the calls of a function: call("{word[:40]}"); {terms}'
         self.fail(token, f"there is no term {word[:40]!a}", hint)
 
     def kind(self, token: Token) -> Term:

@@ -12,7 +12,7 @@
     N/said?from=&to=      marks, spans, counts, pauses and gaps of a stretch
     N/range?from=&to=     the functions of a stretch
     N/find?functions=&from=&back=     the next call of one of the functions
-    N/state?version=      whether the file has grown since that version of it, for --live
+    N/state?version=      whether the file has grown since that version of it, and whether it still grows, for --live
 
 Times are nanoseconds from the start of the recording's first process. A number of recordings is small, their content is
 not: nothing here holds more rows than are asked for, and what is asked for has limits.
@@ -30,7 +30,7 @@ from seismo import model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.report.calls.timeline import said, threads, waiting
-from seismo.report.facts import command_line, losses
+from seismo.report.facts import command_line, first_process, gone, losses
 from seismo.report.kind import of
 from seismo.report.libraries import library_of
 from seismo.report.page.payload import doubles, integers, laid_out, shown
@@ -52,6 +52,7 @@ MOST_CUT = 3_000_000  # calls of a stretch that gets a page
 MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
 FOREVER = 2**62
 PATIENCE = 5
+SILENT_S = 5.0  # what runs writes more often, where anything happens in it
 
 COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
 JSON = "application/json; charset=utf-8"
@@ -86,6 +87,18 @@ class Shown:
         self._stamp = stamp
         self.version += 1
         self._due = time.monotonic() + PATIENCE * (time.monotonic() - began)
+
+    @property
+    def ending(self) -> str:
+        """How its program ended: "ended" in order, "stopped" without writing an end, or "", as long as it runs.
+
+        Whether a process runs is known of those of this machine alone: what is still written is not stopped.
+        """
+        pid, ended = first_process(self.recording)
+        if ended:
+            return "ended"
+        silent = time.time() - self._stamp[1] / 1e9
+        return "stopped" if silent > SILENT_S and gone(pid) else ""
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -138,6 +151,7 @@ class Answers:
             "trace": bool(recording.calls),
             "compares": kind.compares,
             "live": entry.live,
+            "ending": entry.ending,
             "version": entry.version,
             "facts": kind.facts(recording, signs),
             "losses": [printable(text) for text in losses(recording, signs)],
@@ -312,13 +326,14 @@ def _find(entry: Shown, query: Mapping[str, str]) -> Answer:
 
 
 def _state(entry: Shown, query: Mapping[str, str]) -> Answer:
-    """Whether there is a later version than the one that is known, and how much is in it."""
+    """Whether there is a later version than the one that is known, how much is in it, and whether more may come."""
     entry.refresh()
     recording = entry.recording
     known = _whole(query, "version", 0, FOREVER, 0)
     sizes = [len(recording.functions), len(recording.threads)] if recording.calls else []
     to = recording.calls.end_ns if recording.calls else 0
-    return _json({"version": entry.version, "grown": entry.version != known, "to": to, "sizes": sizes})
+    grown = entry.version != known
+    return _json({"version": entry.version, "grown": grown, "ending": entry.ending, "to": to, "sizes": sizes})
 
 
 _OF_TRACES = {

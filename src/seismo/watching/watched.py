@@ -17,18 +17,17 @@ from seismo.expression import KINDS, parse
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.engine import HIDE
 from seismo.record.forks import new_lock
-from seismo.record.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching import shown as text
-from seismo.watching import source
+from seismo.watching.describing import Describer
 from seismo.watching.jsonlines import line as json_line
-from seismo.watching.values import Shower, class_name, shorten
+from seismo.watching.values import Shower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import CodeType, FrameType
+    from types import FrameType
     from typing import Any
 
     from seismo import _core
@@ -41,11 +40,8 @@ else:
 
 ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 KEPT = 1000  # matches that `matches` holds
-_STACK = 30  # frames that --stack shows
-_SELF = 100  # characters; a `self` that would take more is shown without its fields
-_CALLS_KEPT = 1000  # calls whose variables are remembered
 _C_KINDS = {"c_call", "c_return", "c_raise"}
-_MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hub/watch.c
+HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # beginnings of files, as in native/hub/watch.c
 
 
 class Watched:
@@ -89,9 +85,8 @@ class Watched:
         names, self._calls = _chosen(action)
         names |= {name for name, on in (("count", count), ("histogram", histogram), ("pdb", pdb)) if on}
         names |= set() if record is None else {"record"}
-        self._args, self._returns, self._vars = args, returns, vars
-        self._stack = stack or "stack" in names
-        shows = args or returns or vars or self._stack or pdb
+        stack = stack or "stack" in names
+        shows = args or returns or vars or stack or pdb
         self._print = "print" in names or bool(shows and not self._calls and "keep" not in names)
         self._print = self._print or not (names or self._calls)
         self._only_counts = not self._print and not self._calls and not names & {"pdb", "keep"}
@@ -107,6 +102,14 @@ class Watched:
         self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)
+        self._describe = Describer(
+            self._shower,
+            args=args,
+            returns=returns,
+            vars=vars,
+            stack=stack,
+            hide=(HIDE,) if self._machinery else HIDDEN,
+        )
         self._writing = new_lock()
         self._native: _core.Watch | None = None
         self._others, self._interpreters = 0, 0  # other interpreters before; how many had gone when it began
@@ -115,13 +118,10 @@ class Watched:
         self._opened = False
         self._writer = text.Writer()
         self._debug: Callable[[_match.Match], None] | None = None
-        self._variables: dict[int, dict[str, str]] = {}
-        self._began = 0.0
         self.span = (0, 0)  # from when to when it was on, unix ns; of several uses the first and the last
         self.file: File | None = None
         self.matches: list[_match.Match] = []
         self.failed = self.unwritten = ""
-        self.masked = 0
         if record is not None:
             self.file = _file(record)
 
@@ -132,23 +132,23 @@ class Watched:
         self._open()
         if "pdb" in self._names:
             self._debug = _actions.debugger(self.stop)
-        follows = self._print or self._vars
+        follows = self._print or self._describe.vars
         native = _core.Watch(
             _core.Filter(self.expression.program),
             self._kinds,
             None if self._only_counts else self._report,
             self._evaluate if self.expression.needs_python else None,
-            ends=self._returns or self._vars,
-            lines=self._vars,
+            ends=self._describe.returns or self._describe.vars,
+            lines=self._describe.vars,
             tracks=follows,
-            all=self._vars,
+            all=self._describe.vars,
             times=bool(self._names & {"histogram", "record"}),
             hide=HIDE,
             this_thread=self._this_thread,
             machinery=self._machinery,
             **({} if self.limit is None else {"limit": self.limit}),
         )
-        self._began = monotonic()
+        self._describe.began = monotonic()
         self.span = (self.span[0] or time_ns(), 0)
         if self.file is not None:
             self.file.begin(self)
@@ -168,7 +168,7 @@ class Watched:
         native, self._native = self._native, None
         if native is not None:
             self._before = (self._before[0] + native.matched, self._before[1] + native.lost, self._merged(native))
-        self._variables.clear()
+        self._describe.forget()
         self.span = (self.span[0], time_ns())
         if self.file is not None:
             self.unwritten = self.file.end(self)
@@ -198,6 +198,11 @@ class Watched:
     def lost(self) -> int:
         """Matches or answers that were lost: no memory, no stack left, or an expression's own failure."""
         return self._before[1] + (self._native.lost if self._native is not None else 0)
+
+    @property
+    def masked(self) -> int:
+        """Values that were not shown because their names sound secret."""
+        return self._describe.masked
 
     @property
     def interpreters(self) -> int:
@@ -254,7 +259,7 @@ class Watched:
     def _report(self, *event: Any) -> None:
         match = None
         try:
-            match = self._described(*event)
+            match = self._describe.match(*event)
             self._act(match)
         except KeyboardInterrupt:
             raise
@@ -291,107 +296,6 @@ class Watched:
             except Exception:  # noqa: BLE001  there is nobody to tell
                 return
 
-    def _described(
-        self,
-        moment: int,
-        kind: int,
-        how: int,
-        frame: FrameType,
-        arg: object,
-        line: int,
-        duration: int,
-        own: int,
-        call: int,
-        nesting: int,
-        calls: int,
-        depth: int,
-        module: str,
-        qualname: str,
-    ) -> _match.Match:
-        match = _match.Match()
-        code = frame.f_code
-        match.time = monotonic() - self._began
-        match.moment, match.kind, match.how = _match.MOMENTS[moment], KINDS[kind], KINDS[how]
-        match.module, match.qualname, match.function = module, qualname, _actions.full_name(module, qualname)
-        match.file = code.co_filename
-        match.frame, match.arg = frame, arg
-        match.call, match.calls, match.nesting, match.depth = call, calls, nesting, depth
-        match.thread, match.task = _core.where_am_i()
-        match.duration = None if duration < 0 else duration
-        match.own = None if own < 0 else own
-        starts = match.kind == "call" and moment != _match.END
-        match.line = line or (code.co_firstlineno if starts else frame.f_lineno or code.co_firstlineno)
-        if not starts:
-            match.source = source.line_of(match.file, match.line)
-        self._outcome(match, arg)
-        if self._args and starts:
-            match.args = self._arguments(frame, code)
-        if self._vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
-            match.variables = self._changes(frame, code, call, moment)
-        elif self._vars and starts and not self._args:
-            match.args = self._arguments(frame, code)
-        if self._vars and starts and moment == _match.EVENT:
-            self._changes(frame, code, call, moment)  # the arguments are shown: only what changes from here on
-        if self._stack and moment in (_match.EVENT, _match.WHOLE):
-            match.stack = self._frames(frame.f_back)
-        return match
-
-    def _outcome(self, match: _match.Match, arg: object) -> None:
-        """What was returned, yielded or raised, or which C function it is about."""
-        if match.how in ("unwind", "raise", "throw", "stop_iteration"):
-            match.exception = self._shower.show(arg) if isinstance(arg, BaseException) else "an exception"
-        elif match.how in ("return", "yield"):
-            wanted = self._returns or self._vars or match.kind in ("return", "yield")
-            if wanted and match.how == "return" and match.kind == "call" and not (self._returns or self._vars):
-                return
-            if wanted or self._returns:
-                match.value = self._shower.named(match.qualname.rpartition(".")[2], arg)
-        elif match.kind.startswith("c_"):
-            match.callee = _callee(arg)
-
-    def _arguments(self, frame: FrameType, code: CodeType) -> dict[str, str]:
-        variables = _core.frame_locals(frame)
-        return {shown: self._named(name, variables[name]) for name, shown in _parameters(code) if name in variables}
-
-    def _named(self, name: str, value: object) -> str:
-        shown = self._shower.named(name, value)
-        self.masked += MASK in shown
-        if name == "self" and len(shown) > _SELF:
-            head, fields, _ = shown.partition(" {")
-            shown = f"{head} …>" if fields else shown
-        return shown
-
-    def _changes(
-        self, frame: FrameType, code: CodeType, call: int, moment: int
-    ) -> list[tuple[str, str | None, str | None]]:
-        """The variables that are new, other or gone since the last look at this call."""
-        module_level = not code.co_flags & 1
-        now = {}
-        for name, value in _core.frame_locals(frame).items():
-            if type(name) is not str or (module_level and _is_furniture(name, value)):
-                continue
-            now[name] = self._named(name, value)
-        before = self._variables.pop(call, {}) if call else {}
-        if call and moment != _match.END:
-            if len(self._variables) >= _CALLS_KEPT:
-                self._variables.pop(next(iter(self._variables)), None)
-            self._variables[call] = now
-        changed: list[tuple[str, str | None, str | None]] = [
-            (name, shown, before.get(name)) for name, shown in now.items() if before.get(name) != shown
-        ]
-        changed += [(name, None, shown) for name, shown in before.items() if name not in now]
-        return changed
-
-    def _frames(self, frame: FrameType | None) -> list[tuple[str, int, str, str]]:
-        frames: list[tuple[str, int, str, str]] = []
-        while frame is not None and len(frames) < _STACK:
-            code = frame.f_code
-            if not code.co_filename.startswith((HIDE, *(() if self._machinery else _MACHINERY))):
-                line = frame.f_lineno or code.co_firstlineno
-                frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
-            frame = frame.f_back
-        return frames
-
     # ---- output ----
 
     def _open(self) -> None:
@@ -421,44 +325,6 @@ class Watched:
             flush = getattr(stream, "flush", None)
             if flush is not None:
                 flush()
-
-
-def _parameters(code: CodeType) -> list[tuple[str, str]]:
-    """The names of a function's parameters as in its definition, and how they are shown: with their stars."""
-    names = code.co_varnames
-    plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-    found = [(name, name) for name in names[:plain]]
-    several = bool(code.co_flags & 4)
-    if several:
-        found.append((names[keyword], f"*{names[keyword]}"))
-    found += [(name, name) for name in names[plain:keyword]]
-    if code.co_flags & 8:
-        found.append((names[keyword + several], f"**{names[keyword + several]}"))
-    return found
-
-
-def _callee(function: object) -> str:
-    """The name of a C function, as it would be written: len, str.join, os.stat."""
-    owner = getattr(function, "__self__", None) if type(function) is type(len) else None
-    name = shorten(getattr(function, "__name__", "?"), 100) if type(function) in _C_FUNCTIONS else "?"
-    if type(function) is type(str.join):
-        return f"{class_name(function.__objclass__)}.{name}"  # type: ignore[attr-defined]
-    if owner is None:
-        return name
-    if type(owner) is type(sys):
-        module = owner.__dict__.get("__name__")
-        return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
-    if type(owner) is type:
-        return f"{class_name(owner)}.{name}"
-    return f"{class_name(type(owner))}.{name}"
-
-
-_C_FUNCTIONS = (type(len), type(str.join))
-
-
-def _is_furniture(name: str, value: object) -> bool:
-    """Of a module's namespace: what is there in every module, imported or defined."""
-    return name.startswith("__") or type(value) in (type(sys), type(_callee), type, type(len))
 
 
 def _chosen(action: object) -> tuple[set[str], list[Callable[[_match.Match], object]]]:

@@ -1,6 +1,7 @@
 // Switches, choices and the field to search in.
 
 import type { ComponentChildren, RefObject } from "preact";
+import { isDark } from "./keys.ts";
 
 interface ChoiceProps<Value extends string> {
   name: string;
@@ -95,9 +96,7 @@ export function Search({ words, problem, found, field, search, label = "function
 export function Theme({ changed }: { changed(): void }) {
   const turn = () => {
     const root = document.documentElement;
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const now = root.dataset.theme ?? (dark ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
+    root.dataset.theme = isDark() ? "light" : "dark";
     changed();
   };
   return (

@@ -24,11 +24,19 @@ export function useKeys(keys: Record<string, () => void>): void {
   }, []);
 }
 
+const DARK = "(prefers-color-scheme: dark)";
+
+/** Whether it is dark: as its switch says, else as the system has it. */
+export function isDark(): boolean {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia(DARK).matches;
+}
+
 /** A number that is another one whenever colours are, and what to call when a switch has changed them. */
 export function useTheme(): [number, () => void] {
   const [theme, setTheme] = useState(0);
   useEffect(() => {
-    const media = matchMedia("(prefers-color-scheme: dark)");
+    const media = matchMedia(DARK);
     const changed = () => setTheme((number) => number + 1);
     media.addEventListener("change", changed);
     return () => media.removeEventListener("change", changed);

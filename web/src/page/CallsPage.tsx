@@ -1,10 +1,10 @@
 // The page of calls: the flame graph, beside it the functions, below them what is known of the chosen one.
 
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Pick, Search, Switch, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
-import { useKeys } from "../chrome/keys.ts";
+import { useKeys, useTheme } from "../chrome/keys.ts";
 import type { CallsHead, Times } from "../data/calls.ts";
 import type { Metric, Paths } from "../data/paths.ts";
 import type { Payload } from "../data/payload.ts";
@@ -52,7 +52,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   const [apart, setApart] = useState(false);
   const [words, setWords] = useState("");
   const [selected, select] = useState(-1);
-  const [theme, setTheme] = useState(0);
+  const [theme, changed] = useTheme();
   const [help, setHelp] = useState(false);
   const [tip, setTip] = useState<Tipped | null>(null);
   const [reached, setReached] = useState("");
@@ -71,12 +71,6 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   const share = found.matches ? part(paths, weights.total, found.matches) : 0;
   const times: Times = metric === "calls" || metric === "exceptions" ? head.times : metric;
   const shownColumns = useMemo(() => columns(graph.functions, times), [graph, times]);
-  useEffect(() => {
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => setTheme((number) => number + 1);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
 
   const look = useMemo(() => {
     const colours = new Uint8Array(graph.size);
@@ -130,7 +124,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   return (
     <>
       <Facts title={head.title} facts={head.facts}>
-        <Theme changed={() => setTheme(theme + 1)} />
+        <Theme changed={changed} />
         <button type="button" class="icon" aria-label="keys" title="keys (?)" onClick={() => setHelp(true)}>
           ?
         </button>

@@ -1,8 +1,9 @@
 // The page of what changed: both sides in one flame graph, coloured by the change, and the functions, ranked by it.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Pick, Search, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
+import { useTheme } from "../chrome/keys.ts";
 import { change, colourOf, type DiffHead, type Side, Sides } from "../data/diff.ts";
 import type { Payload } from "../data/payload.ts";
 import { search } from "../data/search.ts";
@@ -47,7 +48,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
   const [rank, setRank] = useState<Rank>("calls");
   const [words, setWords] = useState("");
   const [selected, select] = useState(-1);
-  const [theme, setTheme] = useState(0);
+  const [theme, changed] = useTheme();
   const [tip, setTip] = useState<{ x: number; y: number; frame: number } | null>(null);
   const [reached, setReached] = useState("");
   const [zoomed, setZoomed] = useState(false);
@@ -84,12 +85,6 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
     };
   }, [sides, frames, metric]);
   const found = useMemo(() => search(words, size, (fn) => `${name(fn)}\n${head.places[fn] ?? ""}`), [words]);
-  useEffect(() => {
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => setTheme((number) => number + 1);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
   const look = useMemo(
     () => ({
       palette: palette(true),
@@ -121,7 +116,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
   return (
     <>
       <Facts title={head.title} facts={head.facts}>
-        <Theme changed={() => setTheme(theme + 1)} />
+        <Theme changed={changed} />
       </Facts>
       <nav class="tools" aria-label="what is shown">
         <Choice

@@ -1,8 +1,9 @@
 // The page of a trace: its timeline, and the page of calls that every recording of calls has.
 
 import { useMemo, useState } from "preact/hooks";
-import { Choice } from "../chrome/controls.tsx";
+import { Choice, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
+import { useTheme } from "../chrome/keys.ts";
 import { type CallsHead, Whose } from "../data/calls.ts";
 import type { Payload } from "../data/payload.ts";
 import { PageTrace, type TraceHead } from "../timeline/PageTrace.ts";
@@ -21,6 +22,7 @@ const VIEWS: [View, string, string][] = [
 export function TracePage({ payload }: { payload: Payload<Head> }) {
   const { head } = payload;
   const [view, setView] = useState<View>(head.trace ? "timeline" : "calls");
+  const [, changed] = useTheme();
   const source = useMemo(() => {
     if (!head.trace) return null;
     const whose = payload.column("f.whose");
@@ -47,7 +49,9 @@ export function TracePage({ payload }: { payload: Payload<Head> }) {
   return (
     <>
       <div class="tabs">{tabs}</div>
-      <Facts title={head.title} facts={head.facts} />
+      <Facts title={head.title} facts={head.facts}>
+        <Theme changed={changed} />
+      </Facts>
       {source ? (
         <main class="timeline">
           <TraceView source={source} />

@@ -1,8 +1,9 @@
 /** One trace: the timeline, the tools above it, and below it what is known of what was chosen. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isDark, useTheme } from "../chrome/keys.ts";
 import { search } from "../data/search.ts";
 import { count, duration } from "../data/words.ts";
-import { DARK, LIGHT, type Theme } from "./colours.ts";
+import { DARK, LIGHT } from "./colours.ts";
 import { Help } from "./Help.tsx";
 import type { Told } from "./marks.ts";
 import { CallPanel, RangePanel } from "./Panels.tsx";
@@ -15,17 +16,6 @@ import { moment, type Viewport } from "./viewport.ts";
 const MOST_NAMED = 3000;
 const LOOK_MS = 1000;
 const DENSITY = 1000; // columns of the minimap
-
-function useTheme(): Theme {
-  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-  const [dark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setDark(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, [query]);
-  return dark ? DARK : LIGHT;
-}
 
 /** What the program said, asked for stretch by stretch, and of a recording that grows what was said since. */
 class Heard {
@@ -89,7 +79,8 @@ export function TraceView({ source, live = false, open }: Props) {
   const map = useRef<HTMLCanvasElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const timeline = useRef<Timeline | null>(null);
-  const theme = useTheme();
+  useTheme();
+  const theme = isDark() ? DARK : LIGHT;
   const [chosen, setChosen] = useState<{ spot: Spot | null; range: { from: number; to: number } | null }>({
     spot: null,
     range: null,
@@ -219,7 +210,7 @@ export function TraceView({ source, live = false, open }: Props) {
           <input
             ref={field}
             type="search"
-            placeholder="Find calls: a name or a regular expression   /"
+            placeholder="Find calls (regular expression)   /"
             value={text}
             spellcheck={false}
             onInput={(event) => setText(event.currentTarget.value)}

@@ -1,7 +1,7 @@
 /** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
 import { useEffect, useState } from "preact/hooks";
 import { TraceView } from "../timeline/TraceView.tsx";
-import { getJson, type RecordingInfo, ServedTrace, type State } from "./client.ts";
+import { type Ending, getJson, type RecordingInfo, ServedTrace, type State } from "./client.ts";
 
 const LOOK_MS = 1000;
 
@@ -22,6 +22,7 @@ export function App() {
     getJson<RecordingInfo[]>("recordings").then(setRecordings, (error: Error) => setTrouble(error.message));
   };
   useEffect(read, []);
+  const growth = useGrowth(at, recordings?.[at]);
   if (trouble) return <Message title="The recordings cannot be shown" text={trouble} />;
   if (!recordings) return <Message title="Reading …" text="" />;
   const shown = recordings[at]!;
@@ -51,7 +52,7 @@ export function App() {
         <span class="command" title={shown.command}>
           {shown.command}
         </span>
-        {shown.live && <span class="live">live</span>}
+        {shown.live && <Standing ending={growth.ending} />}
         <nav aria-label="Views">
           {shown.trace && (
             <button type="button" aria-pressed={view === "timeline"} onClick={() => setTab("timeline")}>
@@ -116,7 +117,7 @@ export function App() {
         </main>
       ) : (
         <main class="report">
-          {shown.live && <Later key={at} number={at} version={shown.version} again={read} />}
+          {shown.live && <Later grown={growth.grown} again={read} />}
           <iframe
             key={`${at} ${shown.version}`}
             title={`Report of ${shown.name}`}
@@ -142,22 +143,50 @@ function fits(tab: Tab, shown: RecordingInfo, other: RecordingInfo): boolean {
   return tab === "timeline" && shown.trace ? other.trace : true;
 }
 
-/** Of a recording that is written: says that there is more than the report shows, and shows it if that is wanted. */
-function Later({ number, version, again }: { number: number; version: number; again: () => void }) {
-  const [more, setMore] = useState(false);
+/** Of a recording that is written: whether it has grown since the version that is shown, and whether it still grows. */
+function useGrowth(number: number, shown: RecordingInfo | undefined): Pick<State, "grown" | "ending"> {
+  const [state, setState] = useState<Pick<State, "grown" | "ending"> | null>(null);
+  const { live = false, version = 0 } = shown ?? {};
   useEffect(() => {
-    setMore(false);
-    const timer = setInterval(() => {
+    setState(null);
+    if (!live) return;
+    const look = () => {
       getJson<State>(`${number}/state?version=${version}`).then(
-        (state) => setMore(state.grown),
+        (found) => {
+          const same = (known: typeof state) => known?.grown === found.grown && known.ending === found.ending;
+          setState((known) => (same(known) ? known : found));
+          if (found.ending === "ended") clearInterval(timer); // nothing comes after an end
+        },
         () => clearInterval(timer), // the server has ended: so has the following
       );
-    }, LOOK_MS);
+    };
+    const timer = setInterval(look, LOOK_MS);
     return () => clearInterval(timer);
-  }, [number, version]);
+  }, [number, live, version]);
+  return state ?? { grown: false, ending: shown?.ending ?? "" };
+}
+
+const ENDINGS = {
+  "": ["live", "the program runs, and what it writes is shown"],
+  ended: ["ended", "the program has ended, and its recording is whole"],
+  stopped: ["stopped", "the program does not run any more, and did not write the end of its recording"],
+} as const;
+
+/** Whether the program still runs. */
+function Standing({ ending }: { ending: Ending }) {
+  const [word, title] = ENDINGS[ending];
+  return (
+    <span class={ending ? "live over" : "live"} role="status" title={title}>
+      {word}
+    </span>
+  );
+}
+
+/** Says that there is more than the report shows, and shows it if that is wanted. */
+function Later({ grown, again }: { grown: boolean; again: () => void }) {
   return (
     <p class="later" role="status">
-      {more && (
+      {grown && (
         <>
           The program has gone on since.{" "}
           <button type="button" onClick={again}>

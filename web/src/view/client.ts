@@ -6,6 +6,9 @@ import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from 
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
+/** How the program ended: in order, without writing an end, or not yet. */
+export type Ending = "ended" | "stopped" | "";
+
 export interface RecordingInfo {
   readonly name: string;
   readonly command: string;
@@ -15,6 +18,7 @@ export interface RecordingInfo {
   /** Whether there is a page of what changed between two of this kind. */
   readonly compares: boolean;
   readonly live: boolean;
+  readonly ending: Ending;
   readonly version: number;
   readonly facts: readonly (readonly [string, string])[];
   readonly losses: readonly string[];
@@ -24,6 +28,7 @@ export interface RecordingInfo {
 export interface State {
   readonly version: number;
   readonly grown: boolean;
+  readonly ending: Ending;
   readonly to: number;
   readonly sizes: readonly number[];
 }

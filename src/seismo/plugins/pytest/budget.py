@@ -22,6 +22,7 @@ from seismo import kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
+from seismo.model.kinds import FunctionKind
 from seismo.plugins.pytest.again import put_back
 from seismo.plugins.pytest.callers import Callers, Made
 from seismo.plugins.pytest.objects import interrupted, started, unavailable
@@ -289,7 +290,7 @@ def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> l
         wanted = [
             row.id
             for row in counted.calls.functions
-            if row.file != PLACE and row.kind != 2 and _is_of(limit, row.module, row.qualname)
+            if row.file != PLACE and row.kind != FunctionKind.SYNTHETIC and _is_of(limit, row.module, row.qualname)
         ]
         number = sum(callers.counts(limit.quantity, wanted, bool(limit.pattern)).values())
         if number > limit.fixed:

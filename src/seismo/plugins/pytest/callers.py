@@ -7,6 +7,7 @@ import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seismo.model.kinds import FunctionKind
 from seismo.plugins.pytest.profile import PLACE
 from seismo.report.words import function_name
 
@@ -120,7 +121,11 @@ class Callers:
         what = self._name(function)
         if below != function:
             what = f"{what} through {self._name(below)}"
-        if caller < 0 or self._functions[caller].file == PLACE or self._functions[caller].kind == 2:
+        if (
+            caller < 0
+            or self._functions[caller].file == PLACE
+            or self._functions[caller].kind == FunctionKind.SYNTHETIC
+        ):
             row = self._functions[below]
             return Made(number, what, row.file, row.line, "")
         row = self._functions[caller]

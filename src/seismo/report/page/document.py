@@ -14,7 +14,7 @@ import os
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from seismo.errors import FormatError
+from seismo.errors import FormatError, missing_folder
 from seismo.escape import printable
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ def save(path: str, content: str | Iterable[str]) -> None:
             file.writelines([content] if isinstance(content, str) else content)
         os.replace(part, path)
     except OSError as error:
-        folder = os.path.dirname(path) or "."
-        hint = "" if os.path.isdir(folder) else f"there is no folder {folder}: make it first, or name another file"
-        hint = "name a file in it, such as report.html" if os.path.isdir(path) else hint
+        hint = "name a file in it, such as report.html" if os.path.isdir(path) else missing_folder(path)
         raise FormatError(f"the page cannot be written: {error.strerror or error}", path, hint) from None
     finally:
         if os.path.exists(part):
