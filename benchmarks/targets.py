@@ -303,6 +303,8 @@ TARGETS: dict[str, list[Target]] = {
             "timeline",
             ("totals", "trace", "bound_median_us"),
             2,
+            why="The clock is marked every 24 to 31 events, so a time is off by up to what a dozen events take: "
+            "less in programs of short functions, more where a function runs for some hundred nanoseconds between two.",
         ),
         Target(
             "how far off a time may be, 99 of 100, worst program: µs",

@@ -24,6 +24,9 @@ turn after the start, with the stop, which writes what is left; the best turn.
 bytes a call: of the file's chunks of the kind JRNL, by the calls and resumes of the tree. bound: how far off the times
 of beginnings may be, median and 99th percentile, of the calls in running code (whose bound is below a millisecond).
 
+docutils makes a page of its own manual, for the bytes that a call of a large library takes. It is left out of the
+totals of time and of CPU, which thereby compare with earlier ones, and altogether where docutils is not installed.
+
 --also FILE takes in the programs of an earlier run, so that a long run can be made in pieces.
 """
 
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from common import Case
 
 GENERATORS = ("generator", "generators", "coroutines")
+MANUAL = "docutils"
 REPEATS = 3
 WINDOW = 100_000  # calls whose bounds are looked at
 
@@ -124,6 +128,18 @@ def tools(core: Any) -> dict[str, Tool]:
     if importlib.util.find_spec("viztracer"):
         found["VizTracer"] = viztracer()
     return found
+
+
+def manual() -> dict[str, Case]:
+    """Docutils at work on a chapter of its manual, which pyperformance has; {} where docutils is not installed."""
+    if not importlib.util.find_spec("docutils"):
+        return {}
+    from docutils.core import publish_string  # type: ignore[import-untyped]
+
+    chapter = programs.sources() / "bm_docutils" / "data" / "docs" / "user" / "config.txt"
+    text = chapter.read_text(encoding="utf-8")
+    settings = {"input_encoding": "unicode", "output_encoding": "unicode", "report_level": 5}
+    return {MANUAL: lambda: publish_string(text, writer="html5", settings_overrides=settings)}
 
 
 def turn(tool: Tool, body: Case, path: str) -> tuple[float, float]:
@@ -231,6 +247,7 @@ def summed_up(results: dict[str, Any], found: dict[str, Tool]) -> tuple[str, dic
 
 def total_of(results: dict[str, Any], name: str) -> dict[str, Any]:
     """The means of a tool, {} where nothing can be said: generator programs apart, and against trace0."""
+    results = {case: row for case, row in results.items() if case != MANUAL}
     kept = {case: row[name]["ratio"] for case, row in results.items() if row[name]["ratio"] > 0}
     plain = {case: value for case, value in kept.items() if case not in GENERATORS}
     if not plain:
@@ -256,7 +273,9 @@ def main() -> None:
     found = tools(core)
     small = micro(options.quick)
     chosen = options.only or [*small, *programs.PROGRAMS]
-    cases = {name: small.get(name) or programs.load(name) for name in chosen}
+    made = {**small, **manual()}
+    chosen += [name for name in manual() if not options.only]
+    cases = {name: made.get(name) or programs.load(name) for name in chosen}
     with tempfile.TemporaryDirectory() as folder:
         results = measure(cases, found, rounds_of(options), folder)
     for file in options.also:
