@@ -180,7 +180,8 @@ subprocess.run([sys.executable, "x.py", "leaf"], check=True)
 sys.stdout.flush()
 if stage == "first":
     os.execv(sys.executable, [sys.executable, "x.py", "second"])
-os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1"})
+sanitizers = {name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
+os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitizers})
 """
 
 
