@@ -187,7 +187,6 @@ os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitize
 
 @pytest.mark.parametrize("name", ["profile", "trace", "cover"])
 def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
-    lab.environment.pop("PYTHONPATH")
     lab.write("x.py", BECOMES)
     bare = lab.bare("x.py", "first")
     ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])
