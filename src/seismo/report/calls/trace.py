@@ -10,6 +10,7 @@ from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.model.timeline.landmarks import landmarks
 from seismo.report import words as text
 from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
+from seismo.report.calls.tree import machinery
 from seismo.report.calls.window import END, LIMITS, how_left, started, took, write_window
 from seismo.report.facts import unended
 
@@ -34,9 +35,20 @@ class Longest(NamedTuple):
 
 
 def longest_calls(recording: Recording) -> Longest:
-    """The longest calls; a long journal is read to its end for them only where its recorder noted none."""
-    found = _known(recording)
-    return Longest(sorted(found[0], key=lambda row: row.start_ns - row.end_ns)[:LONGEST], *found[1:])
+    """The longest calls; a long journal is read to its end for them only where its recorder noted none.
+
+    Frames of the import machinery, five to each import, are left out as in the tree: `imports` has what they import.
+    """
+    rows, gaps, problems = _known(recording)
+    hidden, execs = machinery(recording)
+    functions, parents = recording.tree["function"], recording.tree["parent"]
+
+    def imports_only(row: CallRow) -> bool:
+        parent = parents[row.node] if row.function in execs else -1
+        return row.function in hidden or (parent >= 0 and functions[parent] in hidden)
+
+    shown = [row for row in rows if not imports_only(row)] or rows  # all: the program did nothing else
+    return Longest(sorted(shown, key=lambda row: row.start_ns - row.end_ns)[:LONGEST], gaps, problems)
 
 
 def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str]]:
