@@ -9,6 +9,7 @@ import pytest
 
 import seismo as package
 from seismo import errors
+from seismo.cli import failures
 from seismo.cli import main as command
 
 VERBS = ["profile", "report", "info", "export", "merge", "diff", "doctor"]
@@ -127,7 +128,7 @@ def test_errors_become_plain_lines(monkeypatch, capsys, error, status, lines):
         raise error
 
     verb(monkeypatch, run=fail, add_arguments=lambda parser: None)
-    monkeypatch.setattr(command, "_drop", lambda stream: None)
+    monkeypatch.setattr(failures, "_drop", lambda stream: None)
     assert command.main(["info"]) == status
     assert capsys.readouterr().err.splitlines() == lines
 

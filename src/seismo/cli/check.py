@@ -25,8 +25,9 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.options import number, one_of, percent, whole
-from seismo.cli.program import Option, Verb, failed
+from seismo.cli.failures import FORESEEN, failed
+from seismo.cli.options import Option, number, one_of, percent, whole
+from seismo.cli.verb import Verb
 from seismo.errors import CheckError, UsageError
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement
     from seismo.check.measuring import Runs, Side
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 BASELINE = "seismo-check.txt"
@@ -135,8 +136,6 @@ def main(words: list[str]) -> int:
         from seismo.cli import counted
 
         return counted.main(words[1:])
-    from seismo.cli.main import FORESEEN
-
     verb = _Check()
     try:
         given, program = verb.read(words)

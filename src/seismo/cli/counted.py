@@ -11,13 +11,14 @@ what becomes another program by exec is counted as well.
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.program import Option, Recording, RecordingVerb
+from seismo.cli.options import Option
+from seismo.cli.recording import Recording, RecordingVerb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 import os
 
 from seismo import kinds
-from seismo.cli.options import of_a_program, parts, percent
-from seismo.cli.program import Option, Recording, RecordingVerb
+from seismo.cli.options import Option, of_a_program, parts, percent
+from seismo.cli.recording import Recording, RecordingVerb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from seismo.cli.program import Given, Screen
+    from seismo.cli.recording import Screen
+    from seismo.cli.verb import Given
     from seismo.coverage.settings import Settings
     from seismo.record.run import Program
 

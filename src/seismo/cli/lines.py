@@ -6,12 +6,12 @@ seismo report shows the times next to the source. Without --only or --where, the
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import of_a_program
-from seismo.cli.program import Option, RecordingVerb, clock, settings_of, source
+from seismo.cli.options import Option, clock, of_a_program, source
+from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 

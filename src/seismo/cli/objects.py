@@ -13,13 +13,13 @@ CPython 3.13.3 or newer.
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import count, of_a_program, whole
-from seismo.cli.program import Option, RecordingVerb
+from seismo.cli.options import Option, count, of_a_program, whole
+from seismo.cli.recording import RecordingVerb
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 HOLDERS, HOLDERS_OF_LEAKS = 3, 5

@@ -1,13 +1,14 @@
-"""What several verbs take, in one place: how values are read and which can be, and what help says of them.
+"""Options: what one is, those that several verbs have, how values are read and which can be, what help says.
 
-The verbs that run a program read their words by hand (seismo.cli.program), the others by argparse (seismo.cli.parsing);
-both read values here, and say the same of a wrong one. Nothing is imported that the start of a program would have to
-wait for.
+The verbs that run a program declare theirs as a table of Option and read their words by hand (seismo.cli.verb), the
+others leave both to argparse (seismo.cli.parsing); all read values here, and say the same of a wrong one. Nothing is
+imported that the start of a program would have to wait for.
 """
 
 from __future__ import annotations
 
 from seismo.errors import UsageError, did_you_mean
+from seismo.escape import COLOURS
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 # ---- what help says ----
 
-COLOR = "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
+COLOR_HELP = (
+    "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
+)
 FORCE = "overwrite {} even if it does not look like a file of seismo"
 JSON = "print one JSON object, for programs"
 OPEN = "open the page in the browser (without --html: one in a temporary folder)"
@@ -134,3 +137,75 @@ READERS: dict[str, Callable[[str, str], object]] = {
     "count": count,
     "percent": percent,
 }
+
+
+# ---- options of the verbs that run a program ----
+
+
+class Option:
+    """One option. names: its spellings, with blanks between. key: what it is called in what was given.
+
+    Without metavar and choices it is a flag. read(name, text): the value of the text, by default the text itself.
+    many: it may be given several times, and its value is the list. help: {NAME} in it is the default of that key.
+    """
+
+    __slots__ = ("_help", "choices", "key", "many", "metavar", "names", "read")
+
+    def __init__(
+        self,
+        names: str,
+        key: str,
+        help: str,  # noqa: A002  as argparse names it
+        *,
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        read: Callable[[str, str], object] | None = None,
+        many: bool = False,
+    ) -> None:
+        self.names = names.split(" ")
+        self.key = key
+        self._help = help
+        self.metavar = metavar
+        self.choices = choices
+        self.read = read
+        self.many = many
+
+    @property
+    def help(self) -> str:
+        """What help says of it."""
+        return self._help.format_map(defaults()) if "{" in self._help else self._help
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar and not self.choices
+
+
+OUTPUT = Option(
+    "-o --output",
+    "output",
+    "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
+    metavar="FILE",
+)
+COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
+QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
+CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")
+FLUSH = Option(
+    "--flush",
+    "flush_ms",
+    "update the file at this interval while the program runs (default: {flush})",
+    metavar="SECONDS",
+    read=milliseconds,
+)
+
+
+def clock(what: str) -> Option:
+    """The option that says how times are taken, of each `what`."""
+    text = f"the clock to read (default: auto); every: time every {what} instead of a random sample of the short ones"
+    return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
+
+
+def source(*names: str) -> Option:
+    """The option that names the hook."""
+    text = "which of the interpreter's hooks to use (default: seismo doctor shows it)"
+    return Option("--source", "source", text, choices=names)

@@ -1,17 +1,23 @@
-"""The command line of the verbs that argparse reads. Mistakes are said as all other errors are, with suggestions."""
+"""What argparse does: reads the words of verbs that do not hurry, and sets the help of all.
+
+Mistakes are said as all other errors are, with suggestions.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from seismo.cli.options import COLOR, READERS, one_of
+from seismo.cli.options import COLOR_HELP, READERS, one_of
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from seismo.cli.verb import Verb
 
 WIDEST = 100  # characters of a line of prose
 ONE_LINE = 150  # characters of a usage that helps in an error; a longer one buries it
@@ -28,6 +34,21 @@ class Help(argparse.RawDescriptionHelpFormatter):
 def wrapped(part: str, width: int) -> str:
     """One paragraph of prose in lines of so many characters, or fewer where these would be hard to read."""
     return textwrap.fill(" ".join(part.split()), min(width, WIDEST), break_long_words=False, break_on_hyphens=False)
+
+
+def print_help(verb: Verb) -> None:
+    """Prints the help of a verb that runs a program, which reads its words itself."""
+    parser = argparse.ArgumentParser(
+        prog=f"seismo {verb.name}", usage=verb.usage, description=verb.text.strip(), formatter_class=Help
+    )
+    for option in verb.options:
+        if option.is_flag:
+            parser.add_argument(*option.names, action="store_true", help=option.help)
+        else:
+            choices = list(option.choices) or None
+            parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
+    parser.print_help()
+    sys.stdout.flush()
 
 
 class Parser(argparse.ArgumentParser):
@@ -104,7 +125,7 @@ def add_time(
 
 def add_color(parser: argparse.ArgumentParser) -> None:
     """The options about colours: args.color is one of COLOURS."""
-    parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=COLOR)
+    parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=COLOR_HELP)
     parser.add_argument(
         "--no-color", dest="color", action="store_const", const="never", help="the same as --color never"
     )

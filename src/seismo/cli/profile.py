@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import of_a_program, whole
-from seismo.cli.program import Option, RecordingVerb, clock, settings_of, source
+from seismo.cli.options import Option, clock, of_a_program, source, whole
+from seismo.cli.recording import RecordingVerb, settings_of
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 

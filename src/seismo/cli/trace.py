@@ -7,13 +7,13 @@ too. It takes a byte or two a call.
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import of_a_program, span_ns, whole
+from seismo.cli.options import Option, of_a_program, span_ns, whole
 from seismo.cli.profile import OPTIONS
-from seismo.cli.program import Option, RecordingVerb, settings_of
+from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
 
 

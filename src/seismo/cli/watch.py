@@ -17,8 +17,9 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.options import FORCE, whole
-from seismo.cli.program import COLOR, Option, Verb, current_folder, is_terminal, run, shown_path, stderr_is_open
+from seismo.cli.options import COLOR, FORCE, Option, whole
+from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
+from seismo.cli.verb import Verb
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
 from seismo.originals import Restored

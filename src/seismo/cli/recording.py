@@ -1,0 +1,259 @@
+"""A verb that records a program, and the recording: what is seen to before the program runs, and the end of it.
+
+    def settings(given, program):                   {"quiet": True, ...}
+        return {"source": given["source"], ...}     what the recorder is started with
+
+    VERB = RecordingVerb(kinds.CALLS, __doc__, (Option("--source", "source", "the hook to use"), ...), settings)
+    main = VERB.run
+
+A verb that wants another recorder, or another end, overrides life() or make().
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo import kinds
+from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, QUIET
+from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
+from seismo.cli.verb import Verb
+from seismo.errors import RecordingError, SeismoError
+from seismo.escape import wants_colour
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from seismo.cli.options import Option
+    from seismo.cli.verb import Given
+    from seismo.record.children import Life
+    from seismo.record.gather import Taken
+    from seismo.record.output import Output
+    from seismo.record.run import Program
+
+
+class Screen:
+    """Where the user reads what is said at the end.
+
+    fd: -1: nowhere. path: of the recording, for the user's shell. coloured: whether to write in colours.
+    """
+
+    def __init__(self, fd: int, path: str, coloured: bool) -> None:
+        self.fd, self.path, self.coloured = fd, path, coloured
+
+    def open(self) -> TextIO:
+        """A stream of it."""
+        return open(self.fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _summed_up(file: str | bytes, screen: Screen) -> None:
+    """Writes the summary of the recording, a path or bytes."""
+    from seismo.model import read
+    from seismo.report.kind import of
+
+    recording = read(file)
+    with screen.open() as stream:
+        of(recording).summary(recording, stream, screen.path, screen.coloured)
+
+
+TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
+
+
+def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
+    """What was given for the recorder. A clock that is read every time is a way of timing."""
+    settings = {name: value for name, value in given.items() if name not in ("output", "quiet", "children", "color")}
+    if settings.get("clock") == "every":
+        settings["timing"] = settings.pop("clock")
+    return settings
+
+
+class RecordingVerb(Verb):
+    """A verb that records: its name is the kind's, and it has the options that all of them have.
+
+    kind: the name in files. name: the verb's, if it is not the one that the kind is known by. settings(given,
+    program): what the recorder is started with, if that is not what was given; raises SeismoError.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        text: str | None,
+        options: tuple[Option, ...],
+        settings: Callable[[Given, Program], dict[str, object]] = settings_of,
+        name: str = "",
+    ) -> None:
+        name = name or kinds.KINDS[kind].verb
+        usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
+        super().__init__(name, usage, text or "", (OUTPUT, QUIET, CHILDREN, *options, FLUSH, COLOR))
+        self.kind, self.settings = kind, settings
+
+    def run(self, words: list[str]) -> int:
+        """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
+        return self.main(words, self.make)
+
+    def make(self, given: Given, program: Program) -> Recording:
+        """The program, ready to run."""
+        return Recording(self, given, program, self.settings(given, program))
+
+    def life(self) -> Life:
+        """What is started and stopped: by default the recorder of the kind."""
+        life: Life = kinds.life(self.kind)
+        return life
+
+
+class Recording:
+    """A program that is recorded into a file: all that can be checked is checked before it runs.
+
+    given: what the options say; of it output, quiet and children are used here. settings: what the recorder is started
+    with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is
+    called even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
+    the process has if the program itself ends with 0.
+    """
+
+    def __init__(
+        self,
+        verb: RecordingVerb,
+        given: Given,
+        program: Program,
+        settings: dict[str, object],
+        summary: Callable[[str | bytes, Screen], int | None] = _summed_up,
+        always: bool = False,
+    ) -> None:
+        """Raises SeismoError."""
+        from seismo.record import children
+        from seismo.record.output import SUFFIX, Output, out_of_the_way
+
+        self.program, self.summary, self.always = program, summary, always
+        self.life = verb.life()
+        self.folder = current_folder()
+        self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
+        children.abandon()
+        verb.check(program)
+        output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}")
+        try:
+            folder = _folder(output) if given.get("children") else ""
+        except SeismoError:
+            output.discard()
+            raise
+        quiet = bool(given.get("quiet"))
+        self.process = process = children.Process(output, settings, folder, quiet, self.life)
+        self.stderr = -1
+        if not quiet:
+            try:
+                self.stderr = out_of_the_way(os.dup(2))
+                process.close_in_child.append(self.stderr)
+            except OSError:
+                pass  # there is no stderr: there will be no summary
+        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
+        process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
+        process.heir = bool(folder)
+        self.taken: Taken | None = None
+
+    def go(self) -> int:
+        """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
+        from seismo.record import engine, reach
+
+        def begin() -> None:
+            engine.hide_launcher()
+            reach.subscribe(self.process)
+            self.process.begin()
+
+        def ended(how: str) -> None:
+            self.process.exit = how
+
+        return run(self.program, begin, ended, self._discard)
+
+    def _discard(self) -> None:
+        """Nothing ran: no recording."""
+        process = self.process
+        if process.begun and not process.done:
+            self.life.stop()
+        process.done = True
+        if process.output is not None:
+            process.output.discard()
+        if process.parts:
+            from seismo.record.children import remove_folder
+
+            remove_folder(process.parts)
+
+    def _put_back(self, output: Output) -> None:
+        """The process did not become another."""
+        if self.taken is not None:
+            self.taken.put_back(self.process.parts)
+            self.taken.give_place(output, self.life.move)
+
+    def _rehearse(self) -> None:
+        """Does what the end does, for nobody to see: whatever it loads is loaded now, and not before it is needed."""
+        programs, sys.path = sys.path, self.path
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            if self.process.parts:
+                from seismo.record import gather  # noqa: F401
+            if self.stderr >= 0 or self.always:
+                self.summary(self.life.snapshot(), Screen(nowhere, "", self.coloured))
+        finally:
+            sys.path = programs
+            os.close(nowhere)
+
+    def _end(self, output: Output) -> int:
+        """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
+        from seismo.record.output import say
+
+        told = [output.finish(self.life)] if self.process.done else []  # else the process becomes another
+        programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
+        stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
+        try:
+            if self.process.parts and not os.path.isdir(self.process.parts):
+                reason = "the recordings of child processes cannot be reached from here; to merge them, run"
+                told.append(f"{reason}: seismo merge OUT {self.process.parts}/*")
+            elif self.process.parts:
+                from seismo.record import gather
+
+                self.taken = self.taken or gather.Taken()
+                told += gather.gather(output.path, self.process.parts, self.taken, not self.process.done)
+                if not self.process.done:
+                    told.append("the program becomes another (exec): if that is Python, its end adds what it does")
+            for line in told:
+                if line and stderr >= 0:
+                    say(line, stderr)
+            screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
+            there = os.path.exists(output.path)  # else the program has changed its root
+            if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
+                say(
+                    f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
+                    stderr,
+                )
+            elif stderr >= 0 or self.always:
+                return self.summary(output.path if there else self.life.snapshot(), screen) or 0
+        except Exception as error:  # noqa: BLE001  the program has ended well: so do we
+            if stderr >= 0:
+                say(f"the summary cannot be shown: {type(error).__name__}: {error}", stderr)
+        finally:
+            sys.path = programs
+        return 0
+
+
+def _folder(output: Output) -> str:
+    """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
+    from seismo.record.children import PARTS, make_folder
+    from seismo.record.hook.mark import MARK
+
+    folder = f"{output.path}{PARTS}"
+    if not os.path.isfile(output.path):
+        raise RecordingError(
+            "--children can only write the recording to a regular file", output.path, "name another file with -o"
+        )
+    try:
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                if name.endswith((".seismo", MARK)):
+                    os.unlink(os.path.join(folder, name))
+        make_folder(folder)
+    except OSError as error:
+        raise RecordingError(
+            f"cannot create the folder for the recordings of child processes: {error.strerror}", folder
+        ) from None
+    return folder

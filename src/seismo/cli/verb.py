@@ -1,0 +1,173 @@
+"""A verb that runs a program: its options, and its words, which are read up to the program's.
+
+    VERB = Verb("watch", usage, __doc__, (Option("--stack", "stack", "show the stack of callers"), ...))
+    given, program = VERB.read(words)               {"stack": True, ...}, and what is to run
+
+The words are read by hand here, because argparse would take longer than all the rest of the start; only --help hands
+the options to argparse. Verbs that record are seismo.cli.recording's.
+"""
+
+from __future__ import annotations
+
+from seismo.cli.failures import failed
+from seismo.cli.options import one_of
+from seismo.errors import SeismoError, UsageError, did_you_mean
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    from seismo.cli.options import Option
+    from seismo.record.run import Program
+
+    Given = dict[str, Any]
+
+    class Run(Protocol):
+        """What a verb makes of its words."""
+
+        def go(self) -> int:
+            """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
+
+
+# What may go wrong before the program begins. Later, what goes wrong is the program's.
+FORESEEN = (SeismoError, OSError, MemoryError)
+
+
+class Verb:
+    """A verb that runs a program. text: what --help says of it. before: what stands before the program, if anything.
+
+    hint: what else the user may have meant when the script cannot be opened; {name} is the name that was given.
+    """
+
+    def __init__(
+        self, name: str, usage: str, text: str, options: tuple[Option, ...], *, before: str = "", hint: str = ""
+    ) -> None:
+        self.name = name
+        self.usage = usage
+        self.text = text
+        self.options = options
+        self.before = before
+        self.hint = hint
+
+    def main(self, words: list[str], make: Callable[[Given, Program], Run]) -> int:
+        """Runs what make(given, program) gives; what that raises is said here, as are bad words, and help.
+
+        Returns only when there is no program to run; raises what the program raises, or SystemExit at its end.
+        """
+        try:
+            given, program = self.read(words)
+            if program is None:
+                return self.help()
+            made = make(given, program)
+        except FORESEEN as error:
+            return failed(error)
+        return made.go()
+
+    def read(self, words: list[str]) -> tuple[Given, Program | None]:
+        """What the options say, by their keys, and the program; None: help is wanted. Raises UsageError.
+
+        What stands before the program has the key "before".
+        """
+        from seismo.record.run import Program
+
+        given: Given = {}
+        rest = list(words)
+        while rest:
+            word = rest.pop(0)
+            if word in ("-h", "--help"):
+                return given, None
+            if word in ("-m", "-c"):
+                what = self._value(word, None, rest, empty=True)
+                program = Program("module" if word == "-m" else "code", what, rest)
+            elif word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
+                program = Program("module" if word[1] == "m" else "code", word[2:], rest)
+            elif word == "-" and (not self.before or "before" in given):
+                program = Program("stdin", word, rest)
+            elif word.startswith("-") and word not in ("-", "--"):
+                self._option(given, word, rest)
+                continue
+            elif self.before and "before" not in given and word and word != "--":
+                given["before"] = word
+                continue
+            elif word == "--" and not rest:
+                break
+            else:
+                program = Program("script", rest.pop(0) if word == "--" else word, rest)
+            if self.before and "before" not in given:
+                raise UsageError(f"{self.before} is missing: it must stand before the program", hint=self._usage)
+            return given, program
+        what = f"{self.before} and the program are" if self.before and "before" not in given else "the program is"
+        missing = f"{what} missing"
+        raise UsageError(missing, hint=self._usage)
+
+    @property
+    def _usage(self) -> str:
+        return f"usage: {self.usage}"
+
+    def _option(self, given: Given, word: str, rest: list[str]) -> None:
+        """Takes in one option, and its value from the word or from the rest."""
+        name, equals, text = word.partition("=")
+        for option in self.options:
+            if option.is_flag:
+                if word in option.names:
+                    given[option.key] = True
+                    return
+                continue
+            short = option.names[0] if len(option.names[0]) == 2 else ""
+            if name in option.names:
+                value = self._value(name, text if equals else None, rest)
+            elif short and word.startswith(short):
+                name, value = short, word[2:]
+            else:
+                continue
+            if option.choices:
+                one_of(name, value, option.choices)
+            known: object = value if option.read is None else option.read(name, value)
+            if option.many:
+                given.setdefault(option.key, []).append(known)
+            else:
+                given[option.key] = known
+            return
+        known = [name for option in self.options for name in option.names if name.startswith("--")]
+        hint = (
+            did_you_mean(name, [*known, "--help"])
+            + f"options of the program must stand after the program; see: seismo {self.name} --help"
+        )
+        raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
+
+    def _value(self, name: str, text: str | None, rest: list[str], empty: bool = False) -> str:
+        if text is None:
+            if not rest:
+                raise UsageError(f"{name} needs a value", hint=self._usage)
+            text = rest.pop(0)
+        if not text and not empty:
+            raise UsageError(f"the value of {name} is empty", hint=self._usage)
+        return text
+
+    def help(self) -> int:
+        """Prints what --help says."""
+        from seismo.cli.parsing import print_help
+
+        print_help(self)
+        return 0
+
+    def check(self, program: Program) -> None:
+        """Reads a program from stdin. Raises UsageError when it, or the script, cannot be read."""
+        if program.kind == "stdin":
+            try:
+                program.read_stdin()
+            except OSError as error:
+                raise UsageError(f"cannot read the program from standard input: {error.strerror or error}") from None
+        if program.kind != "script" or program.importable:
+            return
+        try:
+            with open(program.what, "rb"):
+                pass
+        except OSError as error:
+            hint = self.hint
+            if not hint and all(part.isidentifier() for part in program.what.split(".")):
+                hint = f"to run a module: seismo {self.name} -m MODULE"
+            reason = error.strerror or str(error)
+            raise UsageError(f"cannot open the script: {reason[0].lower()}{reason[1:]}", program.what, hint) from None
