@@ -97,7 +97,7 @@ def cases() -> list[Case]:
             found.append(Case(name, loop, 1, begin, STOP, here=there and (c_functions == "none" or not tracing)))
     covering = "core.cover_start(counts=True)\n", "core.cover_stop()\n"
     watching = FILTER.format("(call or return) and function('*f')") + "import seismo\n"
-    watching += "seen = seismo.watch(\"(call or return) and function('*f')\", count=True, output=None).__enter__()\n"
+    watching += "seen = seismo.watch(\"(call or return) and function('*f')\", 'count').__enter__()\n"
     missing = watching.replace("*f", "*nothing")
     profiling = "import seismo.cprofile\nseen = seismo.cprofile.Profile()\nseen.enable()\n"
     # What a program says of itself while nothing records, beside a call of an empty function.

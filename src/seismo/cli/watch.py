@@ -29,11 +29,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
+    from seismo.cli.verb import Given
     from seismo.record.run import Program
-    from seismo.sessions.watch import Watch
-
-# What of the given is not the watch's own settings.
-_NOT_SETTINGS = ("before", "output", "call", "quiet", "force")
+    from seismo.watching.actions import Action
 
 
 def _function_name(name: str, text: str) -> str:
@@ -98,10 +96,14 @@ def main(words: list[str]) -> int:
 class _Run:
     """One run of a program under a watch. finish() is what record.children calls when the program ends early."""
 
-    def __init__(self, given: dict[str, Any], program: Program) -> None:
+    def __init__(self, given: Given, program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
         from seismo.sessions.watch import Watch
         from seismo.watching import hints, source
+        from seismo.watching.actions import Actions
+        from seismo.watching.describing import Detail
+        from seismo.watching.printer import Printer
+        from seismo.watching.selection import Selection
 
         self.hints = hints  # now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
@@ -113,17 +115,21 @@ class _Run:
         self.stream = _open(output, "json" in given, bool(given.get("force"))) if output else self.stderr
         if given.get("pdb"):
             import pdb  # noqa: F401  for the same reason
-        action = _Late() if self.call else None
-        settings = {name: given[name] for name in given if name not in _NOT_SETTINGS}
-        settings |= {"output": self.stream, "json": "json" in given}
-        settings["script"] = program.full if program.kind == "script" and not program.importable else ""
+        self.action = _Late() if self.call else None
+        color = given.get("color", "auto")
         if not output:
-            settings["color"] = "always" if wants_colour(given.get("color", "auto"), is_terminal(2)) else "never"
-        self.action = action
-        actions: Any = [action] if action is not None else []
-        if output and (actions or "record" in settings):
-            actions.append("print")
-        self.watch: Watch = Watch(given["before"], actions, **settings)
+            color = "always" if wants_colour(color, is_terminal(2)) else "never"
+        self.watch = Watch(
+            Selection(
+                given["before"],
+                limit=given.get("limit"),
+                script=program.full if program.kind == "script" and not program.importable else "",
+            ),
+            Actions(_actions(given, self.action, bool(output))),
+            Detail(**{name: True for name in Detail.__slots__ if name in given}),
+            Printer(self.stream, json="json" in given, color=color),
+            given.get("record"),
+        )
         if program.kind == "code":
             source.give("<string>", program.what)
         elif program.kind == "stdin":
@@ -201,6 +207,16 @@ class _Run:
             shown = shown_path(self.watch.file.path, self.folder)
             lines.append(f"seismo report {shown}   shows the recording")
         self.stderr.write("".join(line + "\n" for line in lines))
+
+
+def _actions(given: Given, call: _Late | None, output: bool) -> list[Action]:
+    """What is done with a match. Who names a file for matches wants them there; who debugs wants to see them, too."""
+    found: list[Action] = [name for name in ("count", "histogram", "pdb") if name in given]
+    if call is not None:
+        found.append(call)
+    if (output and (call is not None or "record" in given)) or ("pdb" in given and call is None):
+        found.append("print")
+    return found
 
 
 class _Late:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
+from seismo.watching.actions import Actions
+from seismo.watching.describing import Detail
+from seismo.watching.printer import Printer
+from seismo.watching.selection import Selection
 from seismo.watching.watched import Watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
-    from typing import Any
+    from typing import TextIO
 
-    from seismo.watching.watched import Action
+    from seismo.watching.actions import Action
 
 
 class Watch(Session, Watched):
@@ -26,9 +31,16 @@ class Watch(Session, Watched):
 
     name = "watch"
 
-    def __init__(self, expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        actions: Actions,
+        detail: Detail,
+        printer: Printer,
+        record: str | os.PathLike[str] | None = None,
+    ) -> None:
         Session.__init__(self)
-        Watched.__init__(self, expression, action, **options)
+        Watched.__init__(self, selection, actions, detail, printer, record)
 
     def _begin(self) -> None:
         self._turn_on()
@@ -49,7 +61,23 @@ class Watch(Session, Watched):
         return f"<seismo watch {str(self.expression)!r}: {state}, {self.count} matches>"
 
 
-def watch(expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> Watch:
+def watch(
+    expression: str,
+    action: Action | Iterable[Action] | None = None,
+    *,
+    args: bool = False,
+    returns: bool = False,
+    vars: bool = False,  # noqa: A002  as the option
+    stack: bool = False,
+    limit: int | None = None,
+    output: str | os.PathLike[str] | TextIO | None = None,
+    json: bool = False,
+    record: str | os.PathLike[str] | None = None,
+    color: str = "auto",
+    repr: bool = False,  # noqa: A002  as the option
+    show_secrets: bool = False,
+    threads: str = "all",
+) -> Watch:
     """Shows, counts or handles what matches the expression, while the `with` block or the decorated function runs.
 
         with seismo.watch('call("app.*.save")', args=True, returns=True) as w: ...     w.count, w.matches
@@ -65,4 +93,12 @@ def watch(expression: str, action: Action | Iterable[Action] | None = None, **op
 
     Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
     """
-    return Watch(expression, action, **options)
+    actions = Actions(action)
+    stack = stack or "stack" in actions.names
+    return Watch(
+        Selection(expression, limit=limit, threads=threads),
+        actions,
+        Detail(args=args, returns=returns, vars=vars, stack=stack, repr=repr, show_secrets=show_secrets),
+        Printer(output, json=json, color=color),
+        record,
+    )

@@ -1,23 +1,68 @@
-"""What else can be done with a match: the debugger at that frame, and the tables of counts and durations."""
+"""What is done with a match: which actions there are, the debugger at its frame, the tables of counts and durations."""
 
 from __future__ import annotations
 
 import sys
 
+from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching.shown import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pdb import Pdb
     from types import FrameType
+    from typing import Any
 
     from seismo import _core
     from seismo.watching.match import Match
+
+    Action = str | Callable[[Match], object]
 else:
     from seismo import _core
+
+ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
+
+
+class Actions:
+    """What is to be done. names: those of ACTIONS that were chosen. calls: functions that take the match."""
+
+    def __init__(self, given: Action | Iterable[Action] | None = None) -> None:
+        """Raises UsageError for what is no action."""
+        self.names, self.calls = _chosen(given)
+
+    def __bool__(self) -> bool:
+        """Whether any was chosen."""
+        return bool(self.names or self.calls)
+
+
+def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
+    """The names and the functions among what was given as action. UsageError for what is neither."""
+    given: list[object] = [action] if action is None or isinstance(action, str) or callable(action) else []
+    if not given:
+        try:
+            given = list(action)  # type: ignore[call-overload]
+        except TypeError:
+            given = [action]
+    names: set[str] = set()
+    calls: list[Any] = []
+    for one in given:
+        if one is None:
+            continue
+        if isinstance(one, str):
+            if one not in ACTIONS:
+                raise UsageError(
+                    f"there is no action {one!r}", hint=f"it is a function, or one of {', '.join(ACTIONS)}"
+                )
+            names.add(one)
+        elif callable(one):
+            calls.append(one)
+        else:
+            hint = f"it is a function that takes the match, or one of {', '.join(ACTIONS)}"
+            raise UsageError(f"an action cannot be a {type(one).__name__}: it cannot be called", hint=hint)
+    return names, calls
 
 
 class Row:

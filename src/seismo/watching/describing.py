@@ -29,28 +29,44 @@ _SELF = 100  # characters; a `self` that would take more is shown without its fi
 _CALLS_KEPT = 1000  # calls whose variables are remembered
 
 
-class Describer:
-    """Makes a Match of each event that the native core tells.
+class Detail:
+    """What is shown of a match beside its place.
 
-    args, returns, vars, stack: what is shown beside the place. hide: beginnings of the files whose frames no stack has.
-    began: when the watch did, as time.monotonic() has it. masked: values that were not shown, as their names sound
-    secret.
+    repr: objects by the program's own __repr__. show_secrets: values, too, whose names sound secret.
     """
+
+    __slots__ = ("args", "repr", "returns", "show_secrets", "stack", "vars")
 
     def __init__(
         self,
-        shower: Shower,
         *,
-        args: bool,
-        returns: bool,
-        vars: bool,  # noqa: A002  as the option
-        stack: bool,
-        hide: tuple[str, ...],
+        args: bool = False,
+        returns: bool = False,
+        vars: bool = False,  # noqa: A002  as the option
+        stack: bool = False,
+        repr: bool = False,  # noqa: A002  as the option
+        show_secrets: bool = False,
     ) -> None:
         self.args, self.returns, self.vars, self.stack = args, returns, vars, stack
+        self.repr, self.show_secrets = repr, show_secrets
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return self.args or self.returns or self.vars or self.stack
+
+
+class Describer:
+    """Makes a Match of each event that the native core tells.
+
+    detail: what is shown beside the place. hide: beginnings of the files whose frames no stack has. began: when the
+    watch did, as time.monotonic() has it. masked: values that were not shown, as their names sound secret.
+    """
+
+    def __init__(self, detail: Detail, hide: tuple[str, ...]) -> None:
+        self.detail = detail
+        self.shower = Shower(secrets=detail.show_secrets, own_repr=detail.repr)
         self.began = 0.0
         self.masked = 0
-        self._shower = shower
         self._hide = hide
         self._variables: dict[int, dict[str, str]] = {}
 
@@ -92,28 +108,25 @@ class Describer:
         if not starts:
             match.source = source.line_of(match.file, match.line)
         self._outcome(match, arg)
-        if self.args and starts:
+        if self.detail.args and starts:
             match.args = self._arguments(frame, code)
-        if self.vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
+        if self.detail.vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
             match.variables = self._changes(frame, code, call, moment)
-        elif self.vars and starts and not self.args:
+        elif self.detail.vars and starts and not self.detail.args:
             match.args = self._arguments(frame, code)
-        if self.vars and starts and moment == _match.EVENT:
+        if self.detail.vars and starts and moment == _match.EVENT:
             self._changes(frame, code, call, moment)  # the arguments are shown: only what changes from here on
-        if self.stack and moment in (_match.EVENT, _match.WHOLE):
+        if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
             match.stack = self._frames(frame.f_back)
         return match
 
     def _outcome(self, match: _match.Match, arg: object) -> None:
         """What was returned, yielded or raised, or which C function it is about."""
         if match.how in ("unwind", "raise", "throw", "stop_iteration"):
-            match.exception = self._shower.show(arg) if isinstance(arg, BaseException) else "an exception"
+            match.exception = self.shower.show(arg) if isinstance(arg, BaseException) else "an exception"
         elif match.how in ("return", "yield"):
-            wanted = self.returns or self.vars or match.kind in ("return", "yield")
-            if wanted and match.how == "return" and match.kind == "call" and not (self.returns or self.vars):
-                return
-            if wanted or self.returns:
-                match.value = self._shower.named(match.qualname.rpartition(".")[2], arg)
+            if self.detail.returns or self.detail.vars or match.kind in ("return", "yield"):
+                match.value = self.shower.named(match.qualname.rpartition(".")[2], arg)
         elif match.kind.startswith("c_"):
             match.callee = _callee(arg)
 
@@ -122,7 +135,7 @@ class Describer:
         return {shown: self._named(name, variables[name]) for name, shown in _parameters(code) if name in variables}
 
     def _named(self, name: str, value: object) -> str:
-        shown = self._shower.named(name, value)
+        shown = self.shower.named(name, value)
         self.masked += MASK in shown
         if name == "self" and len(shown) > _SELF:
             head, fields, _ = shown.partition(" {")

@@ -30,8 +30,8 @@ def summary(watch: Watched) -> list[str]:
         lines = [f"{count:,} {'match' if count == 1 else 'matches'}{functions}: {text}", *_library(watch, matched)]
     else:
         lines = [f"nothing matched: {text}", *_why_not(watch, rows)]
-    if watch.limit is not None and count >= watch.limit:
-        lines.append(f"stopped after {watch.limit:,} (--limit): there may be more")
+    if watch.selection.limit is not None and count >= watch.selection.limit:
+        lines.append(f"stopped after {watch.selection.limit:,} (--limit): there may be more")
     if watch.masked:
         lines.append("values that look secret are shown as ***; to see them: --show-secrets")
     if watch.lost:
@@ -73,7 +73,7 @@ def _why_not(watch: Watched, rows: list[Row]) -> list[str]:
     lines: list[str] = []
     for word, arguments in terms:
         if word in ("line", "file") and arguments:
-            lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows, watch.script)
+            lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows, watch.selection.script)
         elif word in ("call", "return", "yield", "resume", "raise", "function", "qualname", "module") and arguments:
             lines += _about_name(word, arguments[0], rows)
         if lines:

@@ -140,8 +140,8 @@ def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
     """
     writer = _core.Writer(None)
     settings: dict[str, object] = {"expression": engine.printable(watch.expression.source.strip())}
-    if watch.limit is not None:
-        settings["limit"] = watch.limit
+    if watch.selection.limit is not None:
+        settings["limit"] = watch.selection.limit
     writer.meta(engine.meta(settings, "watch"))
     rows = [row for row in watch.functions if row.matches]
     began, ended = watch.span[0], watch.span[1] or time_ns()
@@ -193,14 +193,14 @@ def _node(number: int, row: Row) -> dict[str, int]:
 
 def _losses(watch: Watched, rows: list[Row]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    if watch.only_calls:
+    if watch.selection.only_calls:
         unended = sum(row.matches - row.timed for row in rows)
         found += [{"kind": "calls-unended", "count": unended, "detail": ""}] if unended > 0 else []
     if watch.interpreters:
         found.append({"kind": "other-interpreters", "count": watch.interpreters, "detail": ""})
     if watch.lost:
         found.append({"kind": "matches-lost", "count": watch.lost, "detail": ""})
-    if watch.limit is not None and watch.count >= watch.limit:
+    if watch.selection.limit is not None and watch.count >= watch.selection.limit:
         found.append({"kind": "limit-reached", "count": watch.count, "detail": ""})
     if watch.failed:
         detail = engine.printable(f"the watch ended early because its action failed: {watch.failed}")

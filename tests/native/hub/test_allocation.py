@@ -23,7 +23,7 @@ def steps():
 def test_a_failing_allocation_is_a_lost_match_at_worst(expression):
     struck = 0
     for n in range(1, 40):
-        watch = seismo.watch(expression, output=io.StringIO(), returns=True, histogram=True)
+        watch = seismo.watch(expression, "histogram", output=io.StringIO(), returns=True)
         _core._fail_allocation(n)
         try:
             with watch:
