@@ -50,6 +50,13 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
         (["profile", "--source", "starts", __file__], "the source starts is told of no ends", "add --no-times"),
         (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
         (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
+        (["report", "--format", "html"], "--format cannot be 'html'", "did you mean --html? use one of markdown"),
+        (["report", "--json"], "seismo report has no option --json", "did you mean --format json? see: "),
+        (
+            ["export", "-f", "html", "RECORDING"],
+            "there is no format 'html'",
+            "seismo report FILE --html OUT; known are",
+        ),
         (["export", "-f", "speedscop", "RECORDING"], "there is no format 'speedscop'", "did you mean speedscope?"),
         (
             ["export", "-f", "json", "--weight", "byte", "RECORDING"],

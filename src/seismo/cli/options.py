@@ -52,12 +52,13 @@ def defaults() -> dict[str, object]:
 # ---- values ----
 
 
-def one_of(name: str, text: str, known: Iterable[str]) -> str:
-    """One of the known words. UsageError lists them."""
+def one_of(name: str, text: str, known: Iterable[str], instead: str = "") -> str:
+    """One of the known words. UsageError lists them. instead: the option that may be meant by another word."""
     words = list(known)
     if text in words:
         return text
-    hint = did_you_mean(text, words) + f"use one of {', '.join(words)}"
+    hint = f"did you mean {instead}? " if instead else did_you_mean(text, words)
+    hint += f"use one of {', '.join(words)}"
     raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
 

@@ -83,7 +83,11 @@ class Parser(argparse.ArgumentParser):
         known = self._option_string_actions
         if name in known or (not name.startswith("--") and name[:2] in known):
             return
-        hint = did_you_mean(name, [option for option in known if option.startswith("--")])
+        value = name.removeprefix("--")
+        if of := next((option for option, action in known.items() if value in (action.choices or ())), ""):
+            hint = f"did you mean {of} {value}? "
+        else:
+            hint = did_you_mean(name, [option for option in known if option.startswith("--")])
         raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -93,7 +97,10 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None:
-            one_of(_name(action), value, map(str, action.choices))
+            option = f"--{value}"
+            one_of(
+                _name(action), value, map(str, action.choices), option if option in self._option_string_actions else ""
+            )
 
     def error(self, message: str) -> NoReturn:
         """What argparse calls for its own findings."""

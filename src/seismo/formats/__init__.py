@@ -78,13 +78,20 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
+PAGES = ("html", "htm", "svg", "flamegraph")  # what is asked for as a format, and is a report
+
+
 def by_name(name: str) -> Format:
     """The format of that name. FormatError lists the known ones."""
     wanted = name.lower().removeprefix(".")
     for format_ in FORMATS:
         if format_.name == wanted or f".{wanted}" in format_.suffixes:
             return format_
-    hint = did_you_mean(wanted, [format_.name for format_ in FORMATS]) + f"known are: {_known()}"
+    if wanted in PAGES:
+        hint = "pages, with a flame graph, are written by: seismo report FILE --html OUT; "
+    else:
+        hint = did_you_mean(wanted, [format_.name for format_ in FORMATS])
+    hint += f"known are: {_known()}"
     raise FormatError(f"there is no format {name!r}", hint=hint)
 
 
