@@ -5,6 +5,7 @@ import { draw, titleTop } from "../src/timeline/draw.ts";
 import { drawMinimap } from "../src/timeline/minimap.ts";
 import { byThread, countersOf, type Instant } from "../src/timeline/said.ts";
 import type { Scene } from "../src/timeline/scene.ts";
+import { labelOf, type TraceInfo } from "../src/timeline/source.ts";
 import type { Rows } from "../src/timeline/tiles.ts";
 import { layOut } from "../src/timeline/tracks.ts";
 import { Viewport } from "../src/timeline/viewport.ts";
@@ -135,4 +136,15 @@ test("names of marks begin behind the title and what it says of folded rows", ()
   const names = canvas.texts.filter(({ text }) => text === "noted").map(({ x }) => x);
   assert.ok(names.length > 0);
   assert.ok(Math.min(...names) >= hint.x + hint.text.length * 7);
+});
+
+test("the body of a module is labelled with the module, any other function with its name alone", () => {
+  const info = {
+    names: ["<module>", "Loop.run", "<module>"],
+    modules: ["asyncio", "asyncio", ""],
+  } as unknown as TraceInfo;
+  assert.deepEqual(
+    [0, 1, 2, 3].map((fn) => labelOf(info, fn)),
+    ["asyncio:<module>", "Loop.run", "<module>", "?"],
+  );
 });

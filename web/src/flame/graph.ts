@@ -90,6 +90,7 @@ export class Graph {
   labels(fn: number): string[] {
     const name = this.name(fn);
     const short = fn >= 0 && !this.isFold(fn) ? this.head.names[fn] : name;
+    if (short === "<module>") return [name, this.head.modules[fn] ?? name]; // all modules' bodies have the same name
     const shortest = short.slice(short.lastIndexOf(".") + 1);
     return short === name ? [name, shortest] : [name, short, shortest];
   }

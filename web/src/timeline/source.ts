@@ -20,6 +20,12 @@ export interface TraceInfo {
   readonly waits: (node: number) => boolean;
 }
 
+/** What a call is labelled with: the function alone, but for the bodies of modules, which all have the same name. */
+export function labelOf(info: TraceInfo, fn: number): string {
+  const name = info.names[fn] ?? "?";
+  return name === "<module>" && info.modules[fn] ? `${info.modules[fn]}:${name}` : name;
+}
+
 export interface Said {
   readonly instants: readonly Instant[];
   /** How many more there are than are drawn. */

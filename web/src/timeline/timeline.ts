@@ -10,7 +10,7 @@ import { nextMark, type Told, toldAt } from "./marks.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
 import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./said.ts";
 import type { Scene, Spot } from "./scene.ts";
-import type { Growth, Said, TraceSource } from "./source.ts";
+import { type Growth, labelOf, type Said, type TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
 import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, type Track } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
@@ -344,7 +344,7 @@ export class Timeline {
         }
         return paint;
       },
-      name: (fn) => this.source.info.names[fn] ?? "?",
+      name: (fn) => labelOf(this.source.info, fn),
       waits: this.source.info.waits,
       matches: this.matches,
       said: this.said,
