@@ -89,7 +89,7 @@ def test_end(lab, name):
         assert (work / "left.txt").read_text() == "text"  # the interpreter's own end, with its flushing, happened
 
 
-@pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--no-times"), ("cover", "-q")])
+@pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--timing", "none"), ("cover", "-q")])
 def test_no_classes_of_syntax_trees_are_made(words, tmp_path):
     """compile() makes 126 of them, which takes longer than all else at the start; a program that runs bare has none."""
     (tmp_path / "program.py").write_text(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import Option, clock, of_a_program, source, whole
+from seismo.cli.options import CLOCK, Option, of_a_program, source, timing, whole
 from seismo.cli.recording import RecordingVerb, settings_of
 from seismo.errors import UsageError
 
@@ -19,27 +19,19 @@ def _where(_name: str, text: str) -> str:
     return str(narrowed(text))
 
 
-_NO_TIMES = Option(
-    "--no-times",
-    "no_times",
-    "count calls only: all of them, exactly, for less; no clock is read, and the report ranks by calls",
-)
-
-
 def _settings(given: Given, program: Program) -> dict[str, object]:
     settings = settings_of(given, program)
-    if settings.pop("no_times", None):
-        if settings.get("clock") or settings.get("timing"):
+    if settings.get("timing") == "none":
+        if "clock" in settings:
             raise UsageError(
-                "--no-times reads no clock, and --clock says which one to read", hint="leave one of them out"
+                "--timing none reads no clock, and --clock says which one to read", hint="leave one of them out"
             )
-        settings["timing"] = "none"
     elif settings.get("source") == "starts":
-        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --no-times")
+        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --timing none")
     return settings
 
 
-def _options(*sources: str) -> tuple[Option, ...]:
+def _options(timed: Option, *sources: str) -> tuple[Option, ...]:
     return (
         Option(
             "--c-functions",
@@ -48,7 +40,8 @@ def _options(*sources: str) -> tuple[Option, ...]:
             "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             choices=("auto", "all", "none"),
         ),
-        clock("call"),
+        timed,
+        CLOCK,
         source(*sources),
         Option(
             "--where",
@@ -69,7 +62,10 @@ def _options(*sources: str) -> tuple[Option, ...]:
 
 
 _TIMED = ("monitoring", "profilefunc", "evalframe")
-OPTIONS = _options(*_TIMED)  # of a trace, too, which needs the ends of calls
+_COUNTED = "count calls only: all of them, exactly, for less; no clock is read, and the report ranks by calls"
+OPTIONS_OF_A_TRACE = _options(timing("call"), *_TIMED)  # which needs the ends of calls, and their times
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*_options("starts", *_TIMED), _NO_TIMES), _settings)
+VERB = RecordingVerb(
+    kinds.CALLS, of_a_program(__doc__), _options(timing("call", _COUNTED), "starts", *_TIMED), _settings
+)
 main = VERB.run
