@@ -314,13 +314,14 @@ def cost(rounds: int) -> dict[str, Any]:
 
     with unchanged("packaging") as (folder, words, path), tempfile.TemporaryDirectory() as scratch:
         words = [*words[: -len(PACKAGES["packaging"][1])], *LARGE]
-        counted = [sys.executable, "-m", "seismo", "check", "--counted", "-q", "-o", f"{scratch}/c.seismo"]
+        counting = [sys.executable, "-m", "seismo", "check", "--counted"]
+        options = ["-q", "-o", f"{scratch}/c.seismo"]
         tools = {
             "bare": [sys.executable, *words],
-            "calls and lines": [*counted, "--lines", f"{scratch}/l.seismo", *words],
+            "calls and lines": [*counting, "calls", *options, "--lines", f"{scratch}/l.seismo", *words],
         }
         if not why_not():
-            tools["births"] = [*counted, "--objects", *words]
+            tools["births"] = [*counting, "births", *options, *words]
         readings: dict[str, list[float]] = {name: [] for name in tools}
         for turn in range(rounds + 1):
             for name, command in tools.items():

@@ -85,11 +85,11 @@ def test_the_file_holds_counts_and_times_and_says_what_it_is(tmp_path):
     assert (process.pid, thread.name, thread.cpu_ns) == (os.getpid(), "all threads", -1)
     assert 0 < process.start_ns <= process.end_ns
     assert recording.meta["recorder"] == "watch"
-    assert recording.meta["settings"] == {"expression": w.expression.source}
+    assert recording.meta["settings"] == {"expression": w.expression.text}
     assert w.recording.functions["calls"].tolist() == recording.functions["calls"].tolist()
     facts = dict(header(recording, Signs()))
     assert facts["matches"] == "3 matches in 2 functions, shown as calls"
-    assert facts["filter"] == f"only what matched {w.expression.source}"
+    assert facts["filter"] == f"only what matched {w.expression.text}"
     assert "each function stands alone" in facts["measured"]
     assert facts["took"].endswith(" wall")
     assert facts["lost"] == "nothing"

@@ -77,12 +77,12 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
     """
     with tempfile.TemporaryDirectory(prefix="seismo-check-") as scratch:
         first = os.path.join(scratch, "counted.seismo")
-        command = [sys.executable, "-m", "seismo", "check", "--counted", "-q", "-o", first]
+        command = [sys.executable, "-m", "seismo", "check", "--counted", kind, "-q", "-o", first]
         lines = os.path.join(scratch, "lines.seismo")
-        command += ["--objects"] if kind == RUN_OF_BIRTHS else ["--lines", lines]
-        command += ["--everywhere"] if side.lines == ALL and kind == RUN_OF_CALLS else []
-        if side.source and kind == RUN_OF_CALLS:
-            command += ["--source", side.source]
+        if kind == RUN_OF_CALLS:
+            command += ["--lines", lines]
+            command += ["--everywhere"] if side.lines == ALL else []
+            command += ["--source", side.source] if side.source else []
         status, output = run([*command, *side.words], side, show)
         if status:
             raise FailedError(

@@ -1,7 +1,7 @@
 """The child of `seismo check`: runs a program as `python` would, and counts what it does. For `seismo check` alone.
 
-seismo check --counted -o calls.seismo --lines lines.seismo SCRIPT      calls, and lines
-seismo check --counted -o objects.seismo --objects SCRIPT               births of objects
+seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
+seismo check --counted births -o objects.seismo SCRIPT
 
 Every process that the program starts or forks writes files of its own, its part of the recording into the folder
 calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.measuring). So
@@ -60,17 +60,23 @@ def _objects(_given: Given, _program: Program) -> dict[str, object]:
     return {"holders": 0}
 
 
-OBJECTS = Option("--objects", "objects", "count births of objects instead of calls")
-OPTIONS = (
-    OBJECTS,
-    Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
-    Option("--everywhere", "everywhere", "count lines of libraries, too"),
-    Option("--source", "source", "which of the interpreter's hooks to use", metavar="NAME"),
-)
+VERBS = {
+    "calls": _Calls(
+        kinds.CALLS,
+        __doc__,
+        (
+            Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
+            Option("--everywhere", "everywhere", "count lines of libraries, too"),
+            Option("--source", "source", "which of the interpreter's hooks to use", metavar="NAME"),
+        ),
+        _calls,
+        name="check",
+    ),
+    "births": _Counted(kinds.OBJECTS, __doc__, (), _objects, name="check"),
+}
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run."""
-    if "--objects" in words[: words.index("-o") + 3]:
-        return _Counted(kinds.OBJECTS, __doc__, OPTIONS, _objects, name="check").run(words)
-    return _Calls(kinds.CALLS, __doc__, OPTIONS, _calls, name="check").run(words)
+    """Runs the program. Returns only when there is none to run. words: first what is to be counted, one of VERBS."""
+    what, *rest = words
+    return VERBS[what].run(rest)

@@ -46,14 +46,14 @@ class Expression:
     kinds: the names of the KINDS of events for which it can be true. names_kind: whether the text names any kind; if
     not, the reader may have a kind of his own in mind. program: for _core.Filter. needs: the names of the facts it has
     terms about ("module", "duration", "arg" ...; "name" and "callee" stand for the patterns of a kind). needs_python:
-    whether arg() or value() is among them. source: the text that was parsed.
+    whether arg() or value() is among them. text: what was parsed.
     """
 
-    __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "names_kind", "needs", "program", "source")
+    __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "names_kind", "needs", "program", "text")
 
-    def __init__(self, root: Term, source: str) -> None:
+    def __init__(self, root: Term, text: str) -> None:
         self._root = root
-        self.source = source
+        self.text = text
         self._canonical = root.text()
         self._terms = list(root.terms())
         self._variables = [term for term in self._terms if isinstance(term, Variable)]
@@ -104,12 +104,12 @@ class Expression:
             else:
                 word = next((fact for fact in term.facts() if fact not in terms), "")
             if word:
-                fail(self.source, term.column, f"{word} cannot be used here", why)
+                fail(self.text, term.column, f"{word} cannot be used here", why)
         return self
 
     def with_main(self, module: str) -> Expression:
         """The same, where the module of this name runs as the main program: what is said of it holds for __main__."""
-        root = read(self.source)
+        root = read(self.text)
         for term in root.terms():
             for part in term.parts if isinstance(term, Kind) else (term,):
                 if isinstance(part, Text) and part.fact in ("name", "module"):
@@ -122,12 +122,12 @@ class Expression:
 
     def with_script(self, path: str) -> Expression:
         """The same, where the program is a script of this path: a file that may be it, is it, and no other."""
-        root = read(self.source)
+        root = read(self.text)
         for term in root.terms():
             for part in term.parts if isinstance(term, Kind) else (term,):
                 if isinstance(part, Text) and part.fact == "file":
                     part.script = path
-        return Expression(root, self.source)
+        return Expression(root, self.text)
 
     def __str__(self) -> str:
         return self._canonical
@@ -142,7 +142,7 @@ class Expression:
         return hash(self._canonical)
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        return parse, (self.source,)
+        return parse, (self.text,)
 
 
 def parse(text: str) -> Expression:

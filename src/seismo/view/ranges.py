@@ -150,7 +150,7 @@ def next_call(recording: Recording, wanted: AbstractSet[int], start_ns: int, bac
             continue
         row = _nearest(window.calls, wanted, start_ns, back)
         if row is not None:
-            return {"row": _spot(row), "to": row.start_ns, "done": False}
+            return {"row": _spot_of_call(row), "to": row.start_ns, "done": False}
         at = first if back else end
         step *= 2
     return {"row": None, "to": at, "done": not wanted or (at <= 0 if back else at >= last)}
@@ -166,25 +166,10 @@ def call_at(recording: Recording, thread: int, depth: int, when: int) -> dict[st
         runs = calls.overview(start, end, CALL_COLUMNS, [thread], (depth, depth + 1)).runs
         found = [run for run in runs if run.calls == 1 and run.start_ns <= when <= run.end_ns]
         if found and not found[-1].flags & (CallFlags.BEFORE | CallFlags.AFTER):
-            return _spot_of(found[-1])
+            return _spot_of_run(found[-1])
         if start == 0 and end == last:
-            return _spot_of(found[-1]) if found else None
+            return _spot_of_run(found[-1]) if found else None
         reach *= 16
-
-
-def _spot_of(run: RunRow) -> dict[str, Any]:
-    return {
-        "thread": run.thread,
-        "depth": run.depth,
-        "start": run.start_ns,
-        "end": run.end_ns,
-        "bound": max(0, run.bound_ns),
-        "busy": run.busy_ns,
-        "fn": run.function,
-        "node": run.node,
-        "calls": run.calls,
-        "flags": int(run.flags),
-    }
 
 
 def _nearest(rows: Table[CallRow], wanted: AbstractSet[int], after: int, back: bool) -> CallRow | None:
@@ -197,16 +182,24 @@ def _nearest(rows: Table[CallRow], wanted: AbstractSet[int], after: int, back: b
     return best
 
 
-def _spot(row: CallRow) -> dict[str, Any]:
+def _spot_of_run(run: RunRow) -> dict[str, Any]:
+    return _spot(run, max(0, run.bound_ns), run.busy_ns, run.calls)
+
+
+def _spot_of_call(call: CallRow) -> dict[str, Any]:
+    return _spot(call, max(call.start_bound_ns, call.end_bound_ns), call.end_ns - call.start_ns, 1)
+
+
+def _spot(row: CallRow | RunRow, bound: int, busy: int, calls: int) -> dict[str, Any]:
     return {
         "thread": row.thread,
         "depth": row.depth,
         "start": row.start_ns,
         "end": row.end_ns,
-        "bound": max(row.start_bound_ns, row.end_bound_ns),
-        "busy": row.end_ns - row.start_ns,
+        "bound": bound,
+        "busy": busy,
         "fn": row.function,
         "node": row.node,
-        "calls": 1,
+        "calls": calls,
         "flags": int(row.flags),
     }

@@ -56,20 +56,20 @@ def _library(watch: Watched, matched: list[Row]) -> list[str]:
     there, all_of_them = sum(modules.values()), sum(row.matches for row in matched)
     if 2 * there <= all_of_them or any(char in folder for char in '"\\*?['):
         return []
-    if any(word in ("module", "file") for word, _ in _terms(watch.expression.source)):
+    if any(word in ("module", "file") for word, _ in _terms(watch.expression.text)):
         return []  # it was thought of
     names = sorted(modules, key=lambda name: (-modules[name], name))
     shown = ", ".join(map(printable, names[:3])) + (" and others" if len(names) > 3 else "")
     files = ", ".join(f'"{pattern}"' for pattern in patterns)
     here = f"{there:,} of {all_of_them:,} in the standard library ({shown})"
-    before = "(...) " if " or " in watch.expression.source else ""
+    before = "(...) " if " or " in watch.expression.text else ""
     return [f"{here}; to leave it out: {before}and not file({printable(files)})"]
 
 
 def _why_not(watch: Watched, rows: list[Row]) -> list[str]:
     """At most two lines."""
     possible = [row for row in rows if row.possible and "<" not in row.qualname.rpartition(".")[2]]
-    terms = _terms(watch.expression.source)
+    terms = _terms(watch.expression.text)
     lines: list[str] = []
     for word, arguments in terms:
         if word in ("line", "file") and arguments:

@@ -139,7 +139,7 @@ def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
     exit_: how the process ended. cut_short: 0, or how many ns at most may be missing if nothing follows.
     """
     writer = _core.Writer(None)
-    settings: dict[str, object] = {"expression": engine.printable(watch.expression.source.strip())}
+    settings: dict[str, object] = {"expression": engine.printable(watch.expression.text.strip())}
     if watch.selection.limit is not None:
         settings["limit"] = watch.selection.limit
     writer.meta(engine.meta(settings, "watch"))
