@@ -41,9 +41,7 @@ def wanted(given: dict[str, Any]) -> Settings:
     for name in ("source", "include", "omit"):
         if name in given:
             over[name] = tuple(one for part in given[name] for one in part)
-    if "source" in over or "include" in over:
-        over = {"source": (), **over, "source_pkgs": (), "source_dirs": ()}
-    return found.replace(**over)
+    return found.overridden(**over)
 
 
 class _End:

@@ -70,37 +70,41 @@ class Verb:
 
         What stands before the program has the key "before".
         """
-        from seismo.record.run import Program
-
         given: Given = {}
         rest = list(words)
         while rest:
             word = rest.pop(0)
             if word in ("-h", "--help"):
                 return given, None
-            if word in ("-m", "-c"):
-                what = self._value(word, None, rest, empty=True)
-                program = Program("module" if word == "-m" else "code", what, rest)
-            elif word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
-                program = Program("module" if word[1] == "m" else "code", word[2:], rest)
-            elif word == "-" and (not self.before or "before" in given):
-                program = Program("stdin", word, rest)
-            elif word.startswith("-") and word not in ("-", "--"):
-                self._option(given, word, rest)
-                continue
-            elif self.before and "before" not in given and word and word != "--":
-                given["before"] = word
-                continue
-            elif word == "--" and not rest:
-                break
-            else:
-                program = Program("script", rest.pop(0) if word == "--" else word, rest)
-            if self.before and "before" not in given:
-                raise UsageError(f"{self.before} is missing: it must stand before the program", hint=self._usage)
-            return given, program
+            program = self._take(given, word, rest)
+            if program is not None:
+                if self.before and "before" not in given:
+                    raise UsageError(f"{self.before} is missing: it must stand before the program", hint=self._usage)
+                return given, program
         what = f"{self.before} and the program are" if self.before and "before" not in given else "the program is"
         missing = f"{what} missing"
         raise UsageError(missing, hint=self._usage)
+
+    def _take(self, given: Given, word: str, rest: list[str]) -> Program | None:
+        """Takes in a word: an option, what stands before the program, or the program, to which the rest belongs."""
+        from seismo.record.run import Program
+
+        if word in ("-m", "-c"):
+            what = self._value(word, None, rest, empty=True)
+            return Program("module" if word == "-m" else "code", what, rest)
+        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
+            return Program("module" if word[1] == "m" else "code", word[2:], rest)
+        if word == "-" and (not self.before or "before" in given):
+            return Program("stdin", word, rest)
+        if word.startswith("-") and word not in ("-", "--"):
+            self._option(given, word, rest)
+            return None
+        if self.before and "before" not in given and word and word != "--":
+            given["before"] = word
+            return None
+        if word != "--":
+            return Program("script", word, rest)
+        return Program("script", rest.pop(0), rest) if rest else None
 
     @property
     def _usage(self) -> str:

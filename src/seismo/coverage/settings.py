@@ -120,6 +120,12 @@ class Settings:
         """A copy with other values."""
         return Settings(**{**self.__dict__, **given})
 
+    def overridden(self, **given: Any) -> Settings:
+        """What was asked for over these settings. Who names sources, or files to include, means no other sources."""
+        if "source" in given or "include" in given:
+            given = {"source": (), **given, "source_pkgs": (), "source_dirs": ()}
+        return self.replace(**given)
+
     def of_recording(self, recording: Recording) -> Settings:
         """These settings, and what a recording says of what it holds over them.
 

@@ -192,9 +192,7 @@ def cover(
     for name, value in (("source", source), ("include", include), ("omit", omit)):
         if value is not None:
             given[name] = (value,) if isinstance(value, str) else tuple(value)
-    if "source" in given or "include" in given:
-        given = {"source": (), **given, "source_pkgs": (), "source_dirs": ()}
-    session = Cover(output, settings.replace(**given))
+    session = Cover(output, settings.overridden(**given))
     return session if function is None else session(function)
 
 

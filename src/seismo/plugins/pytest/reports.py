@@ -100,8 +100,8 @@ def settings(options: Namespace) -> Settings:
             given[name] = value
     sources = [source for source in options.seismo_cover if source]
     if sources:
-        given |= {"source": tuple(sources), "source_pkgs": (), "source_dirs": ()}
-    return load(os.getcwd(), options.seismo_cover_config).replace(**given)
+        given["source"] = tuple(sources)
+    return load(os.getcwd(), options.seismo_cover_config).overridden(**given)
 
 
 def result(path: str, settings: Settings) -> Result:
