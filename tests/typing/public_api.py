@@ -51,6 +51,20 @@ def objects() -> None:
     r.assert_objects(max_born=3, of=[dict, "app.*"])
 
 
+@seismo.watch('call("parse")', "histogram", args=True, threads="current")
+def watched(number: int) -> str:
+    return str(number)
+
+
+def watching() -> None:
+    with seismo.watch('call("parse")', ["count", print], limit=3, record="part.seismo") as w:
+        pass
+    assert_type(w.count, int)
+    assert_type(w.recording, seismo.Recording)
+    assert_type(watched(3), str)
+    seismo.watch("call", colour="never")  # type: ignore[call-arg]
+
+
 @seismo.objects
 def counted(number: int) -> str:
     return str(number)

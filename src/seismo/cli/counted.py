@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from seismo import kinds
 from seismo.cli.options import Option
-from seismo.cli.recording import Recording, RecordingVerb
+from seismo.cli.recording import RecordedRun, RecordingVerb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Counted(RecordingVerb):
     """Counts in every process."""
 
-    def make(self, given: Given, program: Program) -> Recording:
+    def make(self, given: Given, program: Program) -> RecordedRun:
         """The program, ready to run: no process gathers what the others write."""
         found = super().make({**given, "children": True}, program)
         found.process.at_end = None

@@ -13,7 +13,7 @@ import os
 
 from seismo import kinds
 from seismo.cli.options import Option, of_a_program, parts, percent
-from seismo.cli.recording import Recording, RecordingVerb
+from seismo.cli.recording import RecordedRun, RecordingVerb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ class _End:
 class _Cover(RecordingVerb):
     """It measures by the project's settings, and its exit status may be a verdict."""
 
-    def make(self, given: Given, program: Program) -> Recording:
+    def make(self, given: Given, program: Program) -> RecordedRun:
         """The program, ready to run."""
         from seismo.record import coverage
 
         settings = wanted(given)
         given["children"] = given.get("children") or settings.children
         options = coverage.options(settings) | {name: given[name] for name in given if name == "flush_ms"}
-        return Recording(self, given, program, options, _End(settings).tell, settings.fail_under > 0)
+        return RecordedRun(self, given, program, options, _End(settings).tell, settings.fail_under > 0)
 
 
 VERB = _Cover(

@@ -91,9 +91,9 @@ class RecordingVerb(Verb):
         """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
         return self.main(words, self.make)
 
-    def make(self, given: Given, program: Program) -> Recording:
+    def make(self, given: Given, program: Program) -> RecordedRun:
         """The program, ready to run."""
-        return Recording(self, given, program, self.settings(given, program))
+        return RecordedRun(self, given, program, self.settings(given, program))
 
     def life(self) -> Life:
         """What is started and stopped: by default the recorder of the kind."""
@@ -101,7 +101,7 @@ class RecordingVerb(Verb):
         return life
 
 
-class Recording:
+class RecordedRun:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
     given: what the options say; of it output, quiet and children are used here. settings: what the recorder is started
