@@ -5,6 +5,7 @@ import io
 import json
 import re
 
+import children
 import duckdb
 import pytest
 
@@ -96,7 +97,7 @@ def test_mistakes_are_said(seismo, recording, words, said):
 
 def test_without_duckdb_the_extra_is_named(seismo, recording, tmp_path):
     (tmp_path / "duckdb.py").write_text("raise ImportError('no')")
-    without = {"PYTHONPATH": str(tmp_path)}
+    without = {"PYTHONPATH": children.environment(tmp_path)["PYTHONPATH"]}
     assert "pip install 'seismo[query]'" in seismo("query", recording, "select 1", env=without, status=2).stderr
     seismo("query", recording, "--tables", env=without, status=0)
 
