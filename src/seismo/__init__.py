@@ -115,7 +115,10 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'seismo' has no attribute {name!r}")
-    value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])
+    from seismo.originals import AtOnce
+
+    with AtOnce():
+        value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])
     globals()[name] = value
     return value
 

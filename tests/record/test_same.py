@@ -27,6 +27,9 @@ ENDS = {
     "exits with a text": "import sys; sys.exit('a message')",
     "exits with None": "import sys; sys.exit(None)",
     "exits with an object": "raise SystemExit(['a', 'list'])",
+    "exits with more than a long": "import sys; sys.exit(2 ** 100)",
+    "exits by a property": "class E(SystemExit):\n    @property\n    def code(self): print(1); return 6\nraise E(1)",
+    "exits by a property that raises": "class E(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise E(1)",
     "exits inside": "import sys\ndef f():\n    try: sys.exit(3)\n    finally: print('finally')\nf()",
     "raises": "def f():\n    raise ValueError('x')\nf()",
     "raises from": "try:\n    1/0\nexcept Exception as e:\n    raise KeyError(2) from e",
@@ -42,6 +45,8 @@ ENDS = {
     "has a hook": "import sys, traceback\ndef h(t, v, tb):\n"
     "    print(t, v, traceback.extract_tb(tb), sys.exc_info(), v is sys.last_value, tb is sys.last_traceback)\n"
     "sys.excepthook = h\n1/0",
+    "has a hook that looks down": "import sys, traceback\ndef h(t, v, tb):\n"
+    "    traceback.print_stack(file=sys.stdout)\n    print(sys._getframe().f_back)\nsys.excepthook = h\n1/0",
     "has a hook that raises": "import sys\ndef h(t, v, tb): 1/0\nsys.excepthook = h\nraise ValueError(1)",
     "has a hook that exits": "import sys\ndef h(t, v, tb): sys.exit(9)\nsys.excepthook = h\nraise ValueError(1)",
     "has no hook": "import sys\ndel sys.excepthook\nraise ValueError(1)",
@@ -87,6 +92,22 @@ def test_end(lab, name):
     assert (profiled.out, profiled.err, profiled.status) == (bare.out, bare.err, bare.status)
     if name == "is interrupted":
         assert (work / "left.txt").read_text() == "text"  # the interpreter's own end, with its flushing, happened
+
+
+@pytest.mark.parametrize(
+    "code", ["0", "None", "True", "-1", "256 + 7", "2 ** 40 + 5", "2 ** 100", "1.5", "''", "(1, 2)", "SystemExit(5)"]
+)
+def test_the_status_that_a_recording_says(lab, code):
+    lab.write("program.py", f"import sys; sys.exit({code})")
+    status = lab.same("program.py").status
+    assert [row.exit for row in lab.open().processes] == [str(status)]
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)"])
+def test_a_debugger_that_still_steps_at_the_end(lab, end):
+    """It comes from the program to what the interpreter does next, as bare, and not to a function of seismo."""
+    lab.write("program.py", "breakpoint()\n" + end.replace("sys.", "__import__('sys')."))
+    lab.same("program.py", stdin="n\n" * 3 + "s\n" * 5 + "w\n" + "c\n")
 
 
 @pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--timing", "none"), ("cover", "-q")])

@@ -23,6 +23,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     SystemExit of ours when it ran to its end: the launcher below us calls sys.exit with what we return, and that call
     would be recorded as the program's. give_up(): nothing of the program has run.
     """
+    from seismo import _core
     from seismo.record import run
 
     failure: list[SeismoError] = []
@@ -46,7 +47,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             return failed(error)
         raise
     except BaseException as error:
-        if not began or _never_ran(error):
+        if not began or _core.quietly(_never_ran, error):
             give_up()
         raise
     raise SystemExit(0)

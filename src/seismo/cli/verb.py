@@ -160,11 +160,15 @@ class Verb:
     def check(self, program: Program) -> None:
         """Reads a program from stdin. Raises UsageError when it, or the script, cannot be read."""
         if program.kind == "stdin":
+            from seismo.record import held
+
+            held.let_go()  # the user may be writing it
             try:
                 program.read_stdin()
             except OSError as error:
                 raise UsageError(f"cannot read the program from standard input: {error.strerror or error}") from None
-        if program.kind != "script" or program.importable:
+            held.hold()
+        if program.kind != "script" or program.importable or program.flows:
             return
         try:
             with open(program.what, "rb"):

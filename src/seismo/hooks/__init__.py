@@ -10,19 +10,22 @@ theirs and ours receive the same events. docs/hooks.md has the whole of it.
 
 from __future__ import annotations
 
-from seismo._core import (
-    Hook,
-    get_profile,
-    get_trace,
-    getprofile,
-    gettrace,
-    set_profile,
-    set_trace,
-    setprofile,
-    settrace,
-)
-from seismo.hooks.references import get_ref_tracer, set_ref_tracer
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.originals import AtOnce
+
+with AtOnce():
+    from seismo._core import (
+        Hook,
+        get_profile,
+        get_trace,
+        getprofile,
+        gettrace,
+        set_profile,
+        set_trace,
+        setprofile,
+        settrace,
+    )
+    from seismo.hooks.references import get_ref_tracer, set_ref_tracer
+    from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -93,13 +93,16 @@ class Process:
     def begin(self) -> None:
         """Starts the recorder into the output, and arranges the end. Raises SeismoError when it cannot."""
         import atexit
+        from types import MethodType
 
         fd = -1 if self.output is None else self.output.fd
-        atexit.register(self.finish)  # first to be registered, last to run
+        # First to be registered, last to run; and what it does is for no debugger that the program has left at work.
+        last = MethodType(_core.quietly, self.finish)
+        atexit.register(last)
         try:
             self.life.start(self.settings, fd, self.forked)
         except BaseException:
-            atexit.unregister(self.finish)
+            atexit.unregister(last)
             raise
         self.begun = True
         if self.output is not None:

@@ -20,6 +20,7 @@ import os
 import sys
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record import held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,19 @@ class Program:
     @property
     def full(self) -> str:
         """The path of a script as its __file__ has it: absolute, not normalised."""
-        return self.what if self.what.startswith("/") else f"{os.getcwd()}/{self.what}"
+        if self.what.startswith("/"):
+            return self.what
+        return os.getcwd() if self.what == "." else f"{os.getcwd()}/{self.what}"
+
+    @property
+    def flows(self) -> bool:
+        """Whether it is a script in a pipe, which can be opened only once: what was written to it is gone then."""
+        from stat import S_ISFIFO
+
+        try:
+            return self.kind == "script" and S_ISFIFO(os.stat(self.what).st_mode)
+        except (OSError, ValueError):
+            return False
 
     @property
     def argv(self) -> list[str]:
@@ -88,16 +101,18 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     code: CodeType | None = None
     began = False
     try:
+        held.let_go()
         if program.kind == "code":
             code = _compile_command(program.what)
         elif program.kind == "script" and not program.importable:
             code = _load_script(program.full, main)
         elif program.kind == "stdin":
             code = _load_stdin(program.text, main)
+        held.hold()
         if code is not None:
             try:
+                _begin(begin)
                 began = True
-                begin()
                 _core.run_at_bottom(code, main.__dict__)
             finally:
                 if program.kind in ("script", "stdin"):  # as the interpreter does
@@ -106,22 +121,37 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
         else:
             from runpy import _run_module_as_main  # type: ignore[attr-defined]  # this is what `python -m` calls
 
-            began = True
             words = (program.what,) if program.kind == "module" else ("__main__", False)
-            begin()
+            _begin(begin)
+            began = True
             _core.run_at_bottom(_run_module_as_main, words)
-        ended("0")
-    except SystemExit as stop:
-        ended(_status(stop.code))
-        raise
+        _core.quietly(ended, "0")  # a debugger that still steps, say, comes to what the interpreter does next
     except BaseException as error:
+        _core.quietly(_over, error, began, ended)
+        raise
+
+
+def _begin(begin: Callable[[], None]) -> None:
+    begin()
+    held.import_as_given()
+    held.let_go()
+
+
+def _over(error: BaseException, began: bool, ended: Callable[[str], None]) -> None:
+    if isinstance(error, SystemExit):
+        ended(_status(error))
+    else:
         ended(type(error).__name__)
         _hide_our_frames(error, began)
-        raise
 
 
-def _status(code: object) -> str:
-    return "0" if code is None else str(code & 0xFF) if isinstance(code, int) else "1"
+def _status(stop: SystemExit) -> str:
+    code: object = vars(SystemExit)["code"].__get__(stop)
+    if getattr(type(stop), "code", None) is not vars(SystemExit)["code"]:  # the program's: the interpreter will ask it
+        return type(stop).__name__
+    if isinstance(code, int):
+        return str(int.__and__(code, 0xFF) if -(1 << 63) <= code < 1 << 63 else 0xFF)  # as C has it
+    return "0" if code is None else "1"
 
 
 def _prepare(program: Program) -> ModuleType:
@@ -134,7 +164,7 @@ def _prepare(program: Program) -> ModuleType:
         if program.kind == "module":
             first = os.getcwd()
         elif program.kind == "script":
-            first = program.full if program.importable else os.path.dirname(os.path.realpath(program.what))
+            first = program.full if program.importable else _folder_of(program.what)
         if sys.path:
             sys.path[0] = first
         else:
@@ -142,6 +172,15 @@ def _prepare(program: Program) -> ModuleType:
     elif program.importable:
         sys.path.insert(0, program.full)  # the interpreter adds those even then
     return _new_main()
+
+
+def _folder_of(script: str) -> str:
+    """The folder of a script, which may be a link to a pipe (/dev/stdin), of which only the first step has a path."""
+    try:
+        return os.path.dirname(os.path.realpath(script, strict=True))
+    except OSError:
+        step = os.readlink(script) if os.path.islink(script) else ""
+        return os.path.dirname(os.path.join(os.path.dirname(script), step) if step else script)
 
 
 def _restore_orig_argv(program: Program, given: int) -> None:
@@ -253,6 +292,8 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
     The traceback begins with the frame of run(); those further down the stack are added while it goes up. So the
     cleaned one is put in place when the interpreter, at its top, calls the hook.
     """
+    from seismo import _core
+
     begin = error.__traceback__
     clean = begin.tb_next if begin is not None and began else None
     missing = not hasattr(sys, "excepthook")
@@ -266,11 +307,11 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
         else:
             hook = sys.excepthook = program_hook
         if value is not error:
-            hook(kind, value, dirty)
+            _core.run_at_bottom(hook, (kind, value, dirty))
             return
         value.__traceback__ = sys.last_traceback = clean
         try:
-            hook(kind, value, clean)
+            _core.run_at_bottom(hook, (kind, value, clean))
         except SystemExit:
             raise  # the interpreter ends with its status
         except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too

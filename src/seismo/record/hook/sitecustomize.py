@@ -30,9 +30,12 @@ def _begin():
     before = set(sys.modules)
     sys.path.insert(0, home)
     try:
-        from seismo.record.children import follow
+        from seismo.originals import AtOnce
 
-        follow(packed)
+        with AtOnce():
+            from seismo.record.children import follow
+
+            follow(packed)
     except Exception as error:  # noqa: BLE001
         for name in set(sys.modules) - before:
             if name == "seismo" or name.startswith("seismo."):
