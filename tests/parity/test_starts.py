@@ -479,7 +479,7 @@ def test_every_count_is_exact_though_places_are_switched_off():
 
 def test_times_are_refused():
     """A source that knows of no ends cannot be asked for times."""
-    with pytest.raises(RuntimeError, match="--timing none"):
+    with pytest.raises(RuntimeError, match="--no-times"):
         _core.start(source="starts")
     assert not _core.status()["running"]
 

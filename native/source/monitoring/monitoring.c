@@ -132,9 +132,8 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static const char *starts_objection(const sm_settings *settings) {
-    return settings->timeless
-               ? NULL
-               : "it tells of starts alone, which is enough for counts (--timing none) and not for times";
+    return settings->timeless ? NULL
+                              : "it tells of starts alone, which is enough for counts (--no-times) and not for times";
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};

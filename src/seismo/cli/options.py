@@ -200,14 +200,10 @@ FLUSH = Option(
 )
 
 
-CLOCK = Option("--clock", "clock", "the clock to read (default: auto)", choices=("auto", "tsc", "monotonic"))
-
-
-def timing(what: str, none: str = "") -> Option:
-    """The option that says when the clock is read, for which `what`. none: what comes of never, if that can be."""
-    text = f"every: time every {what}; frugal (the default): of the short ones, only a random sample"
-    choices = ("frugal", "every", "none") if none else ("frugal", "every")
-    return Option("--timing", "timing", f"{text}; none: {none}" if none else text, choices=choices)
+def clock(what: str) -> Option:
+    """The option that says how times are taken, of each `what`."""
+    text = f"the clock to read (default: auto); every: time every {what} instead of a random sample of the short ones"
+    return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
 
 
 def source(*names: str) -> Option:

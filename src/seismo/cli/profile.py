@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import CLOCK, Option, of_a_program, source, timing, whole
+from seismo.cli.options import Option, clock, of_a_program, source, whole
 from seismo.cli.recording import RecordingVerb, settings_of
 from seismo.errors import UsageError
 
@@ -19,19 +19,27 @@ def _where(_name: str, text: str) -> str:
     return str(narrowed(text))
 
 
+_NO_TIMES = Option(
+    "--no-times",
+    "no_times",
+    "count calls only: all of them, exactly, for less; no clock is read, and the report ranks by calls",
+)
+
+
 def _settings(given: Given, program: Program) -> dict[str, object]:
     settings = settings_of(given, program)
-    if settings.get("timing") == "none":
-        if "clock" in settings:
+    if settings.pop("no_times", None):
+        if settings.get("clock") or settings.get("timing"):
             raise UsageError(
-                "--timing none reads no clock, and --clock says which one to read", hint="leave one of them out"
+                "--no-times reads no clock, and --clock says which one to read", hint="leave one of them out"
             )
+        settings["timing"] = "none"
     elif settings.get("source") == "starts":
-        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --timing none")
+        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --no-times")
     return settings
 
 
-def _options(timed: Option, *sources: str) -> tuple[Option, ...]:
+def _options(*sources: str) -> tuple[Option, ...]:
     return (
         Option(
             "--c-functions",
@@ -40,8 +48,7 @@ def _options(timed: Option, *sources: str) -> tuple[Option, ...]:
             "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             choices=("auto", "all", "none"),
         ),
-        timed,
-        CLOCK,
+        clock("call"),
         source(*sources),
         Option(
             "--where",
@@ -62,10 +69,7 @@ def _options(timed: Option, *sources: str) -> tuple[Option, ...]:
 
 
 _TIMED = ("monitoring", "profilefunc", "evalframe")
-_COUNTED = "count calls only: all of them, exactly, for less; no clock is read, and the report ranks by calls"
-OPTIONS_OF_A_TRACE = _options(timing("call"), *_TIMED)  # which needs the ends of calls, and their times
+OPTIONS = _options(*_TIMED)  # of a trace, too, which needs the ends of calls
 
-VERB = RecordingVerb(
-    kinds.CALLS, of_a_program(__doc__), _options(timing("call", _COUNTED), "starts", *_TIMED), _settings
-)
+VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*_options("starts", *_TIMED), _NO_TIMES), _settings)
 main = VERB.run

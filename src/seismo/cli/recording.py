@@ -63,8 +63,11 @@ TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process 
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
-    """What was given for the recorder."""
-    return {name: value for name, value in given.items() if name not in ("output", "quiet", "children", "color")}
+    """What was given for the recorder. A clock that is read every time is a way of timing."""
+    settings = {name: value for name, value in given.items() if name not in ("output", "quiet", "children", "color")}
+    if settings.get("clock") == "every":
+        settings["timing"] = settings.pop("clock")
+    return settings
 
 
 class RecordingVerb(Verb):

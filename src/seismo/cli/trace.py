@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from seismo import kinds
 from seismo.cli.options import Option, of_a_program, span_ns, whole
-from seismo.cli.profile import OPTIONS_OF_A_TRACE
+from seismo.cli.profile import OPTIONS
 from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
@@ -39,5 +39,5 @@ _FILTERS = (
     ),
 )
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*OPTIONS_OF_A_TRACE, *_FILTERS), _settings, name="trace")
+VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*OPTIONS, *_FILTERS), _settings, name="trace")
 main = VERB.run
