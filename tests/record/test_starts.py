@@ -125,3 +125,20 @@ def test_an_interrupt_while_seismo_starts_is_the_programs(lab, place):
     lab.write("x.py", "print('the program goes on')\n")
     ended = lab.run(["launcher", "profile", "-q", "-o", "r.seismo", "x.py"])
     assert (ended.out, ended.err, ended.status) == ("", "KeyboardInterrupt\n", -signal.SIGINT)
+
+
+@pytest.mark.parametrize("call", ["_run_exitfuncs()", "_clear()"])
+@pytest.mark.parametrize("imported", ["atexit", "atexit, threading"])
+def test_exit_functions_that_the_program_runs_or_drops(lab, call, imported):
+    """The recording goes on after them, and ends where the program does."""
+    lab.write(
+        "x.py",
+        f"import sys, {imported}\ndef f(): print('f')\natexit.register(f)\nf()\natexit.{call}\nf()\nsys.exit(3)\n",
+    )
+    for verb in ("profile", "trace", "cover"):
+        bare = lab.bare("x.py")
+        recorded = lab.run(["-m", "seismo", verb, "-q", "-o", "r.seismo", "x.py"])
+        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 3)
+        assert [row.exit for row in lab.open().processes] == ["3"]
+        assert "cut-short" not in list(lab.open().losses["kind"])
+        assert verb == "cover" or lab.calls()["f"] == bare.out.count("f")

@@ -149,7 +149,7 @@ class RecordedRun:
                 pass  # there is no stderr: there will be no summary
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
-        process.heir = bool(folder)
+        process.heir, process.has_over = bool(folder), True
         self.taken: Taken | None = None
 
     def go(self) -> int:
@@ -162,7 +162,7 @@ class RecordedRun:
             self.process.begin()
 
         def ended(how: str) -> None:
-            self.process.exit = how
+            self.process.over(how)
 
         return run(self.program, begin, ended, self._discard)
 

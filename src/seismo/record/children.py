@@ -63,8 +63,9 @@ class Process:
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
     itself ends with 0. went_on: called with the output when an exec failed before which at_end had been called.
-    prepare: loads what at_end needs, before the program gives up its root or its rights. heir: what this process
-    becomes by exec is to gather, into the file that the folder of parts is named after.
+    has_over: over() will be called. prepare: loads what at_end needs, before the program gives up its root or its
+    rights. heir: what this process becomes by exec is to gather, into the file that the folder of parts is named
+    after.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Process:
         self.pid = os.getpid()
         self.exit = ""
         self.begun = self.done = self.ahead = False
+        self.has_over = self.early = False
         self.at_end: Callable[[Output], int] | None = None
         self.went_on: Callable[[Output], None] | None = None
         self.prepare: Callable[[], None] | None = None
@@ -97,8 +99,9 @@ class Process:
 
         fd = -1 if self.output is None else self.output.fd
         # First to be registered, last to run; and what it does is for no debugger that the program has left at work.
-        last = MethodType(_core.quietly, self.finish)
-        atexit.register(last)
+        last = MethodType(_core.quietly, self._last)
+        self._register = MethodType(atexit.register, last)
+        self._register()
         try:
             self.life.start(self.settings, fd, self.forked)
         except BaseException:
@@ -108,6 +111,23 @@ class Process:
         if self.output is not None:
             self.output.belongs_to(self.life)
         self.life.flush()  # a process that dies young leaves a file that says whose it is
+
+    def over(self, how: str) -> None:
+        """The program's main module is through: its threads and exit functions are not."""
+        import atexit
+
+        self.exit = how
+        if self.begun and not self.done and (self.early or not atexit._ncallbacks()):
+            self._register()  # the program has run all exit functions, or dropped them, and ours with them
+
+    def _last(self) -> None:
+        """The last exit function. The program may run them all itself, and go on: then there is another end."""
+        threading = sys.modules.get("threading")
+        at_work = threading.main_thread().is_alive() if threading is not None else sys._getframe().f_back is not None
+        if at_work and self.has_over and not self.exit:
+            self.early = True
+        else:
+            self.finish()
 
     def finish(self, exit_: str | None = None) -> None:
         """Ends the recording: once, in the process that it is of. Never raises: the program's end is its own."""
