@@ -2,12 +2,14 @@
 #ifndef SM_BASE_CRC32_H
 #define SM_BASE_CRC32_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The tables live with their user and are computed in some microseconds, so that there is no mutable global. */
 typedef struct {
     uint32_t table[8][256];
+    bool folds; /* the processor has what crc32.c tells of */
 } sm_crc32;
 
 void sm_crc32_init(sm_crc32 *tables);

@@ -2,14 +2,14 @@
  *
  * Shape. What is added waits in three places: a string buffer that already has the file's form, a meta buffer, and per
  * table an array of rows. A flush turns each into a chunk in `out` and writes it. `out` never holds more than the
- * header and one chunk.
+ * header and one chunk, or those that somebody wants to be written together.
  *
  * Why columns, why deltas. The rows of one flush are alike: ids count up, most counters are small, many columns are all
  * zero. Column by column, with the shorter of plain and difference coding and zero columns left out, a tree node costs
  * 10 to 25 bytes instead of 120.
  *
- * A failing disk. A chunk that could not be written whole is cut off again (ftruncate), so that the file always ends at
- * a chunk's end; it stays in `out` and the next flush begins with it. Rows go on being added meanwhile. The recorder
+ * A failing disk. What could not be written whole is cut off again (ftruncate), so that the file always ends at a
+ * chunk's end; it stays in `out` and the next flush begins with it. Rows go on being added meanwhile. The recorder
  * sends the same nodes again and again, so pending rows are compacted to the last one of each id whenever they have
  * doubled: memory is bounded by the number of nodes, however long the disk stays full. A pipe cannot be cut: there the
  * rest of the chunk is sent next time.
@@ -496,14 +496,22 @@ int sm_writer_catch_up(sm_writer *w) {
     return whole ? 0 : -1;
 }
 
-int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size) {
+size_t sm_writer_append_all(sm_writer *w, uint32_t kind, const sm_payload *payloads, size_t count) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
-    bool taken = send_out(w) && chunk_begin(w) && chunk_end(w, kind, sm_buffer_append(&w->out, payload, size) == 0);
-    if (taken)
+    size_t taken = 0;
+    for (bool goes = send_out(w); goes && taken < count; taken += goes) {
+        const sm_payload *next = &payloads[taken];
+        goes = chunk_begin(w) && chunk_end(w, kind, sm_buffer_append(&w->out, next->bytes, next->size) == 0);
+    }
+    if (taken != 0)
         w->stuck = !send_out(w);
     pthread_mutex_unlock(&w->lock);
-    return taken ? 0 : -1;
+    return taken;
+}
+
+int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size) {
+    return sm_writer_append_all(w, kind, &(sm_payload){payload, size}, 1) == 1 ? 0 : -1;
 }
 
 void sm_writer_finish(sm_writer *w) {

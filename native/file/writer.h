@@ -42,6 +42,13 @@ void sm_writer_finish(sm_writer *w);
  * have failed and come first, or there is no memory. */
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size);
 
+/* The same of several, with one write. Returns how many were taken in, from the first on. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t size;
+} sm_payload;
+size_t sm_writer_append_all(sm_writer *w, uint32_t kind, const sm_payload *payloads, size_t count);
+
 /* A flush from any thread, without the GIL: writes what is pending, while other threads may add rows and strings; they
  * do not wait for the disk. 0; else something is still to be written. */
 int sm_writer_catch_up(sm_writer *w);

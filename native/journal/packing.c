@@ -35,6 +35,13 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
     uint8_t *token = p->tokens, *operand = p->operands, *since = token;
     uint16_t *gap = p->gaps;
     for (;;) {
+        /* Where each event has its own time, as nearly always of a byte. */
+        for (; end - at >= 3 && at[1] == SM_TOKEN_MARK && at[2] < 0x80 && !sm_has_operand(*at); at += 3) {
+            *token++ = *at;
+            *operand++ = at[2];
+            *gap++ = (uint16_t)(token - since);
+            since = token;
+        }
         const uint8_t *plain = sm_find_operand(at, end);
         if (plain - at <= 32 && end - at >= 32) { /* as nearly always: there is room for what is too much */
             memcpy(token, at, 32);
@@ -46,21 +53,25 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
         if (at == end) {
             break;
         }
+        if (*at == SM_TOKEN_MARK) {
+            *gap++ = (uint16_t)(token - since);
+            since = token;
+            do {
+                if (++at == end) {
+                    return false;
+                }
+                *operand++ = *at;
+            } while (*at & 0x80);
+            at++;
+            continue;
+        }
         const uint8_t *next = sm_behind_operands(at, end);
         if (next == NULL) {
             return false;
         }
-        if (*at == SM_TOKEN_MARK) {
-            *gap++ = (uint16_t)(token - since);
-            since = token;
-            while (++at < next) {
-                *operand++ = *at;
-            }
-        } else {
-            memcpy(token, at, (size_t)(next - at));
-            token += next - at;
-            at = next;
-        }
+        memcpy(token, at, (size_t)(next - at));
+        token += next - at;
+        at = next;
     }
     *is = (apart){(size_t)(token - p->tokens), (size_t)(operand - p->operands), (size_t)(gap - p->gaps)};
     return true;

@@ -10,9 +10,10 @@
  * writes what is there (sm_blocks_help): at most every LATE_NS, and never if that means to wait for a lock.
  *
  * A piece is what of a block goes into the file at a time: all of it, if the queue is behind, or what has come since
- * the last look. Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream
- * come in order; whoever sums up holds `sums`. Compression and writing happen without `lists`, which events take when a
- * block is full. Order: `disk`, `sums`, `lists`. */
+ * the last look. Pieces of full blocks are written some at a time, for a write takes about as long as packing a piece.
+ * Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream come in order;
+ * whoever sums up holds `sums`. Compression and writing happen without `lists`, which events take when a block is full.
+ * Order: `disk`, `sums`, `lists`. */
 #include "recorder/calls/blocks.h"
 
 #include <assert.h>
@@ -40,13 +41,17 @@
 #define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
 #define HURRY (1 << 20)              /* so much in the queue is worth waking the worker: often is dear */
 #define HEAD (8 * SM_VARINT_MAX + 8) /* of a piece, at most */
+#define TOGETHER (192 << 10)         /* bytes of pieces that one write puts into the file; */
+#define MANY 16                      /* so many pieces, at most */
 
 static void work(sm_worker *self, uintptr_t run);
 
-typedef struct { /* for a piece */
-    uint8_t piece[HEAD + SM_PACKED_MOST];
+typedef struct { /* for pieces that are written together */
+    uint8_t bytes[TOGETHER];
     sm_packer packer;
 } piece_room;
+
+_Static_assert(TOGETHER >= HEAD + SM_PACKED_MOST, "there is room for any piece");
 
 static struct {
     pthread_mutex_t disk, sums, lists;
@@ -106,22 +111,41 @@ static void write_heads(void) {
     sm_buffer_free(&payload);
 }
 
-static bool write_piece(const piece *of) {
-    piece_room *room = blocks.room;
-    uint8_t *head = put_head(room->piece, of), *body;
-    size_t length = (size_t)(sm_piece_pack(&room->packer, of->bytes, of->to - of->from, head, &body) - room->piece);
-    if (sm_writer_append(blocks.writer, SM_CHUNK_JRNL, room->piece, length) != 0)
-        return false;
-    uint32_t kinds = __atomic_load_n(&of->block->kinds, __ATOMIC_RELAXED);
-    sm_heads_add(&blocks.heads, room->piece, (size_t)(body - room->piece), length, kinds);
-    if (blocks.heads.count >= SM_HEADS_MANY)
-        write_heads();
-    return true;
+/* Bytes that it takes at most. */
+static size_t room_of(const piece *of) {
+    return HEAD + SM_PACKED_MOST - SM_BLOCK_MOST + of->to - of->from;
 }
 
-/* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
-static bool write_after_paths(const piece *of) {
-    return of->from == of->to || (sm_writer_catch_up(blocks.writer) == 0 && write_piece(of));
+/* Pieces for which there is room, with one write: returns how many are in the file or on their way, from the first on.
+ */
+static size_t write_pieces(const piece *of, size_t count) {
+    piece_room *room = blocks.room;
+    uint8_t *to = room->bytes, *body[MANY];
+    sm_payload payloads[MANY];
+    assert(count <= MANY);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *begin = to;
+        assert(to + room_of(&of[i]) <= room->bytes + TOGETHER);
+        to = sm_piece_pack(&room->packer, of[i].bytes, of[i].to - of[i].from, put_head(to, &of[i]), &body[i]);
+        payloads[i] = (sm_payload){begin, (size_t)(to - begin)};
+    }
+    size_t taken = sm_writer_append_all(blocks.writer, SM_CHUNK_JRNL, payloads, count);
+    for (size_t i = 0; i < taken; i++) {
+        uint32_t kinds = __atomic_load_n(&of[i].block->kinds, __ATOMIC_RELAXED);
+        const sm_payload *is = &payloads[i];
+        sm_heads_add(&blocks.heads, is->bytes, (size_t)(body[i] - is->bytes), is->size, kinds);
+    }
+    if (blocks.heads.count >= SM_HEADS_MANY)
+        write_heads();
+    return taken;
+}
+
+/* The paths that they name were met before they were taken, and go first: who is killed leaves none without. count: 1,
+ * if the first is empty, of which nothing is written. */
+static size_t write_after_paths(const piece *of, size_t count) {
+    if (of->from == of->to)
+        return count;
+    return sm_writer_catch_up(blocks.writer) == 0 ? write_pieces(of, count) : 0;
 }
 
 /* The same of what the filter leaves of it. whole: no more of the block will come. */
@@ -144,21 +168,29 @@ static bool write_sieved(const piece *next, bool whole) {
     size_t ready = stream->lost ? sieve->sent : sm_sieve_ready(sieve);
     assert(ready <= SM_BLOCK_MOST && ready >= sieve->sent);
     piece left = {block, (uint32_t)sieve->sent, (uint32_t)ready, sieve->out.bytes + sieve->sent};
-    if (!write_after_paths(&left))
+    if (write_after_paths(&left, 1) == 0)
         return false;
     sieve->sent = ready;
     return true;
 }
 
-/* With `lists`. */
-static bool next_queued(piece *next) {
-    next->block = blocks.first;
-    if (next->block == NULL)
-        return false;
-    next->from = next->block->taken;
-    next->to = next->block->sealed;
-    next->bytes = next->block->bytes + next->from;
-    return true;
+static piece rest_of(sm_block *block, uint32_t to) {
+    return (piece){block, block->taken, to, block->bytes + block->taken};
+}
+
+/* With `lists`. The first of the queue, as many as can be written together: where something is left out, or nothing of
+ * the first is left to write, one. */
+static size_t next_queued(piece next[MANY]) {
+    size_t count = 0, most = blocks.filtered ? 1 : MANY, room = TOGETHER;
+    for (sm_block *block = blocks.first; block != NULL && count < most; block = block->next) {
+        next[count] = rest_of(block, block->sealed);
+        bool empty = next[count].from == next[count].to;
+        if (count > 0 && (empty || room_of(&next[count]) > room))
+            break;
+        most = empty ? 1 : most;
+        room -= room_of(&next[count++]);
+    }
+    return count;
 }
 
 /* Whether something of its open block is held back: it may be sure by now. */
@@ -173,10 +205,7 @@ static bool next_open(piece *next, sm_stream **from) {
         if (stream->open == NULL || stream->queued != 0 || stream->at == NULL)
             continue;
         const uint8_t *at = __atomic_load_n(stream->at, __ATOMIC_ACQUIRE);
-        next->block = stream->open;
-        next->from = next->block->taken;
-        next->to = (uint32_t)(at - next->block->bytes);
-        next->bytes = next->block->bytes + next->from;
+        *next = rest_of(stream->open, (uint32_t)(at - stream->open->bytes));
         bool more = next->to > next->from || (stream->sieve != NULL && next->to == next->from && waits(stream));
         if (at >= next->block->bytes && next->to <= next->block->room && more) {
             *from = stream->next;
@@ -273,25 +302,28 @@ static bool write_rest(void) {
     bool written = blocks.writer != NULL;
     sm_stream *from = NULL;
     for (bool looked = false; written;) {
-        piece next;
+        piece next[MANY];
         pthread_mutex_lock(&blocks.lists);
-        bool found = next_queued(&next), whole = found;
-        if (!found) {
+        size_t count = next_queued(next);
+        bool whole = count != 0;
+        if (!whole) {
             from = looked ? from : blocks.streams;
             looked = true;
-            found = next_open(&next, &from);
+            count = next_open(next, &from);
         }
         pthread_mutex_unlock(&blocks.lists);
-        if (!found) {
+        if (count == 0) {
             forget_ended();
             break;
         }
-        written = next.block->stream->sieve != NULL ? write_sieved(&next, whole) : write_after_paths(&next);
+        size_t taken = blocks.filtered ? write_sieved(next, whole) : write_after_paths(next, count);
+        written = taken == count;
         pthread_mutex_lock(&blocks.lists);
-        if (written)
-            next.block->taken = next.to;
-        if (written && whole)
-            pass_on(next.block);
+        for (size_t i = 0; i < taken; i++) {
+            next[i].block->taken = next[i].to;
+            if (whole)
+                pass_on(next[i].block);
+        }
         pthread_mutex_unlock(&blocks.lists);
     }
     __atomic_store_n(&blocks.looked, began, __ATOMIC_RELAXED);

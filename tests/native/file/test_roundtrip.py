@@ -252,3 +252,13 @@ def test_the_writer_says_what_is_wrong_with_columns():
     writer.finish()
     with pytest.raises(ValueError, match="finished"):
         writer.string("x")
+
+
+def test_checksums_of_chunks_of_all_lengths():
+    writer = _core.Writer()
+    for length in range(300):
+        writer.meta(f'{{"{length}": "{"seismo" * (length // 6)}{"x" * (length % 6)}"}}')
+    data = writer.finish()
+    assert [kind for _, kind, _ in decoder.chunks(data)].count("META") == 300  # checked against zlib's
+    assert len(read(data).meta) >= 300
+    assert read(data).problems == []

@@ -70,6 +70,21 @@ def test_a_full_disk_leaves_a_whole_file_and_is_caught_up_with(harness, tmp_path
     assert read(data).problems == []
 
 
+def test_chunks_that_are_written_together_are_all_caught_up_with(harness, tmp_path):
+    lines = harness("together", tmp_path / "a.seismo")
+    before, first, full, again, after = map(numbers, lines)
+    assert (first["taken"], first["more"]) == (3, 0)  # what is on its way comes first
+    assert full["behind"] == 1
+    assert full["size"] == full["offset"] == before["size"]  # none is there in part
+    assert again["more"] == 2
+    assert after["behind"] == 0
+    data = (tmp_path / "a.seismo").read_bytes()
+    lengths = [len(payload) for _, kind, payload in decoder.chunks(data) if kind == "LONG"]
+    assert lengths == [1000, 2000, 3000, 1000, 2000]
+    assert decoder.decode(data)["index"]
+    assert read(data).problems == []
+
+
 def test_a_descriptor_that_became_another_file_is_left_alone(harness, tmp_path):
     ours, theirs = tmp_path / "a.seismo", tmp_path / "theirs"
     (line,) = harness("stolen", ours, theirs)

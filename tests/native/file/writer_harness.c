@@ -76,6 +76,27 @@ static void full(int fd) {
     sm_writer_free(w);
 }
 
+/* Chunks that are to be written together, of which the disk has room for the first. */
+static void together(int fd) {
+    static const uint8_t bytes[3000] = {1, 2, 3};
+    const sm_payload payloads[] = {{bytes, 1000}, {bytes, 2000}, {bytes, 3000}};
+    sm_writer *w = sm_writer_new(fd);
+    add_base(w);
+    sm_writer_flush(w);
+    say("before", w, fd);
+    limit((rlim_t)sm_writer_offset(w) + 2000);
+    size_t taken = sm_writer_append_all(w, SM_CHUNK_LONG, payloads, 3);
+    size_t more = sm_writer_append_all(w, SM_CHUNK_LONG, payloads, 3);
+    printf("taken=%zu more=%zu\n", taken, more);
+    say("full", w, fd);
+    limit(RLIM_INFINITY);
+    more = sm_writer_append_all(w, SM_CHUNK_LONG, payloads, 2);
+    printf("more=%zu\n", more);
+    sm_writer_finish(w);
+    say("after", w, fd);
+    sm_writer_free(w);
+}
+
 /* The program closes our descriptor and opens a file of its own in its place. */
 static void stolen(int fd, const char *other) {
     sm_writer *w = sm_writer_new(fd);
@@ -202,6 +223,8 @@ int main(int argc, char **argv) {
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0644);
     if (strcmp(argv[1], "full") == 0) {
         full(fd);
+    } else if (strcmp(argv[1], "together") == 0) {
+        together(fd);
     } else if (strcmp(argv[1], "stolen") == 0 && argc > 3) {
         stolen(fd, argv[3]);
     } else if (strcmp(argv[1], "shared") == 0) {
