@@ -103,6 +103,9 @@ def test_the_status_that_a_recording_says(lab, code):
     assert [row.exit for row in lab.open().processes] == [str(status)]
 
 
+@pytest.mark.skipif(
+    sys.version_info[:2] == (3, 13), reason="pdb needs the events of instructions, which get lost beside another tool"
+)
 @pytest.mark.parametrize("end", ["", "sys.exit(3)"])
 def test_a_debugger_that_still_steps_at_the_end(lab, end):
     """It comes from the program to what the interpreter does next, as bare, and not to a function of seismo."""
