@@ -216,6 +216,29 @@ def test_an_interrupt_stops_a_query(one):
     assert ask(one, "select count(*) from functions") == [(3,)]
 
 
+def test_an_interrupt_that_duckdb_forgets_is_repeated():
+    """It does so with one that comes while it plans the query."""
+
+    class Forgetful:
+        def __init__(self, connection):
+            self.connection, self.asked = connection, 0
+
+        def __getattr__(self, name):
+            return getattr(self.connection, name)
+
+        def interrupt(self):
+            self.asked += 1
+            if self.asked > 1:
+                self.connection.interrupt()
+
+    with Database([("app", made())], seconds=0.3) as database:
+        database._connection = Forgetful(database._connection)
+        with pytest.raises(QueryError, match="took longer"):
+            ask(database, ENDLESS)
+        assert database._connection.asked > 1
+        assert ask(database, "select count(*) from functions") == [(3,)]
+
+
 def test_a_query_that_needs_too_much_memory_is_stopped_and_writes_nothing_to_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with Database([("app", made())], memory="60MB") as database:

@@ -20,6 +20,7 @@ from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
 
 MEMORY = "2GB"
 BATCH = 2048  # rows that are fetched at once
@@ -158,14 +159,12 @@ class Database:
         QueryError: what DuckDB raises, or it took longer than it may.
         """
         from concurrent.futures import TimeoutError as TooLong
-        from concurrent.futures import wait
 
         doing = self._worker.submit(what)
         try:
             return doing.result(self._seconds)
         except TooLong:
-            self._connection.interrupt()
-            wait([doing])
+            self._stop(doing)
             raise QueryError(
                 f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
             ) from None
@@ -176,9 +175,16 @@ class Database:
         except self._duckdb.Error as error:
             raise _in_words(error) from None
         except KeyboardInterrupt:
-            self._connection.interrupt()
-            wait([doing])
+            self._stop(doing)
             raise
+
+    def _stop(self, doing: Future[Any]) -> None:
+        """Stops what the worker does. DuckDB forgets an interrupt that comes while it still plans the query."""
+        from concurrent.futures import wait
+
+        while not doing.done():
+            self._connection.interrupt()
+            wait([doing], 0.05)
 
     # ---- the tables ----
 
