@@ -209,6 +209,8 @@ def test_a_query_that_takes_too_long_is_stopped():
 
 
 def test_an_interrupt_stops_a_query(one):
+    """Also behind the handler of polars, after which the system goes on with a wait."""
+    pytest.importorskip("polars")
     interrupt = (threading.main_thread().ident, signal.SIGINT)
     threading.Timer(0.3, signal.pthread_kill, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
@@ -217,7 +219,7 @@ def test_an_interrupt_stops_a_query(one):
 
 
 def test_an_interrupt_that_duckdb_forgets_is_repeated():
-    """It does so with one that comes while it plans the query."""
+    """It does so with one that comes before it runs the query."""
 
     class Forgetful:
         def __init__(self, connection):

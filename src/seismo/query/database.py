@@ -9,7 +9,9 @@ EXPLAIN) is run at a time.
 from __future__ import annotations
 
 import functools
+import math
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MEMORY = "2GB"
 BATCH = 2048  # rows that are fetched at once
+LOOK = 0.05  # seconds between two looks for Ctrl-C
 READING = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: a PIVOT, which DuckDB runs as several statements
 WORD = re.compile(r"\w+")
 # The one table that takes arguments: DuckDB's tables of Python do not, and so its name is put into the text.
@@ -158,16 +161,21 @@ class Database:
 
         QueryError: what DuckDB raises, or it took longer than it may.
         """
-        from concurrent.futures import TimeoutError as TooLong
+        from concurrent.futures import wait
 
+        until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:
-            return doing.result(self._seconds)
-        except TooLong:
-            self._stop(doing)
-            raise QueryError(
-                f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
-            ) from None
+            # Not for as long as it takes: a library that has put a handler of its own before Python's (polars does)
+            # may let a wait go on behind Ctrl-C.
+            while not doing.done() and time.monotonic() < until:
+                wait([doing], min(LOOK, max(0.0, until - time.monotonic())))
+            if not doing.done():
+                self._stop(doing)
+                raise QueryError(
+                    f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
+                )
+            return doing.result()
         except self._duckdb.OutOfMemoryException:
             raise QueryError(
                 "the query needs more memory than it may take", hint="ask for less, or allow more: --memory 8GB"
@@ -179,12 +187,12 @@ class Database:
             raise
 
     def _stop(self, doing: Future[Any]) -> None:
-        """Stops what the worker does. DuckDB forgets an interrupt that comes while it still plans the query."""
+        """Stops what the worker does. DuckDB forgets an interrupt that comes before it runs the query."""
         from concurrent.futures import wait
 
         while not doing.done():
             self._connection.interrupt()
-            wait([doing], 0.05)
+            wait([doing], LOOK)
 
     # ---- the tables ----
 
