@@ -8,8 +8,9 @@ JOBS ?= $(shell nproc)
 WORKERS ?= $(shell expr $(JOBS) + 1)
 # More for pytest, e.g. make test T="tests/model -x".
 T ?= tests
-# Seconds of fuzzing.
+# Seconds of fuzzing, and where it begins (a random place unless it is given: CI tries the same each time).
 FOR ?= 60
+SEED ?=
 
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.[ch] native/*/*/*.[ch])
@@ -110,7 +111,7 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
 	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
-FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
+FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
 	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz

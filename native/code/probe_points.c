@@ -234,8 +234,8 @@ int sm_probe_exit_line(PyCodeObject *code, uint32_t unit) {
         unit = handler < units ? goes_on_raising(bytes, units, handler, &with) : NOWHERE;
         if (unit == NOWHERE)
             break;
-        if (with != NOWHERE)
-            line = PyCode_Addr2Line(code, (int)with * 2);
+        int reported = PyCode_Addr2Line(code, (int)(with != NOWHERE ? with : handler) * 2);
+        line = reported > 0 ? reported : line; /* the end of `finally` has the line of its last statement */
     }
     Py_DECREF(held);
     return line;
@@ -245,6 +245,7 @@ int sm_probe_exit_line(PyCodeObject *code, uint32_t unit) {
  * not to be known. *out: it leaves the code without one. */
 static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
     *out = false;
+    bool raised = false;
     for (int hops = 0; at != NOWHERE && hops < 64; hops++) {
         const instruction *here = &graph->instructions[at];
         if (here->line != SM_NO_LINE)
@@ -254,9 +255,10 @@ static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
         bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* does except* leave something to be raised? */
         if ((here->conditional && !own) || here->opcode == SEND || here->opcode == YIELD_VALUE)
             return NOWHERE;
-        at = here->opcode == RERAISE ? handling_instruction(graph, here->unit)
-             : here->on != NOWHERE   ? here->on
-                                     : here->target;
+        raised = raised || here->opcode == RERAISE; /* in a handler of except*: then there is something */
+        at = here->opcode == RERAISE                   ? handling_instruction(graph, here->unit)
+             : here->on != NOWHERE && !(own && raised) ? here->on
+                                                       : here->target;
     }
     return NOWHERE;
 }

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
+#include "compat/collection.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "engine/threads.h"
@@ -367,9 +368,11 @@ sm_thread *sm_engine_thread_here(bool entering) {
         sm_is_apart(&sm_engine.apart, PyThreadState_Get()))
         return NULL;
     sm_exception kept = sm_exception_keep();
+    bool held = sm_collection_hold();
     sm_engine_look_away();
     sm_thread *thread = thread_here(entering);
     sm_engine_look_again();
+    sm_collection_release(held);
     sm_exception_restore(kept);
     return thread;
 }
@@ -391,6 +394,7 @@ static void find_group(sm_thread *thread) {
 void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     assert(thread == sm_this_thread && thread->nameless > 0);
     sm_exception kept = sm_exception_keep();
+    bool held = sm_collection_hold();
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
     sm_engine_look_away();
     sm_thread_find_name(thread, folded && first, code, self);
@@ -399,16 +403,19 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
         thread->nameless = 0;
     if (folded && first)
         find_group(thread);
+    sm_collection_release(held);
     sm_exception_restore(kept);
 }
 
 void sm_engine_repair(sm_thread *thread, bool entering) {
     assert(thread == sm_this_thread && PyGILState_Check());
     sm_exception kept = sm_exception_keep();
+    bool held = sm_collection_hold();
     sm_engine_pause(thread);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
     sm_engine_go_on(thread);
+    sm_collection_release(held);
     sm_exception_restore(kept);
 }
 

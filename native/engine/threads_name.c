@@ -26,6 +26,14 @@ static bool is_bootstrap(const PyCodeObject *code) {
     return name != NULL && strcmp(name, "Thread._bootstrap") == 0;
 }
 
+/* Without the object's own __getattribute__ and __getattr__: what those do is the program's, and takes its time. */
+static PyObject *attribute(PyObject *object, const char *name) {
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *value = text ? PyObject_GenericGetAttr(object, text) : NULL;
+    Py_XDECREF(text);
+    return value;
+}
+
 static PyObject *of_active(const sm_thread *thread, PyObject *threading) { /* new, as the others */
     PyObject *active = PyObject_GetAttrString(threading, "_active");
     PyObject *ident = PyLong_FromUnsignedLong((unsigned long)thread->pthread);
@@ -56,7 +64,7 @@ static PyObject *of_frame(PyFrameObject *frame) {
 
 /* What a thread of threading runs: the name of its target, or of its own type. Asks no object that has a say in it. */
 static void name_target(sm_thread *thread, PyObject *object) {
-    PyObject *target = PyObject_GetAttrString(object, "_target");
+    PyObject *target = attribute(object, "_target");
     PyObject *function = target && PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
     if (function != NULL && PyFunction_Check(function))
         copy_text(thread->entry, sizeof thread->entry, ((PyFunctionObject *)function)->func_qualname);
@@ -79,7 +87,7 @@ void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyOb
         object = of_frame(frame);
     else if (object == NULL && threading != NULL && self != NULL && is_bootstrap(code))
         object = Py_NewRef(self);
-    PyObject *name = object ? PyObject_GetAttrString(object, "_name") : NULL;
+    PyObject *name = object ? attribute(object, "_name") : NULL;
     copy_text(thread->name, sizeof thread->name, name);
     if (entry && object != NULL)
         name_target(thread, object);

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from covered import cover
-from measure import under_seismo
+from measure import under_coverage, under_seismo
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,6 +67,75 @@ def test_a_choice_in_last_place_of_except_star():
         branch=True,
     )
     assert {arc for arc in found.arcs if arc[0] == 5} == {(5, 6), (5, 7)}
+
+
+HANDLER_RAISES = """
+def f(x):
+    try:
+        try:
+            raise KeyError
+        except* KeyError:
+            try:
+                raise KeyError
+            except KeyError:
+                try:
+                    if not x:
+                        raise KeyError
+                finally:
+                    if x:
+                        raise
+                    while not not x: raise KeyError
+    except KeyError: x = 1
+f(0)
+"""
+
+FINALLY_RAISES = """
+def g():
+    raise KeyError
+def f(x):
+    try:
+        if x:
+            raise ValueError
+    finally:
+        g()
+        match x:
+            case 2:
+                raise ValueError
+try:
+    f(1)
+except KeyError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("text", [HANDLER_RAISES, FINALLY_RAISES], ids=["in-except-star", "in-finally"])
+def test_what_a_handler_raises_in_last_place(text, tmp_path, monkeypatch):
+    """What except* does with the rest of a group is known then: it raises. And 3.11 leaves a `finally` by its last
+    line, wherever in it the exception was raised."""
+    monkeypatch.setenv("COVERAGE_CORE", "ctrace")
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    name = str(program)
+    theirs, ours = under_coverage(name, [name])[name], under_seismo(name, [name])[name]
+    assert [ours[what] for what in ("executed", "taken")] == [theirs[what] for what in ("executed", "taken")]
+
+
+FINALLY = """
+def g():
+    raise KeyError
+def f(x):
+    try:
+        raise ValueError
+    finally:
+        g()
+        match x:
+            case 2:
+                raise ValueError
+try:
+    f(0)
+except KeyError:
+    pass
+"""
 
 
 FINALLY = """
