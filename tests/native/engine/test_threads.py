@@ -1,9 +1,7 @@
 """Threads by the thousand, and what runs while the interpreter clears a thread's state."""
 
 import contextvars
-import subprocess
 import sys
-import textwrap
 import threading
 
 import pytest
@@ -246,53 +244,50 @@ def test_finalizers_of_folded_threads_are_counted():
 
 
 COLLECTING = """
-    import ctypes, functools, gc, os, sys, threading, time
-    sys.setswitchinterval(1e-4)
-    import seismo
+import ctypes, functools, gc, os, sys, threading, time
+sys.setswitchinterval(1e-4)
+import seismo
 
-    # Lets go of the GIL within a collection, as closing a file does, and is no call that could be recorded.
-    poll = ctypes.CDLL(None).poll
-    poll.argtypes = [ctypes.c_void_p, ctypes.c_ulong, ctypes.c_int, ctypes.py_object, ctypes.py_object]
-    gc.callbacks.append(functools.partial(poll, None, 0, 2))
+# Lets go of the GIL within a collection, as closing a file does, and is no call that could be recorded.
+poll = ctypes.CDLL(None).poll
+poll.argtypes = [ctypes.c_void_p, ctypes.c_ulong, ctypes.c_int, ctypes.py_object, ctypes.py_object]
+gc.callbacks.append(functools.partial(poll, None, 0, 2))
+gc.disable()
+gc.set_threshold(1)
+read, write = os.pipe()
+
+def inner(n):
+    return n and inner(n - 1)
+
+def once():
+    os.read(read, 1)
+    gc.enable()
+    inner(5)
     gc.disable()
-    gc.set_threshold(1)
-    read, write = os.pipe()
 
-    def inner(n):
-        return n and inner(n - 1)
+def wake():
+    while True:
+        once()
 
-    def once():
-        os.read(read, 1)
-        gc.enable()
-        inner(5)
-        gc.disable()
+def poke():
+    while True:
+        os.write(write, b"x")
+        time.sleep(0.0005)
 
-    def wake():
-        while True:
-            once()
-
-    def poke():
-        while True:
-            os.write(write, b"x")
-            time.sleep(0.0005)
-
-    for target in (wake, wake, poke):
-        threading.Thread(target=target, daemon=True).start()
-    for _ in range(12):
-        for timing in ("frugal", "every"):  # costs are measured anew, in recordings that begin and end
-            with seismo.profile(source=sys.argv[1], c_functions="none", timing=timing) as p:
-                inner(3)
-    print("ended")
-    sys.stdout.flush()
-    os._exit(0)
+for target in (wake, wake, poke):
+    threading.Thread(target=target, daemon=True).start()
+for _ in range(12):
+    for timing in ("frugal", "every"):  # costs are measured anew, in recordings that begin and end
+        with seismo.profile(source=sys.argv[1], c_functions="none", timing=timing) as p:
+            inner(3)
+print("ended")
+sys.stdout.flush()
+os._exit(0)
 """
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_recordings_begin_while_a_thread_collects_garbage(source, tmp_path):
+def test_recordings_begin_while_a_thread_collects_garbage(source):
     """Looking at a thread's frames makes objects, which up to 3.11 may collect then and there: a file that is closed
     lets another thread end the recording in the middle, whose tree is gone when the first goes on."""
-    script = tmp_path / "collecting.py"
-    script.write_text(textwrap.dedent(COLLECTING))
-    done = subprocess.run([sys.executable, script, source], capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr[-2000:]
+    assert run(COLLECTING, source) == "ended\n"
