@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/looks.h"
+#include "code/untold.h"
 #include "compat/code_deaths.h"
 
 enum { SMALLEST = 6 }; /* binary logarithm of the places to begin with */
@@ -101,6 +102,12 @@ static void take_out(sm_code_place *gap) {
     sm_codes.count--;
 }
 
+static void free_entry(sm_code_entry *entry) {
+    if (entry != NULL && entry->untold != &sm_untold_none)
+        sm_free((void *)(uintptr_t)entry->untold);
+    sm_free(entry);
+}
+
 static void died(const PyCodeObject *code) {
     sm_code_entry *entry = sm_code_entry_of(code);
     if (SM_LIKELY(entry == NULL))
@@ -112,7 +119,7 @@ static void died(const PyCodeObject *code) {
     if (entry->function != NULL)
         users.function_died(entry);
     take_out(place_of(code));
-    sm_free(entry);
+    free_entry(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
     if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
         (void)resize(logarithm - 1); /* if not now, at another death */
@@ -130,7 +137,7 @@ void sm_codes_release(void) {
         return;
     sm_code_deaths_end();
     for (uint32_t i = 0; i <= sm_codes.mask; i++)
-        sm_free(sm_codes.places[i].entry);
+        free_entry(sm_codes.places[i].entry);
     if (sm_codes.places != nowhere)
         sm_free(sm_codes.places);
     sm_codes = (sm_code_table){.places = nowhere, .shift = 63, .count = 0, .mask = 1};

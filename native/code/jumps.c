@@ -52,9 +52,10 @@
  * linear in the size of the code; it is never used up by what a compiler makes of a program. */
 
 typedef struct {
-    uint8_t does;     /* sm_op_class */
-    uint8_t entries;  /* saturates at 2 */
-    bool not_taken;   /* is a NOT_TAKEN */
+    uint8_t does;    /* sm_op_class */
+    uint8_t entries; /* saturates at 2 */
+    bool not_taken;  /* is a NOT_TAKEN */
+    bool pops_iterator;
     bool decides;     /* makes a value to decide by */
     bool awaits;      /* an async for has its next value here, and what comes is its branch */
     uint32_t next;    /* unit of the next instruction */
@@ -68,6 +69,7 @@ typedef struct {
 typedef struct {
     uint32_t units;
     int32_t first_line;
+    bool expression; /* a generator expression: its body holds no statement */
     unit *unit;
     sm_location *location;
     uint64_t budget;
@@ -102,6 +104,7 @@ static void decode(code_map *map, const uint8_t *bytes) {
         argument = argument << 8 | bytes[2 * at + 1];
         here->does = (uint8_t)sm_op_class_of(bytes[2 * at]);
         here->not_taken = sm_op_is_not_taken(bytes[2 * at]);
+        here->pops_iterator = sm_op_pops_iterator(bytes[2 * at]);
         here->handler = NOWHERE;
         uint32_t next = at + 1;
         for (; next < map->units && bytes[2 * next] == 0 && here->does != SM_OP_EXTENDED; next++)
@@ -180,7 +183,7 @@ static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, u
 }
 
 static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
-    bool fell_on = true;
+    bool fell_on = true, raised = false;
     uint32_t at = branch->to[way] / 2;
     for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
         const unit *here = &map->unit[at];
@@ -201,8 +204,9 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
         if (here->does == SM_OP_BACKWARD)
             fell_on = false;
         if (raises)
-            at = here->handler;
-        else if (here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD || here->does == SM_OP_SEND)
+            at = here->handler, raised = true; /* in a handler of except*: then it does */
+        else if ((own && raised) || here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD ||
+                 here->does == SM_OP_SEND)
             at = here->target;
         else
             at = here->next;
@@ -307,6 +311,30 @@ static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     return true;
 }
 
+/* What stands before it in the code, as the interpreter finds it where it looks for the beginnings of lines. */
+static const sm_location *location_before(const code_map *map, uint32_t at) {
+    while (map->unit[at].before > 0) {
+        at = map->unit[at].before - 1;
+        uint8_t does = map->unit[at].does;
+        if (does != SM_OP_LINELESS && does != SM_OP_ASYNC_END && !map->unit[at].pops_iterator)
+            return &map->location[at];
+    }
+    return NULL;
+}
+
+/* See code/untold.h. What another jump or an exception leads to begins a line in any case. Behind the loop of a
+ * comprehension no statement begins: its value is moved, or its outer loop goes on. */
+static int32_t find_untold(const code_map *map, const sm_branch *branch) {
+    uint32_t to = branch->to[SM_JUMPED] / 2;
+    const sm_location *before = location_before(map, to);
+    int32_t line = map->location[to].line;
+    uint8_t does = map->unit[to].does;
+    bool told = before == NULL || before->line != line || map->unit[to].entries > 1;
+    bool goes_on =
+        map->expression || does == SM_OP_QUIET || does == SM_OP_KEEP || does == SM_OP_STORE || does == SM_OP_BACKWARD;
+    return told || goes_on || line <= 0 || line == map->location[branch->offset / 2].line ? 0 : line;
+}
+
 static bool contains(const sm_location *outer, const sm_location *inner) {
     bool begins = outer->line < inner->line || (outer->line == inner->line && outer->column <= inner->column);
     bool ends = outer->end_line > inner->end_line ||
@@ -333,6 +361,8 @@ static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     branch->end_column = location->end_column;
     for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
         branch->to_line[way] = leads_to(map, branch, way);
+    if (SM_LOOP_ENDS_HIDE_LINES && branch->kind == SM_BRANCH_EXHAUSTED)
+        branch->untold = find_untold(map, branch);
     if (SM_ONE_BRANCH_EVENT && !branch->apart) {
         branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, here->next);
         branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, here->target);
@@ -409,8 +439,10 @@ static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
     size_t units = (size_t)PyBytes_GET_SIZE(bytes) / 2;
     if (units == 0 || units > INT32_MAX / 4)
         return allocate(0, 0);
-    code_map map = {
-        .units = (uint32_t)units, .first_line = code->co_firstlineno, .budget = 1000 + 64 * (uint64_t)units};
+    code_map map = {.units = (uint32_t)units,
+                    .first_line = code->co_firstlineno,
+                    .expression = PyUnicode_CompareWithASCIIString(code->co_name, "<genexpr>") == 0,
+                    .budget = 1000 + 64 * (uint64_t)units};
     map.unit = sm_calloc(units, sizeof(unit));
     map.location = sm_malloc(units * sizeof(sm_location));
     sm_branches *table = NULL;

@@ -65,6 +65,9 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #define SM_HAS_FIRED_EVENTS 0
 #endif
 
+/* Is what ends a loop passed over where the interpreter looks for the beginnings of lines? See code/untold.h. */
+#define SM_LOOP_ENDS_HIDE_LINES (PY_VERSION_HEX >= 0x030E0000)
+
 /* Is a first line that stands in the def line only told alongside PY_START (gh-155992)? */
 #define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
 

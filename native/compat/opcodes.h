@@ -159,6 +159,24 @@ static inline bool sm_op_resumes(uint8_t opcode) {
  */
 #define SM_FOR_SKIPS (PY_VERSION_HEX < 0x030D0000 ? 1 : 2)
 
+#if SM_LOOP_ENDS_HIDE_LINES
+/* The same byte: does it end a for loop, or an async for? */
+static inline bool sm_op_ends_loop(uint8_t opcode) {
+    return opcode == END_FOR || opcode == INSTRUMENTED_END_FOR || opcode == END_ASYNC_FOR ||
+           opcode == INSTRUMENTED_END_ASYNC_FOR || opcode == INSTRUMENTED_INSTRUCTION;
+}
+#endif
+
+/* Does it drop the iterator of a for loop that has ended? */
+static inline bool sm_op_pops_iterator(uint8_t opcode) {
+#ifdef POP_ITER
+    return opcode == POP_ITER;
+#else
+    (void)opcode;
+    return false;
+#endif
+}
+
 /* The bytes of the code as they were compiled; a new reference, NULL with an exception. They are not left with the code
  * object, where PyCode_GetCode keeps them, unless they were there before: they would be the program's memory. */
 static inline PyObject *sm_code_bytes(PyCodeObject *code) {

@@ -6,10 +6,11 @@
  * be set on a code object (UNWIND, THROW, RAISE, before 3.15) is set for the interpreter as well; it is as rare as
  * exceptions are.
  *
- * LINE brings two others along. JUMP, since sys.settrace reports a line for every jump back, even within the line that
+ * LINE brings others along. JUMP, since sys.settrace reports a line for every jump back, even within the line that
  * runs, and LINE does not. And START is never switched off in code that is wanted for its lines, since from 3.13 on
  * the line of a `def` whose body stands in it is only reported while the code's first instruction is instrumented
- * (gh-155992). */
+ * (gh-155992). And from 3.14 on BRANCH_RIGHT, for the lines that LINE does not tell (code/untold.h). */
+#include "code/untold.h"
 #include "compat/exception.h"
 #include "hub/backend.h"
 #include "slots/tool_id.h"
@@ -180,6 +181,17 @@ CALLBACK(on_jump) {
     return number < 0 ? Py_None : line(listeners, code, number);
 }
 
+#if SM_LOOP_ENDS_HIDE_LINES
+CALLBACK(on_right) { /* a loop has ended */
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
+    int number = listeners != 0 ? sm_untold_line(code, offset_of(args[2])) : 0;
+    return number == 0 ? tell(0, SM_HOOK_LINE, args, NULL, true) : line(listeners, code, number);
+}
+#endif
+
 static const struct {
     const char *name;
     vectorcallfunc function;
@@ -198,6 +210,9 @@ static const struct {
     {"C_RAISE", on_c_raise, SM_HOOK_C_CALLS},
     {"LINE", on_line, SM_HOOK_BIT(SM_HOOK_LINE)},
     {"JUMP", on_jump, SM_HOOK_BIT(SM_HOOK_LINE)},
+#if SM_LOOP_ENDS_HIDE_LINES
+    {"BRANCH_RIGHT", on_right, SM_HOOK_BIT(SM_HOOK_LINE)},
+#endif
     {"INSTRUCTION", on_instruction, SM_HOOK_BIT(SM_HOOK_OPCODE)},
 };
 #define EVENTS (sizeof events / sizeof *events)

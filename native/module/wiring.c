@@ -162,9 +162,10 @@ SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, yield)
 SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, unwind)
 SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, line)
 SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, instruction)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, right)
 static const sm_monitoring_callbacks lines_callbacks = {{lines_start, lines_resume, lines_throw, lines_return,
                                                          lines_yield, lines_unwind, NULL, NULL, NULL, lines_line,
-                                                         lines_instruction},
+                                                         lines_instruction, lines_right},
                                                         sm_lines_wants};
 #else
 static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {

@@ -15,12 +15,16 @@
  * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
  * has been told.
  *
+ * On 3.14 and later, code with lines that LINE does not tell (code/untold.h) gets BRANCH_RIGHT for them, whether
+ * branches are asked for or not.
+ *
  * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
  * its own two instructions are switched off at their first event.
  *
  * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
  * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
 #include "code/linewalk.h"
+#include "code/untold.h"
 #include "compat/exception.h"
 #include "recorder/coverage/places.h"
 #include "slots/tool_id.h"
@@ -56,6 +60,8 @@ static long events_of(const sm_cover_code *record) {
         events |= numbers[LINE] | (sm_cover.counts ? numbers[JUMP] : 0);
         if (sm_cover.branch)
             events |= SM_BRANCH_HAS_SIDES ? numbers[LEFT] | numbers[RIGHT] : numbers[BRANCH];
+        if (record->untold)
+            events |= numbers[RIGHT];
         if (sm_cover.branch && record->of->table != NULL && record->of->table->apart)
             events |= numbers[INSTRUCTION];
     }
@@ -94,6 +100,7 @@ static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
         return NULL;
     if (offset >= 0)
         see_start(record, offset);
+    record->untold = record->of != NULL && sm_untold_of(code)->count > 0;
     set_local(record, events_of(record));
     return record;
 }
@@ -207,7 +214,12 @@ CALLBACK(on_branch) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
         return sm_monitoring_disable;
-    return sm_cover_branch(record, number_of(args[1]), number_of(args[2])) ? sm_monitoring_disable : Py_None;
+    long from = number_of(args[1]), to = number_of(args[2]);
+    bool done = !sm_cover.branch || sm_cover_branch(record, from, to);
+    int line = SM_UNLIKELY(record->untold) ? sm_untold_line(record->code, to) : 0;
+    if (SM_UNLIKELY(line != 0))
+        done = sm_cover_line(record, line) && done;
+    return done ? sm_monitoring_disable : Py_None;
 }
 
 /* Each instruction once, in code that has an async for (3.12, 3.13). */

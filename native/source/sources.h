@@ -57,6 +57,7 @@ typedef enum {
     SM_C_RAISE,
     SM_LINE,
     SM_INSTRUCTION,
+    SM_BRANCH_RIGHT,
     SM_MONITORING_EVENTS
 } sm_monitoring_event;
 

@@ -91,6 +91,7 @@ typedef struct sm_cover_code { /* of a code object; freed with it, or with the r
     PyCodeObject *code;            /* borrowed: told when it goes away */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
+    bool untold;                   /* it has lines that no LINE event tells (code/untold.h) */
     bool off;                      /* something of it is switched off: in the list to rearm */
     bool tells;                    /* LINE events may tell the ways of its branches */
     uintptr_t source;              /* the source's own */

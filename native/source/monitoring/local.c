@@ -6,6 +6,8 @@
  * asked for are marked (code/codes.h) until they die, and given back at the end: until 3.14, nothing else would do it
  * (gh-111963).
  *
+ * A recorder of lines asks code with lines that LINE does not tell (code/untold.h) for BRANCH_RIGHT as well.
+ *
  * Frames that run when the recording starts may never begin anything: those of all threads are looked at then.
  *
  * So are the code objects in which places were switched off (call_sites.c). */
@@ -21,6 +23,7 @@ const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
 static struct {
     int tool_id;
     long events; /* to be asked for on each wanted code object; 0: all are the interpreter's */
+    long right;  /* BRANCH_RIGHT, of a recorder of lines; 0: lines are all told */
 } local;
 
 bool sm_monitoring_remember(const void *code) {
@@ -31,17 +34,25 @@ bool sm_monitoring_remember(const void *code) {
     return entry != NULL;
 }
 
-long sm_monitoring_local_start(int tool_id, long events) {
+long sm_monitoring_local_start(int tool_id, long events, bool narrow) {
     static const char *const names[] = {"LINE", "INSTRUCTION", "PY_RETURN", "PY_YIELD"};
     local.tool_id = tool_id;
-    local.events = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    local.events = local.right = 0;
+    if (SM_LOOP_ENDS_HIDE_LINES && (local.right = sm_monitoring_number("BRANCH_RIGHT")) < 0)
+        return -1;
+    local.right &= events;
+    for (size_t i = 0; narrow && i < sizeof names / sizeof *names; i++) {
         long number = sm_monitoring_number(names[i]);
         if (number < 0)
             return -1;
         local.events |= events & number;
     }
-    return events & ~local.events;
+    return events & ~local.events & ~local.right;
+}
+
+static bool ask(PyCodeObject *code) {
+    long events = local.events | (local.right != 0 && sm_untold_of(code)->count != 0 ? local.right : 0);
+    return events == 0 || (sm_monitoring_remember(code) && sm_monitoring_set_local(local.tool_id, code, events) == 0);
 }
 
 bool sm_monitoring_meet(PyObject *code) {
@@ -50,8 +61,7 @@ bool sm_monitoring_meet(PyObject *code) {
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_engine.running) {
         entry->session = sm_engine.session;
-        if (local.events != 0 && (!sm_monitoring_remember(code) ||
-                                  sm_monitoring_set_local(local.tool_id, (PyCodeObject *)code, local.events) < 0))
+        if (!ask((PyCodeObject *)code))
             sm_engine.lost_memory++;
         PyErr_Clear();
     }
@@ -63,8 +73,7 @@ static void meet_frames(PyFrameObject *frame) { /* steals it; NULL is none */
     while (frame != NULL) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         PyObject *globals = PyFrame_GetGlobals(frame);
-        if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) &&
-            (!sm_monitoring_remember(code) || sm_monitoring_set_local(local.tool_id, code, local.events) < 0))
+        if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) && !ask(code))
             sm_engine.lost_memory++;
         PyErr_Clear();
         Py_DECREF(code);
@@ -74,6 +83,8 @@ static void meet_frames(PyFrameObject *frame) { /* steals it; NULL is none */
 }
 
 void sm_monitoring_local_running(void) {
+    if (local.events == 0 && local.right == 0)
+        return;
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
         meet_frames(PyThreadState_GetFrame(tstate));
@@ -95,7 +106,7 @@ void sm_monitoring_local_stop(int tool_id) {
     long rarest = local.events == 0 ? sm_monitoring_number("PY_YIELD") : 0;
     PyErr_Clear();
     bool found = true;
-    local.events = 0;
+    local.events = local.right = 0;
     while (found) {
         found = false;
         uint32_t at = 0;

@@ -25,6 +25,7 @@ static const struct {
     [SM_C_RAISE] = {"C_RAISE", true},
     [SM_LINE] = {"LINE", false},
     [SM_INSTRUCTION] = {"INSTRUCTION", false},
+    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* of single code objects: local.c */
 };
 
 static int tool_id = -1;
@@ -43,6 +44,8 @@ static const int order[6] = {4, 5, 3, 2, 0, 1};
 static long event_set(const sm_settings *settings, bool register_them) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
+        if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
+            continue;
         if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
                               (events[i].c_functions && strcmp(settings->c_functions, "none") == 0) ||
                               (i == SM_INSTRUCTION && !settings->opcodes)))
@@ -87,8 +90,8 @@ static int start(const sm_settings *settings) {
     sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
     long set = event_set(settings, true);
     bool local = settings->narrow && sm_monitoring_callbacks_in_use->wants != NULL;
-    if (set >= 0 && local)
-        set = sm_monitoring_local_start(tool_id, set);
+    if (set >= 0)
+        set = sm_monitoring_local_start(tool_id, set, local);
     if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
         sm_exception kept = sm_exception_keep();
         stop();
@@ -102,8 +105,7 @@ static int start(const sm_settings *settings) {
             PyErr_Clear();
         places_were_off = false;
     }
-    if (local)
-        sm_monitoring_local_running();
+    sm_monitoring_local_running();
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #define SM_SOURCE_MONITORING_MONITORING_H
 
 #include "code/cfunction.h"
+#include "code/untold.h"
 #include "slots/tool_id.h"
 #include "source/sources.h"
 
@@ -17,9 +18,9 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
-/* local.c: what was asked of single code objects. Of all the events to ask for, the ones
- * that cannot be local, or tell of code not met yet. */
-long sm_monitoring_local_start(int tool_id, long events);
+/* local.c: what was asked of single code objects. Of all the events to ask for, the ones that are the interpreter's.
+ * narrow: those alone that cannot be local, or tell of code not met yet. -1 with an exception. */
+long sm_monitoring_local_start(int tool_id, long events, bool narrow);
 void sm_monitoring_local_running(void); /* the frames that run already */
 /* Gives all code objects back that something was asked of, or switched off in, while the tool wants nothing. */
 void sm_monitoring_local_stop(int tool_id);
@@ -191,6 +192,17 @@ SM_INLINE PyObject *sm_monitoring_lines_instruction(const sm_lines_receiver *to,
     if (SM_UNLIKELY(thread == NULL))
         return Py_None;
     return sm_answer(to->instruction(thread, args[0], (uint32_t)sm_int_of(args[1])));
+}
+
+/* A loop has ended. */
+SM_INLINE PyObject *sm_monitoring_lines_right(const sm_lines_receiver *to, PyObject *const *args) {
+    int line = PyCode_Check(args[0]) ? sm_untold_line((PyCodeObject *)args[0], sm_int_of(args[2])) : 0;
+    if (line == 0)
+        return sm_answer(false);
+    sm_thread *thread = sm_event_thread(false);
+    if (SM_UNLIKELY(thread == NULL))
+        return Py_None;
+    return sm_answer(to->line(thread, args[0], sm_tstate_frame(thread->tstate), line));
 }
 
 #endif

@@ -314,7 +314,7 @@ auto(timing={timing!r})
 places(500)
 before = _core._looks()
 places(20_000)
-print((_core._looks() - before) / 60_000 < 0.04)
+print((_core._looks() - before) / 60_000 < 0.1) # one in 64, with what else stands where the code object would
 for _ in range(60_000): measure("abc") if _ % 10 == 0 else len("abc")
 _core.stop()
 print(image().losses["sites-off"] >= 1, image().calls()["measure"])
