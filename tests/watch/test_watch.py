@@ -103,6 +103,22 @@ def test_values_at_a_line():
     assert "total += i" in text
 
 
+def left_or_exhausted(items):
+    for item in items:
+        if item:
+            break
+    return items
+
+
+def test_a_line_behind_a_loop_is_reached_whenever_the_loop_ends():
+    """The interpreter tells no tool of it at the end of the loop (3.14 and later)."""
+    line = left_or_exhausted.__code__.co_firstlineno + 4
+    for items in ([0], [1], []):
+        w, text = watched(f'line("test_watch.py", {line})', left_or_exhausted, items)
+        assert w.count == 1
+        assert "return items" in text
+
+
 def test_an_exception_is_reported_once_where_it_is_raised():
     w, text = watched('raise and exception("LookupError")', catches, stack=True)
     assert kinds(w) == [("event", "fails")]
