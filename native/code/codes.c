@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/looks.h"
-#include "code/untold.h"
 #include "compat/code_deaths.h"
 
 enum { SMALLEST = 6 }; /* binary logarithm of the places to begin with */
@@ -103,8 +102,8 @@ static void take_out(sm_code_place *gap) {
 }
 
 static void free_entry(sm_code_entry *entry) {
-    if (entry != NULL && entry->untold != &sm_untold_none)
-        sm_free((void *)(uintptr_t)entry->untold);
+    if (entry != NULL)
+        sm_free(entry->untold);
     sm_free(entry);
 }
 

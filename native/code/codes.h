@@ -39,12 +39,13 @@ typedef enum {
 struct sm_function;
 
 typedef struct sm_code_entry {
-    struct sm_function *function;   /* NULL: nobody has asked for it yet */
-    void *of[SM_CODE_USERS];        /* each user's own; NULL: nothing */
-    uint32_t session;               /* the recording in which the source of lines has met it; 0: none */
-    uint32_t serial;                /* no other's in this process, whatever becomes of the address */
-    PyCodeObject *code;             /* borrowed: the entry goes with it */
-    const struct sm_untold *untold; /* owned, or sm_untold_none; see code/untold.h. NULL: not asked for yet */
+    struct sm_function *function; /* NULL: nobody has asked for it yet */
+    void *of[SM_CODE_USERS];      /* each user's own; NULL: nothing */
+    uint32_t session;             /* the recording in which the source of lines has met it; 0: none */
+    uint32_t serial;              /* no other's in this process, whatever becomes of the address */
+    PyCodeObject *code;           /* borrowed: the entry goes with it */
+    struct sm_untold *untold;     /* owned: see code/untold.h. NULL: it has none, or was not asked for them */
+    bool asked_for_untold;
 } sm_code_entry;
 
 typedef struct {

@@ -4,7 +4,7 @@
 #include "code/jumps.h"
 #include "compat/opcodes.h"
 
-const sm_untold sm_untold_none;
+static const sm_untold none;
 
 /* Most code has no loop: its bytes are not asked for. What is in a cache may look like one. */
 static bool may_have_loops(PyCodeObject *code) {
@@ -20,7 +20,7 @@ static bool may_have_loops(PyCodeObject *code) {
     return false;
 }
 
-static const sm_untold *find(PyCodeObject *code) {
+static sm_untold *find(PyCodeObject *code) {
     sm_branches *table = may_have_loops(code) ? sm_branches_new(code) : NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; table != NULL && i < table->count; i++)
@@ -37,16 +37,15 @@ static const sm_untold *find(PyCodeObject *code) {
         }
     }
     sm_branches_free(table);
-    return made != NULL ? made : &sm_untold_none;
+    return made;
 }
 
 const sm_untold *sm_untold_of(PyCodeObject *code) {
-    if (!SM_LOOP_ENDS_HIDE_LINES)
-        return &sm_untold_none;
-    sm_code_entry *entry = sm_code_entry_make(code);
+    sm_code_entry *entry = SM_LOOP_ENDS_HIDE_LINES ? sm_code_entry_make(code) : NULL;
     if (entry == NULL)
-        return &sm_untold_none;
-    if (entry->untold == NULL)
+        return &none;
+    if (!entry->asked_for_untold)
         entry->untold = find(code);
-    return entry->untold;
+    entry->asked_for_untold = true;
+    return entry->untold != NULL ? entry->untold : &none;
 }

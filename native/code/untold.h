@@ -23,8 +23,6 @@ typedef struct sm_untold {
     } at[];
 } sm_untold;
 
-extern const sm_untold sm_untold_none;
-
 /* Those of a code object: made when it is asked for first, kept with its entry. No Python object is left. Where there
  * is no entry, or no memory: none. */
 const sm_untold *sm_untold_of(PyCodeObject *code);
