@@ -10,6 +10,7 @@ import pytest
 from waiting import wait_until
 
 import seismo
+from seismo.errors import UsageError
 
 
 def test_with(run):
@@ -418,3 +419,8 @@ heavy = {"argparse", "json", "re", "typing", "dataclasses", "rich", "inspect", "
 assert not heavy & set(brought), heavy & set(brought)
 """
     )
+
+
+def test_counts_alone_read_no_clock():
+    with pytest.raises(UsageError, match="reads no clock"):
+        seismo.profile(timing="none", clock="monotonic")

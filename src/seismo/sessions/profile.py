@@ -33,6 +33,8 @@ class Profile(Paged, Recorded):
 
 def chosen(where: str | Expression | None, **settings: object) -> dict[str, object]:
     """The settings of a session that records calls, checked: those that are not None. Raises UsageError."""
+    if settings.get("timing") == "none" and settings.get("clock") is not None:
+        raise UsageError("timing='none' reads no clock, and clock says which one to read", hint="leave one of them out")
     narrowed = None if where is None else str(engine.quietly(engine.narrowed, where))
     return engine.given(**settings, where=narrowed)
 
