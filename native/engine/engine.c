@@ -10,7 +10,6 @@
 #include "base/pace.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "compat/collection.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
@@ -338,7 +337,6 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
     }
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
-    bool held = sm_collection_hold();
     sm_engine_look_away();
     if (sm_engine.source->poll != NULL)
         sm_engine.source->poll();
@@ -346,7 +344,6 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
         sm_engine.alongside.source->poll();
     sm_engine_flush();
     sm_engine_look_again();
-    sm_collection_release(held);
     errno = saved_errno;
     sm_exception_restore(kept);
 }
