@@ -121,24 +121,6 @@ def test_what_a_handler_raises_in_last_place(text, tmp_path, monkeypatch):
 
 
 FINALLY = """
-def g():
-    raise KeyError
-def f(x):
-    try:
-        raise ValueError
-    finally:
-        g()
-        match x:
-            case 2:
-                raise ValueError
-try:
-    f(0)
-except KeyError:
-    pass
-"""
-
-
-FINALLY = """
     class Swallow:
         def __enter__(self):
             pass
