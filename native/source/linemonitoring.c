@@ -15,8 +15,8 @@
  * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
  * has been told.
  *
- * On 3.14 and later, code with lines that LINE does not tell (code/untold.h) gets BRANCH_RIGHT for them, whether
- * branches are asked for or not.
+ * On 3.14 and later, code with lines that LINE does not tell (code/untold.h) gets BRANCH_RIGHT for them, if branches are
+ * not asked for: with them, the recorder finds these lines with the branch.
  *
  * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
  * its own two instructions are switched off at their first event.
@@ -100,7 +100,7 @@ static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
         return NULL;
     if (offset >= 0)
         see_start(record, offset);
-    record->untold = record->of != NULL && sm_untold_of(code)->count > 0;
+    record->untold = !sm_cover.branch && record->of != NULL && sm_untold_of(code)->count > 0;
     set_local(record, events_of(record));
     return record;
 }
@@ -215,11 +215,10 @@ CALLBACK(on_branch) {
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
         return sm_monitoring_disable;
     long from = number_of(args[1]), to = number_of(args[2]);
-    bool done = !sm_cover.branch || sm_cover_branch(record, from, to);
-    int line = SM_UNLIKELY(record->untold) ? sm_untold_line(record->code, to) : 0;
-    if (SM_UNLIKELY(line != 0))
-        done = sm_cover_line(record, line) && done;
-    return done ? sm_monitoring_disable : Py_None;
+    if (sm_cover.branch)
+        return sm_cover_branch(record, from, to) ? sm_monitoring_disable : Py_None;
+    int line = sm_untold_line(record->code, to);
+    return line == 0 || sm_cover_line(record, line) ? sm_monitoring_disable : Py_None;
 }
 
 /* Each instruction once, in code that has an async for (3.12, 3.13). */

@@ -149,6 +149,21 @@ static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
     return hit && has_reported_all(code, branch, jump, !way) && sm_cover_after_news(code);
 }
 
+static inline bool way_taken(sm_cover_code *code, const sm_branch *branch, int way) {
+    sm_cover_function *of = code->of;
+    uint32_t number = (uint32_t)(branch - of->table->branches);
+    sm_cover_jump *jump = &of->jumps[number];
+    if (sm_cover.counts) {
+        jump->taken[way]++;
+        if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+            (void)jump_news(code, number, way);
+        return false;
+    }
+    if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+        return jump_news(code, number, way);
+    return has_reported_all(code, branch, jump, !way) && sm_cover_wasted(code);
+}
+
 bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
     sm_cover_function *of = code->of;
     if (SM_UNLIKELY(of == NULL || (of->table == NULL && !sm_cover_table(of, code->code))))
@@ -163,17 +178,10 @@ bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
         sm_cover.odd_branches += !echo;
         return !echo || !sm_cover.counts;
     }
-    uint32_t number = (uint32_t)(branch - of->table->branches);
-    sm_cover_jump *jump = &of->jumps[number];
-    if (sm_cover.counts) {
-        jump->taken[way]++;
-        if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
-            (void)jump_news(code, number, way);
-        return false;
-    }
-    if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
-        return jump_news(code, number, way);
-    return has_reported_all(code, branch, jump, !way) && sm_cover_wasted(code);
+    bool done = way_taken(code, branch, way);
+    if (SM_UNLIKELY(branch->untold != 0 && way == SM_JUMPED))
+        done = sm_cover_line(code, branch->untold) && done;
+    return done;
 }
 
 bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {

@@ -32,7 +32,7 @@
  * - sm_cover_known: what is known of a code object: NULL if it was not met, sm_cover_unwanted, or its record;
  * - sm_cover_meet: decides, once for a code object; NULL: unwanted;
  * - sm_cover_line: a line begins. True here and below: the place may be switched off until rearm();
- * - sm_cover_branch: a branch event, by its offsets;
+ * - sm_cover_branch: a branch event, by its offsets, and the line that it leads to where no LINE event tells it;
  * - sm_cover_instruction: (3.12, 3.13) the INSTRUCTION event at this offset, which may be a way of an async for;
  * - sm_cover_tell: (3.12, 3.13) the LINE event at this offset, which may tell a branch's way;
  * - sm_cover_arc: a step between lines, where there are no branch events (3.11);
@@ -91,7 +91,7 @@ typedef struct sm_cover_code { /* of a code object; freed with it, or with the r
     PyCodeObject *code;            /* borrowed: told when it goes away */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
-    bool untold;                   /* it has lines that no LINE event tells (code/untold.h) */
+    bool untold;                   /* without branches: it has lines that no LINE event tells (code/untold.h) */
     bool off;                      /* something of it is switched off: in the list to rearm */
     bool tells;                    /* LINE events may tell the ways of its branches */
     uintptr_t source;              /* the source's own */
