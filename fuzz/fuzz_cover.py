@@ -3,12 +3,11 @@
     python fuzz/fuzz_cover.py --seconds 60 [--seed N] [--count N]
 
 The programs are functions of nested statements (tests/coverage/random_program.py). Lines and branches, executed and
-missing, are to be the same. A find is printed with its seed, and `--seed SEED --count 1 --show` makes it again and
-prints the program.
+missing, are to be the same; of a step that only seismo knows, INSTRUCTION events say whether the program went it. A
+find is printed with its seed, and `--seed SEED --count 1 --show` makes it again and prints the program.
 """
 
 import argparse
-import ast
 import faulthandler
 import os
 import random
@@ -34,7 +33,7 @@ def differences(path: Path) -> dict[str, tuple[list[Any], list[Any]]]:
     faulthandler.dump_traceback_later(STUCK, exit=True)
     theirs, ours = measure.under_coverage(name, [name])[name], measure.under_seismo(name, [name])[name]
     faulthandler.cancel_dump_traceback_later()
-    more = behind_loops(path, theirs, ours)
+    more = not_told(name, theirs, ours)
     lines = {line for _, line in more}
     unseen = {"executed": lines, "missing": lines, "taken": more, "not taken": more}
     found = {}
@@ -49,13 +48,11 @@ def key(what: Any) -> Any:
     return tuple(what) if isinstance(what, list) else what
 
 
-def behind_loops(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> set[tuple[int, int]]:
-    """The ends of loops that seismo knows and trace functions are not told of (3.14 and later): docs/hooks.md."""
-    if sys.version_info < (3, 14):
-        return set()
-    loops = {node.lineno for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.For | ast.AsyncFor)}
+def not_told(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> set[tuple[int, int]]:
+    """The steps that only seismo knows, and that the program's instructions went (3.12 and later). Trace functions are
+    not told of the ends of some loops (docs/hooks.md), nor of the line that an `except*` leaves its function by."""
     more = set(map(key, ours["taken"])) - set(map(key, theirs["taken"]))
-    return {(start, end) for start, end in more if start in loops}
+    return more & measure.by_instructions(path) if more and sys.version_info >= (3, 12) else set()
 
 
 def main() -> int:
