@@ -2,6 +2,7 @@
 
 import pstats
 
+import children
 import pytest
 
 from seismo.cli import main as command
@@ -111,3 +112,19 @@ def test_every_word_that_cprofile_sorts_by(seismo, recording):
     rows = [line.split()[-1] for line in reports["name"].split("Call tree")[0].splitlines() if "  __main__:" in line]
     assert rows == ["app.py:1", "app.py:3"], "<module> comes before work"
     assert "functions cannot be sorted by 'born'" in seismo("report", recording, "--sort", "born").stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x.html", "x.html is a recording, not a page; seismo report x.html --html OUT.html   writes one"),
+        ("a b.prof", "'a b.prof' is a recording, whatever its name says; seismo export 'a b.prof' -o OUT.prof   "),
+        ("x.seismo", None),
+        ("x", None),
+    ],
+)
+def test_a_recording_that_is_named_like_something_else(tmp_path, name, said):
+    told = children.seismo("profile", "-o", name, "-c", "pass", cwd=tmp_path).stderr
+    assert (f"seismo: {said}" in told) if said else ("is a recording" not in told)
+    assert command.main(["info", str(tmp_path / name)]) == 0
+    assert children.seismo("profile", "-q", "-o", name, "-c", "pass", cwd=tmp_path).stderr == ""

@@ -59,6 +59,22 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
+PAGES = (".html", ".htm")
+EXPORTS = (".json", ".prof", ".pstats", ".pftrace", ".collapsed", ".folded", ".lcov", ".xml")
+IN_FULL = {".xml": ".coverage.xml"}  # a suffix that says too little
+
+
+def _misnamed(path: str, shown: str) -> str:
+    """What a recording is not, although its name says so, and what makes one; "": its name is as good as another."""
+    suffix = os.path.splitext(path)[1]
+    if suffix in PAGES:
+        return f"{shown} is a recording, not a page; seismo report {shown} --html OUT{suffix}   writes one"
+    if suffix in EXPORTS:
+        out = f"OUT{IN_FULL.get(suffix, suffix)}"
+        return f"{shown} is a recording, whatever its name says; seismo export {shown} -o {out}   converts it"
+    return ""
+
+
 TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
 
 
@@ -216,6 +232,7 @@ class RecordedRun:
                 told += gather.gather(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
                     told.append("the program becomes another (exec): if that is Python, its end adds what it does")
+            told.append(_misnamed(output.path, shown_path(output.path, self.folder)))
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
