@@ -49,8 +49,10 @@ def key(what: Any) -> Any:
 
 
 def not_told(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> set[tuple[int, int]]:
-    """The steps that only seismo knows, and that the program's instructions went (3.12 and later). Trace functions are
-    not told of the ends of some loops (docs/hooks.md), nor of the line that an `except*` leaves its function by."""
+    """The steps that only seismo knows, and that the program's instructions went (3.12 and later).
+
+    Trace functions are not told how some loops end (docs/hooks.md), nor coverage.py's how some coroutines do.
+    """
     more = set(map(key, ours["taken"])) - set(map(key, theirs["taken"]))
     return more & measure.by_instructions(path) if more and sys.version_info >= (3, 12) else set()
 
