@@ -15,8 +15,8 @@
  * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
  * has been told.
  *
- * On 3.14 and later, code with lines that LINE does not tell (code/untold.h) gets BRANCH_RIGHT for them, if branches are
- * not asked for: with them, the recorder finds these lines with the branch.
+ * On 3.14 and later, code with lines that LINE does not tell (code/untold.h) gets BRANCH_RIGHT for them, if branches
+ * are not asked for: with them, the recorder finds these lines with the branch.
  *
  * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
  * its own two instructions are switched off at their first event.
