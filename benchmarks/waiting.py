@@ -32,15 +32,26 @@ Clocks = list[float]  # ns: CPU (at index CPU), wall, kept from a processor
 Truth = dict[str, Clocks]
 
 
+def kept() -> float:
+    """How long the running thread has been kept from a processor. To read it lets go of the lock, and waits for it."""
+    return float(Path("/proc/thread-self/schedstat").read_text().split()[1])
+
+
+def times() -> Clocks:
+    """The CPU's and the wall's."""
+    return [float(time.thread_time_ns()), float(time.perf_counter_ns())]
+
+
 def clocks() -> Clocks:
-    """Of the running thread."""
-    ready = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
-    return [float(time.thread_time_ns()), float(time.perf_counter_ns()), float(ready)]
+    """Of the running thread: what begins now."""
+    ready = kept()
+    return [*times(), ready]
 
 
 def since(then: Clocks) -> Clocks:
     """From `then` to now."""
-    return [now - before for now, before in zip(clocks(), then, strict=True)]
+    now = [*times(), kept()]
+    return [after - before for after, before in zip(now, then, strict=True)]
 
 
 def sums(recording: Any) -> Truth:

@@ -165,6 +165,15 @@ void sm_segments_end_visit(const sm_thread *thread, sm_segments *segments, sm_se
     }
 }
 
+/* A segment that was opened to be a sample is none, but a long one: the ticker would have found it if it had not looked
+ * away. */
+void sm_segments_spare(sm_segment *ended) {
+    double look = (double)ticks_of(LOOK_NS);
+    ended->kind = SM_SEGMENT_LONG;
+    ended->ticks -= sm_engine.long_ticks;
+    ended->var = look * look;
+}
+
 /* The engine has something to do, which is no part of any segment. */
 void sm_segments_due(sm_thread *thread, sm_segments *segments) {
     sm_engine_tick(thread);

@@ -133,6 +133,7 @@ void sm_segments_calm(sm_segments *segments, uint64_t now); /* what is known of 
 uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t *now);
 void sm_segments_end_visit(const sm_thread *thread, sm_segments *segments, sm_segment *ended, uint64_t ticks,
                            uint64_t event);
+void sm_segments_spare(sm_segment *ended);
 void sm_segments_due(sm_thread *thread, sm_segments *segments);
 
 /* Has nothing come in between, need the clocks not be held against each other, and is nothing left to be told? */
@@ -178,8 +179,11 @@ static inline sm_segment sm_segments_end_open(sm_thread *thread, sm_segments *se
         return ended;
     }
     thread->rest_ticks += ended.ticks;
-    if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
+    if (segments->disturbed || ended.off != NULL || now < segments->cold) { /* what ran is no example of the others */
+        if (SM_UNLIKELY(ended.ticks > sm_engine.long_ticks))
+            sm_segments_spare(&ended);
         return ended;
+    }
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
     ended.weight = sm_step_weight(segments->open_step);
