@@ -133,21 +133,29 @@ def test_a_program_whose_code_was_just_written_counts_as_one_with_its_pyc(projec
     assert all(one["old"] == one["new"] for one in result["findings"])
 
 
-def test_what_differs_from_run_to_run_is_listed_and_left_out(project):
-    (project / "run.py").write_text(
-        RUN + "import os\nfrom app import parse\nfor _ in range(int.from_bytes(os.urandom(2)) % 2000): parse(1)\n"
-    )
-    git(project, "commit", "-q", "-a", "-m", "random")
+def changing(tmp_path, step):
+    """A program that calls parse() a different number of times whenever it runs: 0, 1 or 2 steps and one more."""
+    return f"""\
+import os
+from app import parse
+with open({str(tmp_path / "runs")!r}, "a") as runs:
+    runs.write("x")
+for _ in range({step} * (os.path.getsize(runs.name) % 3) + 1):
+    parse(1)
+"""
+
+
+def test_what_differs_from_run_to_run_is_listed_and_left_out(project, tmp_path):
+    (project / "run.py").write_text(RUN + changing(tmp_path, 700))
+    git(project, "commit", "-q", "-a", "-m", "changing")
     result, status = found(project, "--no-objects", "--limit", "each calls <= +1%", "--against", "main", "run.py", "10")
     assert {one["function"]["qualname"] for one in result["left_out"]} >= {"parse", "clean"}
     assert status == 0
 
 
-def test_where_all_differs_it_says_that_it_cannot_decide(project):
-    (project / "run.py").write_text(
-        "import os\nfrom app import parse\nfor _ in range(int.from_bytes(os.urandom(2)) % 20000): parse(1)\n"
-    )
-    git(project, "commit", "-q", "-a", "-m", "random")
+def test_where_all_differs_it_says_that_it_cannot_decide(project, tmp_path):
+    (project / "run.py").write_text(changing(tmp_path, 7000))
+    git(project, "commit", "-q", "-a", "-m", "changing")
     done = check(project, *LIMITS, "--against", "main", "run.py")
     assert done.returncode == 2
     assert "cannot decide" in done.stdout

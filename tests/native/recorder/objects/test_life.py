@@ -312,9 +312,8 @@ def test_tracemalloc_was_there_first(options):
     assert "refs-taken" not in block.births.losses
 
 
-@needs
-def test_tracemalloc_starts_midway():
-    """It takes the slot without a word: what is missing is said, and who died meanwhile is found out."""
+def tracemalloc_midway():
+    """A block with tracemalloc in the middle of it: what came of it, what was said at its end, which died meanwhile."""
     with recorded() as block:
         kept = make(200)
         _core.status()  # the last look that found us there
@@ -326,15 +325,24 @@ def test_tracemalloc_starts_midway():
         status = _core.status()  # looks, and takes the slot again
         kept += make(300)  # some of them at addresses of those that died
         del unheard
-    births = block.births
+    return block.births, status, gone & {id(thing) for thing in kept}
+
+
+@needs
+def test_tracemalloc_starts_midway():
+    """It takes the slot without a word: what is missing is said, and who died meanwhile is found out."""
+    for _ in range(20):
+        births, status, reused = tracemalloc_midway()
+        if births.losses["refs-taken"] == 1:
+            break  # else a look came in between, which comes twenty times a second, and tracemalloc took the slot twice
     row = births.types()["Thing"]
-    assert status["taken"] == 1
-    assert status["blind_ns"] > 0
     assert births.losses["refs-taken"] == 1
+    assert status["taken"] >= 1
+    assert status["blind_ns"] > 0
     assert births.losses["refs-blind"] >= status["blind_ns"]
     assert row["born"] == 500
     assert row["before"] <= 5
-    assert row["unseen"] >= len(gone & {id(thing) for thing in kept})  # an allocator need not use addresses again
+    assert row["unseen"] >= len(reused)  # an allocator need not use addresses again
     assert row["born"] == row["died"] + row["unseen"] + row["live"]
 
 
