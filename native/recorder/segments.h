@@ -71,7 +71,7 @@ typedef enum {
     SM_SEGMENT_UNTIMED, /* or a sample that was disturbed */
     SM_SEGMENT_TIMED,   /* as all of its owner's are */
     SM_SEGMENT_SAMPLED, /* stands for `weight` of them; the price of reading the clock is taken off */
-    SM_SEGMENT_LONG,    /* of an owner that is not timed always: what the ticker found */
+    SM_SEGMENT_LONG,    /* of an owner that is not timed always: what the ticker found, or looked away from */
 } sm_segment_kind;
 
 typedef struct { /* what ended at an event */

@@ -117,7 +117,7 @@ def test_every_word_that_cprofile_sorts_by(seismo, recording):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("x.html", "x.html is a recording, not a page; seismo report x.html --html OUT.html   writes one"),
+        ("x.html", "x.html is a recording, not a page; seismo report x.html --html OUT   writes one"),
         ("a b.prof", "'a b.prof' is a recording, whatever its name says; seismo export 'a b.prof' -o OUT.prof   "),
         ("x.seismo", None),
         ("x", None),

@@ -12,6 +12,7 @@ import os
 import sys
 
 import coverage
+from instructions import Heard
 
 from seismo import _core
 from seismo.coverage.analysis import analyze
@@ -64,42 +65,10 @@ def under_seismo(path, patterns):
 
 
 def by_instructions(path):
-    """The steps from line to line within a frame, and out of it, by INSTRUCTION events (3.12 and later): what nothing
-    can hide."""
-    last, lines, steps = {}, {}, set()
-
-    def on_instruction(code, offset):
-        if code.co_filename != path:
-            return sys.monitoring.DISABLE
-        if code not in lines:
-            lines[code] = {at: line for start, end, line in code.co_lines() if line for at in range(start, end, 2)}
-        line, frame = lines[code].get(offset), sys._getframe(1)
-        if line is not None:
-            steps.add((last.get(frame), line))
-            last[frame] = line
-        return None
-
-    def on_return(code, _offset, _value):
-        if code.co_filename == path:
-            steps.add((last.get(sys._getframe(1)), -code.co_firstlineno))
-
-    events, tool = sys.monitoring.events, sys.monitoring.DEBUGGER_ID
-
-    def start():
-        sys.monitoring.use_tool_id(tool, "seismo's fuzzer")
-        sys.monitoring.register_callback(tool, events.INSTRUCTION, on_instruction)
-        sys.monitoring.register_callback(tool, events.PY_RETURN, on_return)
-        sys.monitoring.set_events(tool, events.INSTRUCTION | events.PY_RETURN)
-
-    def stop():
-        sys.monitoring.set_events(tool, 0)
-        for event in (events.INSTRUCTION, events.PY_RETURN):
-            sys.monitoring.register_callback(tool, event, None)
-        sys.monitoring.free_tool_id(tool)
-        sys.monitoring.restart_events()
-
-    run(path, start, stop)
-    return steps
+    """The steps that the program's instructions went (3.12 and later)."""
+    heard = Heard(path)
+    run(path, heard.start, heard.stop)
+    return heard.steps
 
 
 if __name__ == "__main__":

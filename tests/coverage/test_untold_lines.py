@@ -2,10 +2,10 @@
 
 import linecache
 import sys
-from types import CodeType
 
 import pytest
 from covered import compiled, cover
+from instructions import Heard
 
 import seismo
 
@@ -113,30 +113,15 @@ PROGRAMS = {
 }
 
 
-def by_instructions(code: CodeType) -> set[int]:
+def by_instructions(code):
     """The lines that instructions are executed of."""
-    found, lines = set(), {}
-
-    def on_instruction(of: CodeType, offset: int) -> object:
-        if of.co_filename != code.co_filename:
-            return sys.monitoring.DISABLE
-        if of not in lines:
-            lines[of] = {at: line for start, end, line in of.co_lines() if line for at in range(start, end, 2)}
-        found.add(lines[of].get(offset))
-        return sys.monitoring.DISABLE
-
-    events, tool = sys.monitoring.events, 3
-    sys.monitoring.use_tool_id(tool, "oracle")
-    sys.monitoring.register_callback(tool, events.INSTRUCTION, on_instruction)
-    sys.monitoring.set_events(tool, events.INSTRUCTION)
+    heard = Heard(code.co_filename)
+    heard.start()
     try:
         exec(code, {})
     finally:
-        sys.monitoring.set_events(tool, 0)
-        sys.monitoring.register_callback(tool, events.INSTRUCTION, None)
-        sys.monitoring.free_tool_id(tool)
-        sys.monitoring.restart_events()
-    return found - {None}
+        heard.stop()
+    return heard.lines
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring to tell the truth")

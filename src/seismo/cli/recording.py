@@ -59,6 +59,7 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
+# Of the suffixes that seismo.formats knows, those that nobody gives a recording on purpose: it is not loaded here.
 PAGES = (".html", ".htm")
 EXPORTS = (".json", ".prof", ".pstats", ".pftrace", ".collapsed", ".folded", ".lcov", ".xml")
 IN_FULL = {".xml": ".coverage.xml"}  # a suffix that says too little
@@ -68,7 +69,7 @@ def _misnamed(path: str, shown: str) -> str:
     """What a recording is not, although its name says so, and what makes one; "": its name is as good as another."""
     suffix = os.path.splitext(path)[1]
     if suffix in PAGES:
-        return f"{shown} is a recording, not a page; seismo report {shown} --html OUT{suffix}   writes one"
+        return f"{shown} is a recording, not a page; seismo report {shown} --html OUT   writes one"
     if suffix in EXPORTS:
         out = f"OUT{IN_FULL.get(suffix, suffix)}"
         return f"{shown} is a recording, whatever its name says; seismo export {shown} -o {out}   converts it"
@@ -232,11 +233,12 @@ class RecordedRun:
                 told += gather.gather(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
                     told.append("the program becomes another (exec): if that is Python, its end adds what it does")
-            told.append(_misnamed(output.path, shown_path(output.path, self.folder)))
+            screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
+            if self.process.done:
+                told.append(_misnamed(output.path, screen.path))
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
-            screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
             there = os.path.exists(output.path)  # else the program has changed its root
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(
