@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/offcpu.h"
-#include "base/pace.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "compat/exception.h"
@@ -15,7 +14,8 @@
 #include "engine/ending.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "engine/waits.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "slots/forks.h"
 
 /* How many reads of the clock a segment must be worth to be timed always: two are needed, so that costs 2 % of its time
@@ -59,7 +59,7 @@ int sm_engine_init(void) {
     sm_gap_table_init();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
-    if (!sm_ticker_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
+    if (!sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -93,7 +93,6 @@ static void begin(void) {
     sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
-    sm_pace_begin();
     replace_text(&sm_engine.exit, "");
     sm_engine.began = sm_moment_now();
     sm_engine.start_ns = sm_engine.began.unix_ns;
@@ -177,19 +176,14 @@ static int find_costs(void) {
         sm_clock_kind clock;
         char c_functions[8];
         sm_cost python, c, resume;
-        double error, far, deep, caught, coroutine, from_c;
-        uint64_t sampled_extra;
-        double pace;
+        double error, piece;
     } known;
     if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
         known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
         known.journal == sm_engine.settings.journal && known.clock == sm_engine.clock.kind &&
         strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
         sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
-        sm_engine.cost_error = known.error, sm_engine.far = known.far, sm_engine.deep = known.deep;
-        sm_engine.caught = known.caught, sm_engine.coroutine = known.coroutine, sm_engine.from_c = known.from_c;
-        sm_engine.sampled_extra = known.sampled_extra;
-        sm_pace_recall(known.pace);
+        sm_engine.cost_error = known.error, sm_engine.piece = known.piece;
         return 0;
     }
     if ((sm_engine.recorder->calibrate ? sm_engine.recorder->calibrate() : sm_engine_calibrate()) < 0)
@@ -202,10 +196,7 @@ static int find_costs(void) {
     known.clock = sm_engine.clock.kind;
     strcpy(known.c_functions, sm_engine.settings.c_functions);
     known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
-    known.error = sm_engine.cost_error, known.far = sm_engine.far, known.deep = sm_engine.deep;
-    known.caught = sm_engine.caught, known.coroutine = sm_engine.coroutine, known.from_c = sm_engine.from_c;
-    known.sampled_extra = sm_engine.sampled_extra;
-    known.pace = sm_pace_calibrated();
+    known.error = sm_engine.cost_error, known.piece = sm_engine.piece;
     return 0;
 }
 
@@ -242,10 +233,8 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.python, 0, sizeof sm_engine.python);
     sm_engine.c = sm_engine.resume = sm_engine.python;
-    sm_engine.cost_error = sm_engine.far = sm_engine.deep = 0.0;
-    sm_engine.caught = sm_engine.coroutine = sm_engine.from_c = 0.0;
+    sm_engine.cost_error = sm_engine.piece = 0.0;
     sm_engine.sampled_extra = 0;
-    sm_pace_forget();
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
         return -1;
     replace_text(&sm_engine.exit, "");

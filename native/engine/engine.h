@@ -78,6 +78,7 @@ typedef struct {
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     bool time_every;
     bool timeless;             /* of calls: count them, and read no clock at events */
+    unsigned rate;             /* looks of the sampler a second; 0: as it sees fit */
     bool opcodes;              /* count instructions, too */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */
@@ -129,9 +130,10 @@ typedef struct sm_recorder {
     void (*stop)(void);
     void (*forget)(void);   /* frees everything: another recorder begins */
     int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
-    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled, by
-     * whatever weights. */
-    void (*timed)(const sm_function *function, double sums[3]);
+    /* Of all exact pieces of the running thread: their ticks [0] and their number [1]. */
+    void (*timed)(double sums[2]);
+    /* Ticks that the thread ran outside of exact pieces. */
+    uint64_t (*rest)(sm_thread *thread, uint64_t now);
     bool (*check)(void); /* consistency, for debug builds and tests */
 } sm_recorder;
 
@@ -188,10 +190,8 @@ typedef struct {
     sm_moment began; /* start_ns, by other clocks as well */
     uint64_t start_ticks;
     sm_cost python, c, resume;
+    double piece; /* ticks of the probes in an exact piece */
     double cost_error;
-    double far, deep; /* ticks that an event far into its code, and a call with deep ones below it, cost more */
-    /* Ticks that catching an exception and calling a coroutine cost more; and less, a call that C code makes. */
-    double caught, coroutine, from_c;
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */

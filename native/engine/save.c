@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/pace.h"
 #include "base/time.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
-#include "engine/waits.h"
+#include "clock/waits.h"
 
 static sm_about about(void) {
     return (sm_about){.meta = sm_engine.meta,
@@ -31,9 +30,8 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
     return sm_output_open(output, writer, whole, &of);
 }
 
-/* A calibrated cost at the recording's pace, ns. */
 static double cost_ns(double ticks) {
-    return sm_clock_ns(&sm_engine.clock, ticks) * sm_pace_factor();
+    return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
 static void write_process(sm_output *output) {
@@ -45,13 +43,8 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.resume.inside);
     reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.resume.outside);
     reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(&sm_engine.clock, sm_engine.clock.read_ticks);
-    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error + sm_pace_error();
-    reals[SM_PROCESSES_FAR_NS] = cost_ns(sm_engine.far);
-    reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.deep);
-    reals[SM_PROCESSES_CATCH_NS] = cost_ns(sm_engine.caught);
-    reals[SM_PROCESSES_COROUTINE_NS] = cost_ns(sm_engine.coroutine);
-    reals[SM_PROCESSES_FROM_C_NS] = cost_ns(sm_engine.from_c);
-    reals[SM_PROCESSES_PACE_NS] = sm_clock_ns(&sm_engine.clock, sm_pace_mean());
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
+    reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.piece);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);
@@ -62,6 +55,8 @@ static void look_at_cpu(sm_thread *thread) {
     int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
     if (used >= 0 && thread->cpu_start_ns >= 0)
         thread->cpu_ns = used - thread->cpu_start_ns;
+    if (!thread->ended && sm_engine.recorder->rest != NULL)
+        thread->rest_ticks = sm_engine.recorder->rest(thread, sm_clock_read(&sm_engine.clock));
 }
 
 static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {

@@ -26,7 +26,7 @@
 
 #include "base/worker.h"
 #include "engine/engine.h"
-#include "engine/waits.h"
+#include "clock/waits.h"
 #include "slots/forks.h"
 
 #define AFTER_FORK_NS 100000000
@@ -58,27 +58,20 @@ static void note_distance(void) {
 
 /* Threads that have had no event since the last visit wait, mostly: some of them are looked at, all in turn. */
 static void tick(bool may_look) {
-    uint32_t waiting = 0, looks = 0;
+    (void)may_look;
     note_distance();
     for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
         if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) != sm_engine.session)
             continue;
         sm_engine.recorder->poke(thread);
-        if (__atomic_fetch_add(&thread->visits, 1, __ATOMIC_RELAXED) == 0 || !may_look ||
-            sm_engine.recorder->threadless)
-            continue;
-        if (waiting++ >= ticker.next && looks < LOOKS) {
-            looks++;
-            sm_waits_look(thread);
-        }
+        __atomic_fetch_add(&thread->visits, 1, __ATOMIC_RELAXED);
     }
-    ticker.next = ticker.next + looks < waiting ? ticker.next + looks : 0;
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->poke(NULL);
 }
 
 static void work(sm_worker *worker, uintptr_t number) {
-    bool looks = sm_waits_look_alone();
+    bool looks = false;
     ticker.last_ns = sm_monotonic_ns();
     ticker.mean_ns = SM_TICK_NS;
     ticker.random = (uint64_t)ticker.last_ns | 1;

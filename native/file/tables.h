@@ -36,7 +36,8 @@
     X(PROCESSES, CATCH_NS, "catch_ns", REAL)            /* that it costs more to catch what a call has raised */       \
     X(PROCESSES, COROUTINE_NS, "coroutine_ns", REAL)    /* that a call of a coroutine costs more */                    \
     X(PROCESSES, FROM_C_NS, "from_c_ns", REAL)          /* that a call costs less which C code makes */                \
-    X(PROCESSES, PACE_NS, "pace_ns", REAL)              /* of base/pace.h's work, on average; 0: not known */
+    X(PROCESSES, PACE_NS, "pace_ns", REAL)              /* of base/pace.h's work, on average; 0: not known */          \
+    X(PROCESSES, PIECE_NS, "piece_ns", REAL)            /* of the probes, in each exact piece */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \
@@ -98,7 +99,8 @@
     X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
     SM_COLUMNS_OF_SAMPLES(X, NODES)                                                                                    \
     X(NODES, STRETCHES, "stretches", COUNT)   /* from one look at the clock to the next, in and below this node */     \
-    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */
+    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */                         \
+    X(NODES, ENTERED, "entered", COUNT)       /* entries that were timed */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \

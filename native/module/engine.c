@@ -9,7 +9,7 @@
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
-#include "engine/waits.h"
+#include "clock/waits.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"

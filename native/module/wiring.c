@@ -113,13 +113,6 @@ static const sm_monitoring_callbacks *const callbacks[] = {EACH_WAY(CALLS)};
 /* ---- calls, by their starts alone ---- */
 
 #if SM_HAS_MONITORING
-static inline bool is_unwanted(const void *key, PyObject *callable) {
-    if (SM_LIKELY(!sm_engine.settings.narrow))
-        return false; /* none is proved trivial without a clock */
-    const sm_function *function = sm_function_of_c(key, callable);
-    return function != NULL && function->left_out;
-}
-
 static const sm_starts_receiver starts = {
     .enter_known = sm_starts_enter_known,
     .enter_near = sm_starts_enter_near,
@@ -129,17 +122,21 @@ static const sm_starts_receiver starts = {
     .unwind = sm_starts_unwind,
     .c_call = sm_starts_c_call,
     .c_leave = sm_starts_c_leave,
-    .may_disable = is_unwanted,
+    .leave = sm_starts_leave,
+    .may_disable = sm_starts_may_disable,
+    .site_off = sm_starts_site_off,
 };
 SM_STARTING_ENTER(starts, start, false)
 SM_STARTING_ENTER(starts, resume, true)
 SM_MONITORING_CALLBACK(sm_starting, starts, throw)
 SM_MONITORING_CALLBACK(sm_starting, starts, unwind)
+SM_MONITORING_CALLBACK(sm_starting, starts, return)
+SM_MONITORING_CALLBACK(sm_starting, starts, yield)
 SM_STARTING_CALLBACK(starts, call)
 SM_STARTING_CALLBACK(starts, c_return)
 SM_MONITORING_CALLBACK(sm_starting, starts, c_raise)
-static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, NULL, NULL,
-                                                          starts_unwind, starts_call, starts_c_return, starts_c_raise,
+static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw,
+                                                          starts_return, starts_yield, starts_unwind, starts_call, starts_c_return, starts_c_raise,
                                                           NULL, NULL},
                                                          NULL};
 #endif

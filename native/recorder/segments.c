@@ -3,7 +3,7 @@
 #include "base/pace.h"
 #include "base/time.h"
 #include "engine/threads.h"
-#include "engine/waits.h"
+#include "clock/waits.h"
 
 #define UNTOLD_NS 25000  /* where the kernel does not tell: a stretch this long is worth the CPU clock's price */
 #define TOGETHER_NS 5000 /* longer than it takes to read both clocks */
@@ -59,7 +59,7 @@ static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
     uint32_t other = __atomic_exchange_n(&thread->looks_other, 0, __ATOMIC_RELAXED);
     if (ticks < ticks_of(WORTH_NS))
         return off;
-    int64_t ready = sm_waits_ready_ns();
+    int64_t ready = -1;
     if (ready > segments->ready_ns && segments->ready_ns >= 0) {
         uint64_t more = ticks_of((double)(ready - segments->ready_ns));
         off.ready = more < ticks ? more : ticks;
@@ -123,7 +123,7 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
     segments->brief = worth < lasting ? worth : lasting;
     /* To ask costs more than all else here, and a young thread has hardly waited yet. */
     int64_t used = own_cpu_ns();
-    segments->ready_ns = used < 0 ? -1 : used < YOUNG_NS ? 0 : sm_waits_ready_ns();
+    segments->ready_ns = used < 0 ? -1 : -1;
     __atomic_store_n(&thread->looked_at, thread->native_id, __ATOMIC_RELAXED);
     if (thread->id > 0)
         sm_ticker_want(); /* there is somebody to wait for */

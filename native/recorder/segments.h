@@ -41,9 +41,7 @@
 
 #define SM_SEGMENT_ALWAYS 16384 /* a step that is more than any gap */
 
-typedef struct { /* ticks off the CPU, and of these, as far as it is told (engine/waits.h), */
-    uint64_t all, ready, lock;
-} sm_off;
+#include "clock/timing.h"
 
 typedef struct { /* what is read whenever the clock is comes first, and fills two cache lines */
     int32_t countdown;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "clock/sampler.h"
 #include "compat/opcodes.h"
 #include "recorder/calls/store.h"
 
@@ -23,18 +24,22 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     while (size <= depth && size <= UINT32_MAX / 4)
         size *= 2;
     sm_shadow *base = shadows->slots != NULL ? shadows->slots - BELOW : NULL;
+    sm_sampler_lock(); /* the sampler reads them */
     sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + BELOW) * sizeof *grown) : NULL;
-    if (grown == NULL)
-        return false;
-    for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
-        grown[i] = (sm_shadow){.frame = &nowhere};
-    shadows->slots = grown + BELOW;
-    shadows->size = size;
-    return true;
+    if (grown != NULL) {
+        for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
+            grown[i] = (sm_shadow){.frame = &nowhere};
+        shadows->slots = grown + BELOW;
+        shadows->size = size;
+        shadows->open = shadows->open != 0 ? size : 0;
+    }
+    sm_sampler_unlock();
+    return grown != NULL;
 }
 
 /* Another stack than before, maybe: of that, no frame is to be known. */
 static bool begin_again(sm_shadows *shadows, uint32_t depth) {
+    sm_sampler_lock();
     if (shadows->size > KEPT && shadows->size / 8 > depth) {
         sm_shadow *shrunk = sm_realloc(shadows->slots - BELOW, (KEPT + BELOW) * sizeof *shrunk);
         shadows->slots = shrunk != NULL ? shrunk + BELOW : shadows->slots;
@@ -42,12 +47,14 @@ static bool begin_again(sm_shadows *shadows, uint32_t depth) {
     }
     for (size_t i = 0; i < shadows->size; i++)
         shadows->slots[i].frame = &nowhere;
+    shadows->open = shadows->open != 0 ? shadows->size : 0;
+    sm_sampler_unlock();
     return sm_shadows_reserve(shadows, depth);
 }
 
 void sm_shadows_free(sm_shadows *shadows) {
     sm_free(shadows->slots != NULL ? shadows->slots - BELOW : NULL);
-    *shadows = (sm_shadows){NULL, 0};
+    *shadows = (sm_shadows){NULL, 0, 0};
 }
 
 /* ---- looking ---- */

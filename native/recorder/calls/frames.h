@@ -50,6 +50,17 @@ static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadStat
     return here;
 }
 
+/* The same for the fast path: NULL also while each event has to take the slow path. */
+static inline sm_shadow *sm_shadows_open(const sm_shadows *shadows, PyThreadState *tstate) {
+    uint32_t depth = (uint32_t)sm_tstate_depth(tstate);
+    if (SM_UNLIKELY(depth >= shadows->open))
+        return NULL;
+    sm_shadow *here = &shadows->slots[depth];
+    if (here == NULL)
+        __builtin_unreachable();
+    return here;
+}
+
 static inline bool sm_shadow_is_of(const sm_shadow *shadow, const sm_frame_head *frame) {
     return shadow->frame == frame && SM_LIKELY(shadow->at == frame->executable);
 }

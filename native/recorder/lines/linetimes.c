@@ -371,20 +371,6 @@ static void stop(void) {
         sm_lines_disassemble();
 }
 
-static void timed(const sm_function *function, double sums[3]) {
-    sums[0] = sums[1] = sums[2] = 0.0;
-    for (sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
-        for (uint32_t i = 0; i < block->used; i++) {
-            const sm_line *line = &block->lines[i];
-            if (line->table->function != function)
-                continue;
-            sums[0] += (double)line->times.timed_ticks;
-            sums[1] += (double)line->times.sampled_ticks + line->times.young.ticks / SM_SAMPLE_PERIOD;
-            sums[2] += (double)line->times.sampled + line->times.young.weight / SM_SAMPLE_PERIOD;
-        }
-    }
-}
-
 static bool check_thread(const sm_lines_thread *state) {
     for (sm_line_entry *entry = state->top; entry > state->stack; entry--) {
         uint32_t id = entry->table->id, index = (uint32_t)(entry - state->stack);
@@ -424,6 +410,5 @@ const sm_recorder sm_linetimes = {
     .stop = stop,
     .forget = sm_lines_free,
     .calibrate = sm_linetimes_calibrate,
-    .timed = timed,
     .check = check,
 };

@@ -291,10 +291,6 @@ static int calibrate(void) {
     return 0; /* no times are measured that the hook's own cost would be part of */
 }
 
-static void timed(const sm_function *Py_UNUSED(function), double sums[3]) {
-    sums[0] = sums[1] = sums[2] = 0.0;
-}
-
 /* By line, and while nothing was lost, types have what their sites have together. */
 static bool check_sums(void) {
     if (!sm_objects.lines || sm_objects.lost_sites + sm_objects.lost_live + sm_objects.sampled > 0)
@@ -337,5 +333,5 @@ const sm_recorder sm_objects_recorder = {.name = "lifetimes",
                                          .stop = stop,
                                          .forget = forget,
                                          .calibrate = calibrate,
-                                         .timed = timed,
+                                         
                                          .check = check};

@@ -134,8 +134,7 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static const char *starts_objection(const sm_settings *settings) {
-    return settings->timeless ? NULL
-                              : "it tells of starts alone, which is enough for counts (--no-times) and not for times";
+    return settings->journal ? "a trace needs the ends of calls" : NULL;
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};
