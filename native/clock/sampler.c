@@ -20,6 +20,7 @@ static struct {
     sm_timing busy, idle; /* the heads of two lists */
     sm_sampled recorder;
     unsigned rate;
+    bool wanted; /* with the GIL: the thread should be there */
     /* The sampler's own. */
     uint64_t began_ns, idle_ns; /* monotonic: when it started, when it looked at idle threads last */
     uint64_t random;
@@ -226,12 +227,42 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
     sampler.began_ns = sampler.idle_ns = sm_monotonic_ns();
     sm_timing_clock = clock;
     sm_timing_long = clock->kind == SM_CLOCK_SIMULATED ? UINT64_MAX : (uint64_t)(SM_PIECE_LONG_NS / clock->ns_per_tick);
-    if (clock->kind != SM_CLOCK_SIMULATED)
-        (void)sm_worker_start(&worker);
+    sampler.wanted = clock->kind != SM_CLOCK_SIMULATED;
+    sm_sampler_go_on();
 }
+
+static void settle_idle(sm_timing *timing, uint64_t now);
 
 void sm_sampler_stop(void) {
     sm_worker_stop(&worker);
+    sampler.wanted = false;
+    pthread_mutex_lock(&sampler.lock);
+    for (sm_timing *timing = sampler.idle.next; timing != &sampler.idle; timing = timing->next)
+        settle_idle(timing, sm_clock_read(sm_timing_clock));
+    pthread_mutex_unlock(&sampler.lock);
+}
+
+void sm_sampler_before_fork(void) {
+    sm_worker_before_fork(&worker, 0);
+    pthread_mutex_lock(&sampler.lock);
+}
+
+bool sm_sampler_parent_forked(void) {
+    pthread_mutex_unlock(&sampler.lock);
+    sm_worker_after_fork(&worker);
+    return sampler.wanted;
+}
+
+void sm_sampler_child_forked(void) {
+    pthread_mutex_init(&sampler.lock, NULL);
+    sm_worker_forked(&worker);
+    sampler.wanted = false;
+    sm_sampler_forget();
+}
+
+void sm_sampler_go_on(void) {
+    if (sampler.wanted)
+        (void)sm_worker_start(&worker);
 }
 
 void sm_sampler_forget(void) {
@@ -258,22 +289,28 @@ void sm_sampler_remove(sm_timing *timing) {
     pthread_mutex_unlock(&sampler.lock);
 }
 
+/* Of an idle thread: what went by since the last look. It had no event, so it is all of what that look found: a little
+ * that ran, and otherwise waiting. */
+static void settle_idle(sm_timing *timing, uint64_t now) {
+    snapshot at;
+    int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
+    if (timing->last == NULL || !read_timing(timing, now, &at) || at.state != SM_TIME_SAMPLED)
+        return;
+    uint64_t weight = sm_ticks_since(timing->seen, at.sampled);
+    uint64_t left = cpu_ns >= 0 ? unattributed(timing, &at, cpu_ns) : 0, ran = left < weight ? left : weight;
+    sm_look look = {ran, {weight - ran, 0, 0}};
+    timing->seen = at.sampled;
+    timing->attributed += ran;
+    sampler.recorder.add(timing, timing->last, &look);
+}
+
 void sm_sampler_attend(sm_timing *timing, uint64_t now) {
     if (pthread_mutex_trylock(&sampler.lock) != 0)
         return; /* its next event tries again */
-    snapshot at;
-    if (timing->listed && timing->last != NULL && read_timing(timing, now, &at) && at.state == SM_TIME_SAMPLED) {
-        int64_t cpu_ns = sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
-        /* What ran since the last look is little: the rest of the time it waited. */
-        uint64_t weight = sm_ticks_since(timing->seen, at.sampled), left = unattributed(timing, &at, cpu_ns);
-        uint64_t ran = left < weight ? left : weight;
-        sm_look look = {ran, {weight - ran, 0, 0}};
-        timing->seen = at.sampled;
-        timing->attributed += ran;
-        sampler.recorder.add(timing, timing->last, &look);
-    }
-    if (timing->listed)
+    if (timing->listed && timing->idle) {
+        settle_idle(timing, now);
         rouse(timing);
+    }
     pthread_mutex_unlock(&sampler.lock);
     sm_worker_wake(&worker);
 }

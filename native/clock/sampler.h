@@ -34,7 +34,8 @@ typedef struct { /* all are called with the lock */
 bool sm_sampler_init(void); /* once per process. False: out of memory */
 /* A recording begins. rate: looks a second; 0: as above. */
 void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigned rate);
-void sm_sampler_stop(void); /* waits for the thread; threads stay in the list */
+/* Waits for the sampler's thread. Threads stay in the list, and what they waited so far is accounted for. */
+void sm_sampler_stop(void);
 void sm_sampler_forget(void); /* and no thread is in the list */
 
 void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id);
@@ -42,6 +43,12 @@ void sm_sampler_remove(sm_timing *timing);
 
 void sm_sampler_lock(void);
 void sm_sampler_unlock(void);
+
+/* Around a fork: as sm_fork_calls. */
+void sm_sampler_before_fork(void);
+bool sm_sampler_parent_forked(void);
+void sm_sampler_child_forked(void);
+void sm_sampler_go_on(void);
 
 /* From a slow path of an idle thread's event: it is looked at again. */
 void sm_sampler_attend(sm_timing *timing, uint64_t now);

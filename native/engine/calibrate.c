@@ -116,16 +116,23 @@ static double mean_of_shorter_half(double *values, int count) {
     return sum / (count / 2);
 }
 
-/* Ticks of a run of each shape, as things are set. */
-static int measure(double ticks[SHAPES]) {
+static double events(void) {
+    return sm_engine.recorder->events != NULL ? (double)sm_engine.recorder->events() : 0;
+}
+
+/* Ticks of a run of each shape, as things are set, and how many events there were in one. */
+static int measure(double ticks[SHAPES], double counts[SHAPES]) {
     for (int i = 0; i < SHAPES; i++) {
         double of[RUNS];
+        double before = 0;
         for (int k = -WARM_UP; k < RUNS; k++) {
+            before = k == 0 ? events() : before;
             double took = run(shapes[i].loop);
             if (took < 0)
                 return -1;
             of[k < 0 ? 0 : k] = took;
         }
+        counts[i] = sm_engine.recorder->events != NULL ? (events() - before) / RUNS : shapes[i].calls;
         ticks[i] = mean_of_shorter_half(of, RUNS);
     }
     return 0;
@@ -146,12 +153,15 @@ static int measure_pieces(double bare, double *cost) {
     return 0;
 }
 
-static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double *piece) {
+static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double counts[SHAPES], double *piece) {
     bool time_every = sm_engine.settings.time_every;
+    sm_engine.settings.time_every = false;
     int status = sm_engine_rehearse(true);
     if (status == 0)
-        status = measure(recorded);
+        status = measure(recorded, counts);
     (void)sm_engine_rehearse(false);
+    if (sm_engine.recorder->timed == NULL)
+        return status;
     sm_engine.settings.time_every = true;
     if (status == 0)
         status = sm_engine_rehearse(true);
@@ -176,15 +186,17 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
 }
 
 int sm_engine_calibrate(void) {
-    double bare[SHAPES], recorded[SHAPES], costs[SHAPES], spread, ignored;
-    if (open_lab() < 0 || measure(bare) < 0 || measure_recorded(bare, recorded, &sm_engine.piece) < 0)
+    double bare[SHAPES], recorded[SHAPES], counts[SHAPES], costs[SHAPES], spread, ignored;
+    if (sm_engine.recorder->threadless || sm_engine.settings.timeless)
+        return 0;
+    if (open_lab() < 0 || measure(bare, counts) < 0 || measure_recorded(bare, recorded, counts, &sm_engine.piece) < 0)
         return -1;
     for (int i = 0; i < SHAPES; i++)
-        costs[i] = (recorded[i] - bare[i]) / shapes[i].calls;
+        costs[i] = counts[i] > 0 ? (recorded[i] - bare[i]) / counts[i] : 0;
     double call = cost_of(costs, BY_CALL, &spread), resume = cost_of(costs, BY_RESUME, &ignored),
            c = cost_of(costs, BY_C_CALL, &ignored);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
-    double inside = sm_engine.source->starts_only ? 1.0 : 0.5;
+    double inside = sm_engine.source->starts_only || sm_engine.recorder->events != NULL ? 1.0 : 0.5;
     sm_engine.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.resume = (sm_cost){resume * inside, resume * (1 - inside)};
     sm_engine.c = (sm_cost){c / 2, c / 2};

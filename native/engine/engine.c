@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/offcpu.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "compat/exception.h"
@@ -17,11 +16,6 @@
 #include "clock/sampler.h"
 #include "clock/waits.h"
 #include "slots/forks.h"
-
-/* How many reads of the clock a segment must be worth to be timed always: two are needed, so that costs 2 % of its time
- * at most. With a score, programs whose functions all take a few hundred nanoseconds paid more for the clock than for
- * the events. */
-#define WORTH_READS 100.0
 
 static void code_died(sm_code_entry *entry) {
     if (!sm_engine.running)
@@ -59,7 +53,12 @@ int sm_engine_init(void) {
     sm_gap_table_init();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
-    if (!sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
+    static const sm_fork_calls sampler = {.before = sm_sampler_before_fork,
+                                          .parent = sm_sampler_parent_forked,
+                                          .child = sm_sampler_child_forked,
+                                          .over = sm_sampler_go_on};
+    if (!sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls) ||
+        !sm_forks_register(SM_FORK_SAMPLER, &sampler)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -83,6 +82,7 @@ static void plan_flush(uint64_t from, uint64_t interval) {
 /* A new recording begins: clock, counters, recorder. */
 static void begin(void) {
     sm_ticker_stop();
+    sm_sampler_stop();
     sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->start(&sm_engine.settings);
@@ -108,6 +108,7 @@ static void end_by_signal(const char *name) {
         return;
     sm_engine_look_away();
     sm_ticker_stop();
+    sm_sampler_stop();
     replace_text(&sm_engine.exit, name);
     sm_engine_write(&sm_engine.output, true);
 }
@@ -163,7 +164,8 @@ int sm_engine_rehearse(bool on) {
     if (sm_engine.running)
         sm_engine.source->stop();
     sm_engine.running = false;
-    sm_ticker_stop(); /* it looks at what is about to be set */
+    sm_ticker_stop(); /* these look at what is about to be set */
+    sm_sampler_stop();
     return 0;
 }
 
@@ -186,7 +188,7 @@ static int find_costs(void) {
         sm_engine.cost_error = known.error, sm_engine.piece = known.piece;
         return 0;
     }
-    if ((sm_engine.recorder->calibrate ? sm_engine.recorder->calibrate() : sm_engine_calibrate()) < 0)
+    if (sm_engine_calibrate() < 0)
         return -1;
     known.source = sm_engine.source;
     known.recorder = sm_engine.recorder;
@@ -203,6 +205,7 @@ static int find_costs(void) {
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
 static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
     sm_ticker_stop();
+    sm_sampler_stop();
     if (sm_engine.recorder != NULL && sm_engine.recorder != recorder)
         sm_engine.recorder->forget();
     if (sm_engine.alongside.recorder != NULL && sm_engine.alongside.recorder != alongside)
@@ -223,18 +226,11 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
                      sm_engine.clock.reason);
         return -1;
     }
-    if (!settings->timeless && !main->recorder->threadless)
-        sm_offcpu_probe(); /* sleeps, and on a busy machine for long: only where times are kept */
-    sm_engine.threshold_ticks = (uint64_t)(WORTH_READS * sm_engine.clock.read_ticks);
-    bool ticks = sm_engine.clock.kind != SM_CLOCK_SIMULATED;
-    sm_engine.visit_ticks = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
-    sm_engine.long_ticks = ticks ? (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick) : UINT64_MAX;
     replace_text(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.python, 0, sizeof sm_engine.python);
     sm_engine.c = sm_engine.resume = sm_engine.python;
     sm_engine.cost_error = sm_engine.piece = 0.0;
-    sm_engine.sampled_extra = 0;
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
         return -1;
     replace_text(&sm_engine.exit, "");
@@ -274,6 +270,7 @@ void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_ticker_stop();
+    sm_sampler_stop();
     stop_sources();
     regain_file();
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)

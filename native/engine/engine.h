@@ -55,12 +55,7 @@ typedef struct sm_thread {
     uint64_t start_ticks, end_ticks;
     int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
     uint64_t kept;                /* once it has ended: bytes that the recorder keeps of it */
-    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
-    /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
-     * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
-    uint32_t visits, looks_lock, looks_other;
-    int64_t visited_ns; /* atomic, the ticker's: what its CPU clock said at the visit that it has not seen yet */
-    uint64_t looked_at;
+    uint64_t rest_ticks;          /* that it ran outside of exact pieces: what the sampled times must add up to */
     size_t below;                   /* outermost frames that are no part of the recording */
     const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
@@ -122,16 +117,18 @@ typedef struct sm_recorder {
      * been exchanged. NULL, or false: it has to be walked to know. */
     bool (*follows)(sm_thread *thread, bool entering);
     void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
-    /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
-    void (*poke)(sm_thread *thread);
+    /* From the ticker's thread, without the GIL: the next event is to look at the clock. NULL: there is no need. */
+    void (*poke)(void);
     void (*pause)(sm_thread *thread); /* before and */
     void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
     void (*save)(sm_output *output);
     void (*stop)(void);
     void (*forget)(void);   /* frees everything: another recorder begins */
-    int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
-    /* Of all exact pieces of the running thread: their ticks [0] and their number [1]. */
+    /* For the calibration. Of all exact pieces of the running thread: their ticks [0] and their number [1]. NULL: there
+     * are none. */
     void (*timed)(double sums[2]);
+    /* How many events have been counted, if they are no calls; else NULL. */
+    uint64_t (*events)(void);
     /* Ticks that the thread ran outside of exact pieces. */
     uint64_t (*rest)(sm_thread *thread, uint64_t now);
     bool (*check)(void); /* consistency, for debug builds and tests */
@@ -171,10 +168,6 @@ typedef struct {
     sm_apart apart; /* threads whose events are unattributed */
     /* These and the clock are read by the recorders' slow paths. */
     uint64_t next_flush;      /* ticks: when the next is due */
-    uint64_t sampled_extra;   /* ticks that a segment seems longer by when it is sampled */
-    uint64_t long_ticks;      /* from so many on a segment is long; never with a simulated clock: no ticker */
-    uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
-    uint64_t visit_ticks;     /* atomic: mean time between the ticker's visits, of late */
     sm_clock clock;
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */

@@ -53,7 +53,6 @@ static void end_thread(sm_thread *thread) {
         }
     }
     thread->ended = true;
-    __atomic_store_n(&thread->looked_at, 0, __ATOMIC_RELAXED);
 }
 
 /* ---- records, and whose they are ---- */
@@ -449,7 +448,6 @@ void sm_threads_forked(void) {
             continue;
         }
         thread->ended = true;
-        thread->looked_at = 0;
         thread->attached = 0;
         thread->unreachable = thread->unreachable || thread->cleared;
     }

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/offcpu.h"
-#include "base/pace.h"
 #include "base/unnoticed.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
@@ -16,7 +14,7 @@
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/coverage/coverage.h"
-#include "recorder/lines/linetimes.h"
+#include "recorder/lines/lines.h"
 #include "recorder/objects/objects.h"
 #include "source/sources.h"
 
@@ -102,7 +100,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
-    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
+    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_lines_recorder.name) == 0;
     if (settings->timeless && settings->journal) {
         PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
         return -1;
@@ -308,7 +306,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     sm_objects_quiet(true);
     sm_writer *writer = sm_engine.output.writer;
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
@@ -321,8 +319,8 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error, "pace",
-        sm_pace_factor(), "pace_calibrated_ns", sm_clock_ns(&sm_engine.clock, sm_pace_calibrated()));
+        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error,
+        "piece", sm_clock_ns(&sm_engine.clock, sm_engine.piece));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);
@@ -390,28 +388,11 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     Py_RETURN_NONE;
 }
 
-static PyObject *limit_offcpu(PyObject *Py_UNUSED(module), PyObject *most) {
-    long kind = PyLong_AsLong(most);
-    if (kind == -1 && PyErr_Occurred())
-        return NULL;
-    return PyLong_FromLong(sm_offcpu_limit(kind <= 0   ? SM_OFFCPU_UNTOLD
-                                           : kind == 1 ? SM_OFFCPU_PREEMPTION
-                                                       : SM_OFFCPU_TOLD));
-}
-
 static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
     int truth = PyObject_IsTrue(wanted);
     if (truth < 0)
         return NULL;
     sm_waits_limit(truth);
-    Py_RETURN_NONE;
-}
-
-static PyObject *simulate_pace(PyObject *Py_UNUSED(module), PyObject *args) {
-    unsigned long long calibrating, recording;
-    if (!PyArg_ParseTuple(args, "KK", &calibrating, &recording))
-        return NULL;
-    sm_pace_simulate(calibrating, recording);
     Py_RETURN_NONE;
 }
 
@@ -446,13 +427,8 @@ static PyMethodDef functions[] = {
      "Return device and inode of the file that coverage is recorded into, or 0 and 0 where there is none."},
     {"clock_info", engine_clock_info, METH_NOARGS, "Return the clock that a recording would use."},
     {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
-    {"_limit_offcpu", limit_offcpu, METH_O,
-     "Use less of what the kernel says of waiting, from 0 (nothing) to 2, and return what is used from now on (for "
-     "tests)."},
     {"_limit_waits", limit_waits, METH_O,
      "Leave waits undivided, as where /proc cannot be read (false), or divide them (for tests)."},
-    {"_simulate_pace", simulate_pace, METH_VARARGS,
-     "Have the processor's pace read so many ticks while calibrating, and while recording; 0: what it is (for tests)."},
     {"waits_told", waits_told, METH_NOARGS,
      "Return what can be measured of waiting: see the column `waits` in docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},

@@ -11,6 +11,7 @@ typedef enum {
     SM_FORK_ENDING,
     SM_FORK_SAFEPOINT,
     SM_FORK_TICKER,
+    SM_FORK_SAMPLER,
     SM_FORK_JOURNAL,  /* as coverage */
     SM_FORK_COVERAGE, /* it holds locks that events take, so it comes late */
     SM_FORK_ENGINE,

@@ -274,14 +274,17 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_journal_left(thread, from, SM_BY_RETURN);
 }
 
+#define TRIVIAL_NS 500.0        /* a C function's mean call, */
+#define TRIVIAL_LONGEST_NS 50e3 /* and its longest so far */
+
 bool sm_tree_is_trivial(const sm_node *node) {
     /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
     const sm_node_rest *rest = sm_rest(node);
     const sm_tree_function *function = rest->function;
-    double short_ticks = (double)sm_engine.threshold_ticks / 2;
-    return !function->young && function->longest < 50 * sm_engine.threshold_ticks &&
-           (double)function->ticks < short_ticks * (double)function->pieces &&
-           (double)rest->sampled_ticks < 2 * short_ticks * (double)node->calls;
+    double per_ns = 1.0 / sm_engine.clock.ns_per_tick;
+    return !function->young && (double)function->longest < TRIVIAL_LONGEST_NS * per_ns &&
+           (double)function->ticks < TRIVIAL_NS * per_ns * (double)function->pieces &&
+           (double)rest->sampled_ticks < 2 * TRIVIAL_NS * per_ns * (double)node->calls;
 }
 
 /* ---- suspended coroutines ---- */
@@ -425,7 +428,6 @@ static void code_died(sm_code_entry *entry) {
 }
 
 static void stop(void) {
-    sm_sampler_stop();
     sm_pauses_stop();
     sm_journal_stop();
     sm_node_forget_lists();
@@ -466,8 +468,6 @@ static bool check(void) {
     return true;
 }
 
-static void poke(sm_thread *Py_UNUSED(thread)) {}
-
 _Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
 
 uint64_t sm_calltree_bytes(void) {
@@ -494,7 +494,6 @@ const sm_recorder sm_calltree = {
     .resync = resync,
     .follows = sm_shadows_follow,
     .code_died = code_died,
-    .poke = poke,
     .pause = sm_tree_hold,
     .go_on = sm_tree_go_on,
     .save = sm_calltree_save,

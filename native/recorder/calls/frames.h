@@ -19,7 +19,7 @@
  *
  * Which frames the interpreter counts. Those of Python functions, and those behind __init__ in the specialised call of
  * a class; not those of entries from C. Nor a generator's that waits for another one, when an exception is thrown
- * through it: see waits().
+ * through it: see frame_depths.h.
  *
  * A C function that runs is in its caller's shadow, with where in its code the caller is. It is the parent of what C
  * code calls while the caller is still there. */
@@ -74,7 +74,7 @@ typedef struct {
     const sm_frame_head *frame; /* the innermost that may be the one; NULL: none */
     uint32_t depth;             /* its own; of one that stands for C code, that of what is below it */
     bool through_c;             /* what is above was called by C code */
-    bool thrown;                /* what is above was entered by an exception: see waits() */
+    bool thrown;                /* what is above was entered by an exception: see frame_depths.h */
     bool unknown;               /* pass those by, too, that should have a shadow */
 } sm_reach;
 

@@ -202,7 +202,10 @@ void sm_tree_hold(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (sm_engine.settings.timeless || tree->held++ > 0)
         return;
-    end_piece(thread, sm_clock_read(&sm_engine.clock));
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (__atomic_load_n(&tree->timing.idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(&tree->timing, now);
+    end_piece(thread, now);
     set_gate(tree, true);
 }
 

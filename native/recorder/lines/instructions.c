@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "compat/exception.h"
-#include "recorder/lines/store.h"
+#include "recorder/lines/tables.h"
 
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
     uint32_t count = (uint32_t)Py_SIZE(code);
@@ -35,8 +35,8 @@ void sm_lines_free_instructions(sm_line_table *table) {
 }
 
 bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset) {
-    const sm_line_entry *top = sm_lines_of(thread)->top;
-    sm_line_table *table = SM_LIKELY(top->code == code) ? top->table : sm_lines_table(code, NULL);
+    (void)thread;
+    sm_line_table *table = sm_lines_table(code, NULL);
     if (table == NULL)
         return !sm_lines_hides(code);
     if (table->instructions != NULL && offset / 2 < table->instructions->count)

@@ -95,7 +95,7 @@ void sm_objects_poked(void) {
     sm_objects_note_time();
 }
 
-void sm_objects_poke(sm_thread *Py_UNUSED(thread)) { /* without the GIL */
+void sm_objects_poke(void) { /* without the GIL */
     uint64_t none = 0;
     __atomic_compare_exchange_n(&known.poked, &none, sm_clock_read(&sm_engine.clock), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);

@@ -287,10 +287,6 @@ static void stop(void) {
     sm_objects_note_end();
 }
 
-static int calibrate(void) {
-    return 0; /* no times are measured that the hook's own cost would be part of */
-}
-
 /* By line, and while nothing was lost, types have what their sites have together. */
 static bool check_sums(void) {
     if (!sm_objects.lines || sm_objects.lost_sites + sm_objects.lost_live + sm_objects.sampled > 0)
@@ -332,6 +328,4 @@ const sm_recorder sm_objects_recorder = {.name = "lifetimes",
                                          .save = sm_objects_save,
                                          .stop = stop,
                                          .forget = forget,
-                                         .calibrate = calibrate,
-                                         
                                          .check = check};

@@ -134,7 +134,11 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static const char *starts_objection(const sm_settings *settings) {
-    return settings->journal ? "a trace needs the ends of calls" : NULL;
+    if (settings->journal)
+        return "a trace needs the ends of all calls";
+    if (settings->narrow && !settings->timeless)
+        return "nothing is reported of functions that where= leaves out, so the sampler could not tell their frames";
+    return NULL;
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};

@@ -1,8 +1,8 @@
-/* The linetimes recorder's memory: tables, lines. Shared by the files of this folder only. */
-#ifndef SM_RECORDER_LINES_STORE_H
-#define SM_RECORDER_LINES_STORE_H
+/* The lines recorder's memory: tables, lines, entries. Shared by the files of this folder only. */
+#ifndef SM_RECORDER_LINES_TABLES_H
+#define SM_RECORDER_LINES_TABLES_H
 
-#include "recorder/lines/linetimes.h"
+#include "recorder/lines/lines.h"
 
 typedef struct sm_line_place { /* an instruction at which frames were found */
     int32_t offset;
@@ -25,22 +25,20 @@ typedef struct sm_line_block {
 } sm_line_block;
 
 typedef struct {
+    sm_lines_way way;
     sm_line_table **tables; /* by sm_function.id */
-    uint32_t tables_size, tables_count;
+    uint32_t tables_size;
     uint32_t lines_count;      /* the next id */
     uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
-    sm_line *elsewhere; /* of the time that belongs to no line */
     bool stopped;       /* what is saved now is the last */
     char folder[4096];  /* that relative file names are relative to; "": unknown */
-    uint64_t gaps;      /* seeds of the threads' random gaps */
     uint64_t outside;   /* hits of lines that a lying line table had no room for */
-    double ticks;       /* of all lines, as far as they are learnt: see young.h */
-    double cost[2];     /* ticks of the probes in a segment, by sm_beginning */
+    uint64_t looks;     /* the sampler's: a number for each */
+    double cost;        /* ticks of the probes, a hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
-extern sm_line_table sm_lines_unattributed; /* of frames that are no part of the recording */
 
 #define SM_LINES_BLOCK 256 /* lines that are allocated together */
 
@@ -49,23 +47,14 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 /* The same, none made. */
 sm_line_table *sm_lines_known(const void *code);
 bool sm_lines_hides(const void *code);                                       /* left out, and not for want of memory */
-sm_line *sm_line_new(sm_line_table *table, int number);                      /* NULL: no memory */
 sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
-bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line);
-void sm_lines_pop(sm_lines_thread *state, const uint64_t *at); /* as sm_lines_give_total */
-void sm_lines_free_thread(sm_lines_thread *state);             /* what it owns: zero again */
+/* Sees to an entry of this number. False: out of memory. */
+bool sm_lines_reserve(sm_lines_thread *state, uint32_t number);
+void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again */
 void sm_lines_free(void);
 
-void sm_linetimes_save(sm_output *output);
-int sm_linetimes_calibrate(void);
-/* totals.c. at: by the thread's own clock. */
-void sm_lines_entered(sm_lines_thread *state, uint64_t at); /* the clock was read when the topmost frame was */
-void sm_lines_note_timed(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost);
-/* Time that lies in no timed segment: it waited, or was long. */
-void sm_lines_note_more(sm_lines_thread *state, sm_line *line, double ticks, double var);
-void sm_lines_note_search(sm_lines_thread *state, const sm_line *line, double error); /* of what was taken out */
-void sm_lines_add_pending(sm_lines_thread *state, uint64_t at); /* the times of frames that still run, so far */
+void sm_lines_save(sm_output *output);
 
 /* instructions.c */
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code);
