@@ -42,15 +42,17 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
     look(thread, child, *entries);
 }
 
-/* The clock's time where an event may end a piece, or make a path; else 0. */
+#define NOT_READ UINT64_MAX
+
+/* The clock's time where an event may end a piece, or make a path. */
 static uint64_t now_if(bool wanted) {
-    return wanted && !sm_engine.settings.timeless ? sm_clock_read(&sm_engine.clock) : 0;
+    return wanted && !sm_engine.settings.timeless ? sm_clock_read(&sm_engine.clock) : NOT_READ;
 }
 
 static void entered(sm_thread *thread, sm_node *node, uint64_t now) {
     if (node->timed)
         sm_tree_entry(node);
-    if (now != 0)
+    if (now != NOT_READ)
         sm_tree_switch(thread, node, now);
 }
 
@@ -67,7 +69,7 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
     sm_reach from = {.frame = framed ? frame->previous : frame, .depth = depth - framed, .thrown = thrown};
     sm_node *caller = reach(thread, from, framed);
     sm_node *child = sm_node_child(caller, code);
-    if (now == 0)
+    if (now == NOT_READ)
         now = now_if(child == NULL || child->timed);
     if (child == NULL)
         child = make_child(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
@@ -97,7 +99,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     sm_reach from = {.frame = frame, .depth = (uint32_t)sm_tstate_depth(thread->tstate)};
     sm_node *node = reach(thread, from, false);
     sm_node *child = sm_node_child(node, key);
-    if (now == 0)
+    if (now == NOT_READ)
         now = now_if(child == NULL || child->timed);
     if (child == NULL)
         child = make_child(thread, node, key, SM_C, callable);
@@ -112,7 +114,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     }
     sm_tree_of(thread)->node = child;
     count(thread, child, false);
-    entered(thread, child, slot != NULL ? now : 0);
+    entered(thread, child, slot != NULL ? now : NOT_READ);
     return true;
 }
 
@@ -125,7 +127,7 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
     if (how != SM_BY_RETURN && slot->c_node->key == key)
         sm_tree_raised(slot->c_node);
     slot->c_at = 0;
-    if (now != 0)
+    if (now != NOT_READ)
         sm_tree_switch(thread, slot->node, now);
 }
 
@@ -155,7 +157,7 @@ static void leave(sm_thread *thread, const sm_frame_head *frame, sm_node *node, 
     else if (how == SM_BY_YIELD && node->awaits)
         sm_tree_suspended(thread, node);
     uint64_t now = now_if(sm_tree_of(thread)->gate || node->timed);
-    if (now == 0)
+    if (now == NOT_READ)
         return;
     sm_node *caller = caller_of(thread, frame);
     sm_tree_switch(thread, caller, now);
