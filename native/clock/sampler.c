@@ -167,9 +167,11 @@ static void look_at_idle(void) {
 }
 
 void sm_sampler_look(void) {
+    pthread_mutex_lock(&sampler.lock);
     for (sm_timing *timing = sampler.busy.next; timing != &sampler.busy; timing = timing->next)
         look_at(timing);
     look_at_idle();
+    pthread_mutex_unlock(&sampler.lock);
 }
 
 /* ---- the thread ---- */
@@ -224,6 +226,7 @@ bool sm_sampler_init(void) {
 void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigned rate) {
     sampler.recorder = *recorder;
     sampler.rate = rate;
+    sampler.most = UINT64_MAX;
     sampler.began_ns = sampler.idle_ns = sm_monotonic_ns();
     sm_timing_clock = clock;
     sm_timing_long = clock->kind == SM_CLOCK_SIMULATED ? UINT64_MAX : (uint64_t)(SM_PIECE_LONG_NS / clock->ns_per_tick);

@@ -54,7 +54,7 @@ void sm_sampler_go_on(void);
 void sm_sampler_attend(sm_timing *timing, uint64_t now);
 /* Ticks that the thread ran in sampled time, up to now; as far as no look has found them yet, by its CPU clock. */
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now);
-/* Looks at all threads now, in the caller's thread, with the lock: what is saved is up to date. */
+/* Looks at all threads now, in the caller's thread: a simulated clock does so whenever it is moved. */
 void sm_sampler_look(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
+#include "clock/sampler.h"
 #include "clock/waits.h"
 #include "module/filter.h"
 #include "module/module.h"
@@ -385,6 +386,8 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     if (ticks == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
     sm_simulated_ticks += ticks;
+    if (sm_engine.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+        sm_sampler_look();
     Py_RETURN_NONE;
 }
 
