@@ -121,8 +121,10 @@ static double events(void) {
 }
 
 /* Ticks of a run of each shape, as things are set, and how many events there were in one. */
-static int measure(double ticks[SHAPES], double counts[SHAPES]) {
+static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
     for (int i = 0; i < SHAPES; i++) {
+        if (of_c != (shapes[i].kind == BY_C_CALL))
+            continue;
         double of[RUNS];
         double before = 0;
         for (int k = -WARM_UP; k < RUNS; k++) {
@@ -154,20 +156,26 @@ static int measure_pieces(double bare, double *cost) {
 }
 
 static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double counts[SHAPES], double *piece) {
-    bool time_every = sm_engine.settings.time_every;
+    const char *c_functions = sm_engine.settings.c_functions;
+    bool time_every = sm_engine.settings.time_every, wants_c = strcmp(c_functions, "none") != 0;
     sm_engine.settings.time_every = false;
     int status = sm_engine_rehearse(true);
     if (status == 0)
-        status = measure(recorded, counts);
+        status = measure(recorded, counts, false);
     (void)sm_engine_rehearse(false);
-    if (sm_engine.recorder->timed == NULL)
-        return status;
-    sm_engine.settings.time_every = true;
-    if (status == 0)
+    if (status == 0 && wants_c && sm_engine.recorder->events == NULL) {
+        sm_engine.settings.c_functions = "all"; /* else the place that calls is switched off */
         status = sm_engine_rehearse(true);
-    if (status == 0)
-        status = measure_pieces(bare[0], piece);
-    (void)sm_engine_rehearse(false);
+        status = status == 0 ? measure(recorded, counts, true) : status;
+        (void)sm_engine_rehearse(false);
+        sm_engine.settings.c_functions = c_functions;
+    }
+    if (status == 0 && sm_engine.recorder->timed != NULL) {
+        sm_engine.settings.time_every = true;
+        status = sm_engine_rehearse(true);
+        status = status == 0 ? measure_pieces(bare[0], piece) : status;
+        (void)sm_engine_rehearse(false);
+    }
     sm_engine.settings.time_every = time_every;
     return status;
 }
@@ -186,10 +194,13 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
 }
 
 int sm_engine_calibrate(void) {
-    double bare[SHAPES], recorded[SHAPES], counts[SHAPES], costs[SHAPES], spread, ignored;
+    double bare[SHAPES], recorded[SHAPES], counts[SHAPES] = {0}, costs[SHAPES], spread, ignored;
     if (sm_engine.recorder->threadless || sm_engine.settings.timeless)
         return 0;
-    if (open_lab() < 0 || measure(bare, counts) < 0 || measure_recorded(bare, recorded, counts, &sm_engine.piece) < 0)
+    if (open_lab() < 0 || measure(bare, counts, false) < 0 || measure(bare, counts, true) < 0)
+        return -1;
+    memset(counts, 0, sizeof counts);
+    if (measure_recorded(bare, recorded, counts, &sm_engine.piece) < 0)
         return -1;
     for (int i = 0; i < SHAPES; i++)
         costs[i] = counts[i] > 0 ? (recorded[i] - bare[i]) / counts[i] : 0;

@@ -105,7 +105,7 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     rest->timed++;
     rest->timed_ticks += ticks;
     timing->open = to;
-    timing->since = now;
+    __atomic_store_n(&timing->since, now, __ATOMIC_RELAXED);
 }
 
 /* The same where no time is kept; now and then somebody has to look whether the file is due. */

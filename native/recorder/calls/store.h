@@ -29,8 +29,9 @@ enum { /* the first as in the file */
 };
 
 typedef struct sm_node_more { /* of the few nodes that have any of this */
-    sm_off off;        /* these two with the sampler's lock */
-    double guessed_sq; /* ticks squared: of looks that found it off the CPU */
+    sm_off off;     /* of exact pieces; with the GIL */
+    sm_off seen;    /* of looks; these two are the sampler's */
+    double seen_sq; /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
@@ -80,7 +81,7 @@ void sm_node_note_key(const void *key, sm_node *node);
 void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
-/* Made when missing, with the sampler's lock. NULL: out of memory. */
+/* Made when missing, by any thread. NULL: out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
@@ -95,6 +96,8 @@ void sm_tree_mark_running(sm_thread *thread, bool running);
 void sm_tree_sample(const sm_settings *settings); /* a recording begins */
 void sm_tree_hold(sm_thread *thread);             /* these two are the recorder's */
 void sm_tree_go_on(sm_thread *thread);
+/* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
+void sm_tree_end_time(sm_thread *thread);
 
 /* stacks.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

@@ -31,7 +31,7 @@ typedef struct { /* a node's cold part */
     uint32_t sampled;
     uint32_t entered; /* so many entries were timed */
     struct sm_tree_function *function;
-    struct sm_node_more *more; /* owned, made with the sampler's lock; NULL: it has none */
+    struct sm_node_more *more; /* owned; atomic. NULL: it has none */
     sm_node *same;
     uint32_t exceptions, id, saved;
     uint32_t before;  /* entries, modulo 2^32, before its function had a place switched off */

@@ -334,7 +334,8 @@ static bool thread_start(sm_thread *thread) {
 }
 
 static uint64_t rest(sm_thread *thread, uint64_t now) {
-    return sm_sampler_ran(&sm_lines_of(thread)->timing, now);
+    sm_timing *timing = &sm_lines_of(thread)->timing;
+    return timing->listed ? sm_sampler_ran(timing, now) : thread->rest_ticks;
 }
 
 static void thread_end(sm_thread *thread) {
@@ -388,6 +389,13 @@ static void code_died(sm_code_entry *entry) {
 }
 
 static void stop(void) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session)
+            continue;
+        thread->rest_ticks = rest(thread, now);
+        sm_sampler_remove(&sm_lines_of(thread)->timing);
+    }
     sm_lines.stopped = true;
     if (sm_engine.settings.opcodes)
         sm_lines_disassemble();

@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/lock.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "engine/waits.h"
 #include "recorder/coverage/store.h"
-#include "recorder/segments.h"
+#include "slots/forks.h"
 #include "slots/safepoint.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
@@ -107,9 +108,10 @@ bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
     return true;
 }
 
-static void poke(sm_thread *thread) {
-    if (thread != NULL)
-        sm_segments_poke(thread, (sm_segments *)thread->recorder);
+static uint32_t poked; /* atomic */
+
+static void poke(void) {
+    __atomic_fetch_add(&poked, 1, __ATOMIC_RELAXED);
 }
 
 static void *meet_threads(void *unused) {
@@ -118,7 +120,6 @@ static void *meet_threads(void *unused) {
         sm_thread *thread = sm_thread_new_record();
         if (thread != NULL) {
             thread->native_id = (uint64_t)i;
-            __atomic_store_n(&thread->looked_at, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
             __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
         }
         sm_ticker_want();
@@ -134,11 +135,78 @@ static void drive_ticker(void) {
     sm_engine.session = 1;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
-    sm_waits_init();
     if (sm_threads_init() < 0 || !sm_ticker_init())
         _exit(2);
     run_beside_forks(meet_threads);
     sm_ticker_stop();
+}
+
+/* ---- the sampler ---- */
+
+static struct { /* a recorder's data: with the sampler's lock */
+    uint64_t looks, ran, off;
+} sampled;
+
+static void *current(const sm_timing *Py_UNUSED(timing)) {
+    return &sampled;
+}
+
+static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look *look) {
+    sampled.looks++;
+    sampled.ran += look->ran;
+    sampled.off += look->off.all;
+}
+
+static uint32_t gates; /* atomic: closed so far */
+
+static void wake(sm_timing *Py_UNUSED(timing), bool on) {
+    __atomic_fetch_add(&gates, on, __ATOMIC_RELAXED);
+}
+
+static sm_wait waits_of(const sm_timing *timing) {
+    return sm_waits_of(timing->native_id);
+}
+
+/* Threads that begin and end while they are looked at, in each state, and idle in between. */
+static void *be_sampled(void *unused) {
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        sm_timing timing;
+        clockid_t clock;
+        pthread_getcpuclockid(pthread_self(), &clock);
+        sm_timing_start(&timing);
+        sm_sampler_add(&timing, clock, (uint64_t)syscall(SYS_gettid));
+        for (int k = 0; k < 40; k++) {
+            uint64_t now = sm_clock_read(sm_timing_clock);
+            if (__atomic_load_n(&timing.idle, __ATOMIC_RELAXED))
+                sm_sampler_attend(&timing, now);
+            sm_timing_end(&timing, now);
+            pthread_mutex_lock(&gil);
+            run_pending();
+            pthread_mutex_unlock(&gil);
+            sm_timing_begin(&timing, k % 3 == 0 ? SM_TIME_EXACT : SM_TIME_SAMPLED, &sampled);
+            nap(k % 16 == 0 ? 8000 : 50);
+        }
+        (void)sm_sampler_ran(&timing, sm_clock_read(sm_timing_clock));
+        sm_sampler_remove(&timing);
+    }
+    return unused;
+}
+
+static void drive_sampler(void) {
+    static const sm_fork_calls calls = {.before = sm_sampler_before_fork,
+                                        .parent = sm_sampler_parent_forked,
+                                        .child = sm_sampler_child_forked,
+                                        .over = sm_sampler_go_on};
+    static const sm_sampled recorder = {current, add, wake, waits_of, NULL};
+    static sm_clock clock;
+    sm_waits_init();
+    if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))
+        _exit(2);
+    sm_sampler_start(&recorder, &clock, 0);
+    run_beside_forks(be_sampled);
+    sm_sampler_stop();
+    if (sampled.looks == 0 || sampled.off == 0 || __atomic_load_n(&gates, __ATOMIC_RELAXED) == 0)
+        _exit(3); /* nothing of it happened */
 }
 
 /* ---- the safe point ---- */
@@ -256,6 +324,8 @@ int main(int argc, char **argv) {
     const char *part = argc > 1 ? argv[1] : "";
     if (strcmp(part, "ticker") == 0)
         drive_ticker();
+    else if (strcmp(part, "sampler") == 0)
+        drive_sampler();
     else if (strcmp(part, "safepoint") == 0)
         drive_safepoint();
     else if (strcmp(part, "coverage") == 0)
