@@ -195,12 +195,10 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
 
 int sm_engine_calibrate(void) {
     double bare[SHAPES], recorded[SHAPES], counts[SHAPES] = {0}, costs[SHAPES], spread, ignored;
-    if (sm_engine.recorder->threadless || sm_engine.settings.timeless)
-        return 0;
     if (open_lab() < 0 || measure(bare, counts, false) < 0 || measure(bare, counts, true) < 0)
         return -1;
     memset(counts, 0, sizeof counts);
-    if (measure_recorded(bare, recorded, counts, &sm_engine.piece) < 0)
+    if (measure_recorded(bare, recorded, counts, &sm_engine.costs.piece) < 0)
         return -1;
     for (int i = 0; i < SHAPES; i++)
         costs[i] = counts[i] > 0 ? (recorded[i] - bare[i]) / counts[i] : 0;
@@ -208,9 +206,9 @@ int sm_engine_calibrate(void) {
            c = cost_of(costs, BY_C_CALL, &ignored);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
     double inside = sm_engine.source->starts_only || sm_engine.recorder->events != NULL ? 1.0 : 0.5;
-    sm_engine.python = (sm_cost){call * inside, call * (1 - inside)};
-    sm_engine.resume = (sm_cost){resume * inside, resume * (1 - inside)};
-    sm_engine.c = (sm_cost){c / 2, c / 2};
-    sm_engine.cost_error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
+    sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
+    sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
+    sm_engine.costs.c = (sm_cost){c / 2, c / 2};
+    sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

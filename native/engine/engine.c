@@ -169,39 +169,6 @@ int sm_engine_rehearse(bool on) {
     return 0;
 }
 
-/* Costs hold for a process, a source and a set of events; a second recording of the same kind starts at once. */
-static int find_costs(void) {
-    static struct {
-        const sm_source *source;
-        const sm_recorder *recorder;
-        bool time_every, opcodes, journal;
-        sm_clock_kind clock;
-        char c_functions[8];
-        sm_cost python, c, resume;
-        double error, piece;
-    } known;
-    if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
-        known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
-        known.journal == sm_engine.settings.journal && known.clock == sm_engine.clock.kind &&
-        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
-        sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
-        sm_engine.cost_error = known.error, sm_engine.piece = known.piece;
-        return 0;
-    }
-    if (sm_engine_calibrate() < 0)
-        return -1;
-    known.source = sm_engine.source;
-    known.recorder = sm_engine.recorder;
-    known.time_every = sm_engine.settings.time_every;
-    known.opcodes = sm_engine.settings.opcodes;
-    known.journal = sm_engine.settings.journal;
-    known.clock = sm_engine.clock.kind;
-    strcpy(known.c_functions, sm_engine.settings.c_functions);
-    known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
-    known.error = sm_engine.cost_error, known.piece = sm_engine.piece;
-    return 0;
-}
-
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
 static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
     sm_ticker_stop();
@@ -228,10 +195,8 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     }
     replace_text(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
-    memset(&sm_engine.python, 0, sizeof sm_engine.python);
-    sm_engine.c = sm_engine.resume = sm_engine.python;
-    sm_engine.cost_error = sm_engine.piece = 0.0;
-    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
+    memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
+    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
         return -1;
     replace_text(&sm_engine.exit, "");
     if (open_output(fd) < 0)

@@ -64,9 +64,15 @@ typedef struct sm_thread {
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
 
-typedef struct { /* ticks a call, found by calibration (engine/calibrate.c) */
+typedef struct { /* ticks of an entry that is only counted, in the callee's time and in the caller's */
     double inside, outside;
 } sm_cost;
+
+typedef struct { /* of the probes: engine/costs.c */
+    sm_cost python, c, resume;
+    double piece; /* ticks in an exact piece */
+    double error; /* relative half-width of all of these */
+} sm_probe_costs;
 
 typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
@@ -182,9 +188,7 @@ typedef struct {
     int64_t start_ns, end_ns;
     sm_moment began; /* start_ns, by other clocks as well */
     uint64_t start_ticks;
-    sm_cost python, c, resume;
-    double piece; /* ticks of the probes in an exact piece */
-    double cost_error;
+    sm_probe_costs costs;
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */
@@ -274,6 +278,8 @@ void sm_engine_announce(sm_thread *thread);
 uint64_t sm_engine_interval(uint64_t took);
 int sm_engine_after_fork(int fd, const char *meta);
 
+/* costs.c: what the probes cost, for these settings. -1 with an exception. */
+int sm_engine_find_costs(void);
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
  * exception. */
 int sm_engine_calibrate(void);

@@ -315,13 +315,13 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
         writer != NULL ? sm_writer_error(writer) : 0, "journal_kept",
         sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0,
-        "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside),
-        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error,
-        "piece", sm_clock_ns(&sm_engine.clock, sm_engine.piece));
+        "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside),
+        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.outside), "resume_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error,
+        "piece", sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);

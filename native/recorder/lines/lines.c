@@ -311,7 +311,7 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
 
 static void start(const sm_settings *settings) {
     static const sm_sampled sampled = {current, add, wake, waits, NULL};
-    double cost = sm_engine.python.inside;
+    double cost = sm_engine.costs.python.inside;
     sm_lines_free();
     sm_lines.way = SM_HAS_MONITORING && !settings->narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
     sm_lines.cost = cost;
