@@ -178,7 +178,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = f"{target}.{os.getpid()}.part"
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be no text
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
