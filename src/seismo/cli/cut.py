@@ -39,14 +39,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", metavar="TIME", help=f"where the window begins {time}")
     parser.add_argument("--to", dest="end", metavar="TIME", help="where it ends (default: end)")
     parser.add_argument("--where", metavar="EXPR", help="keep only calls for which the expression is true")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the recording to write")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, type="recording", help="the recording to write")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
     parser.epilog = _EXAMPLES
 
 
 def run(args: Namespace) -> int:
     """Reads the file and writes the part of it."""
-    from seismo.cli.files import open_recording, or_newest
+    from seismo.cli.files import check_new, open_recording, or_newest
     from seismo.model.timeline.choice import about_calls
     from seismo.model.timeline.cut import cut_into
     from seismo.report.calls.window import END
@@ -58,10 +58,7 @@ def run(args: Namespace) -> int:
     args.file = or_newest(args.file)
     if args.file != "-" and os.path.exists(args.output) and os.path.samefile(args.file, args.output):
         raise UsageError("the output is the recording itself", args.output, "name another file")
-    if os.path.isdir(args.output):
-        raise UsageError("the output is a folder", args.output, "name a file: seismo cut FILE --from 1s -o OUT")
-    if os.path.isfile(args.output) and not args.force:
-        raise UsageError("the output exists already", args.output, "--force overwrites it; or name another")
+    check_new(args.output, args.force)
     recording = open_recording(args.file)
     if not recording.calls:
         raise UsageError(

@@ -148,6 +148,14 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
         raise UsageError("the recording does not separate waiting from running", path, hint)
 
 
+def check_new(path: str, force: bool) -> None:
+    """Raises UsageError where a folder is, or a file, unless it is to be overwritten by force."""
+    if os.path.isdir(path):
+        raise UsageError("the output is a folder", path, "name a file: -o OUT")
+    if os.path.isfile(path) and not force:
+        raise UsageError("the output exists already", path, "--force overwrites it; or name another")
+
+
 def check_pages(path: str, force: bool) -> None:
     """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
     from seismo.formats.output import check_free

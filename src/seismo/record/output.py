@@ -18,6 +18,7 @@ import sys
 
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
+from seismo.escape import shell_word
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.interrupted import leave_theirs
 
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
+PAGES = (".html", ".htm", ".svg")
+EXPORTS = (  # what seismo.formats writes: it is not loaded into the program
+    ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
+    ".perfetto-trace .tar .pprof .pb .coverage .lcov .info .xml .annotated"
+)
 _TEXT = 4096  # bytes by which a text file is known
 _PART = 1 << 20  # bytes of a file that are copied at a time
 _ATTEMPTS = 100
@@ -40,16 +46,16 @@ class Output:
 
     __slots__ = ("_root", "fd", "fresh", "identity", "life", "path", "plain")
 
-    def __init__(self, path: str, exclusive: bool = False, option: str = "-o") -> None:
+    def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
         """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
 
         A file that is not there is made for its owner only: a recording holds the program's arguments. option: what
-        named the file, for hints.
+        named the file, for hints. force: empty it even if it is no recording.
         """
-        self.path = os.path.join(_folder(), path)
+        self.path = os.path.join(_folder(), path_of(option, path))
         self.life: Life | None = None
         try:
-            fd, self.fresh = _open(self.path, exclusive, option, _guard)
+            fd, self.fresh = _open(self.path, exclusive, option, (lambda *_: None) if force else _guard)
             self.fd = out_of_the_way(fd)
         except FileExistsError:
             raise
@@ -127,6 +133,22 @@ class Output:
         finally:
             self.close()
         return ""
+
+
+def path_of(option: str, path: str) -> str:
+    """Where a recording of that name goes; - is standard output. RecordingError: a page or an export is named so."""
+    stem, suffix = os.path.splitext(path)
+    if os.path.basename(path) == ".coverage":
+        stem, suffix = f"{path.removesuffix('.coverage')}recording", ".coverage"
+    made = shell_word(stem + SUFFIX)
+    if suffix.lower() in PAGES:
+        what, how = "a page", f"report {made} --html {shell_word(stem + '.html')}"
+    elif suffix and suffix.lower() in EXPORTS.split():
+        out = shell_word(f"{stem}.coverage.xml" if suffix == ".xml" else path)
+        what, how = "another tool's file", f"export {made} -o {out}"
+    else:
+        return "/dev/stdout" if path == "-" else path
+    raise RecordingError(f"a recording cannot be named like {what}", path, f"{option} {made}, and then: seismo {how}")
 
 
 def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
@@ -357,7 +379,8 @@ def _guard(fd: int, path: str, option: str) -> None:
     """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
     start = _begin_of(fd, len(MAGIC))
     if start and start != MAGIC:
-        raise RecordingError("this file exists already and is not a recording", path, f"give {option} another name")
+        hint = f"{'--force overwrites it; or ' if option == '-o' else ''}give {option} another name"
+        raise RecordingError("this file exists already and is not a recording", path, hint)
 
 
 def _begin_of(fd: int, size: int) -> bytes:
