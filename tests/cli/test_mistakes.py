@@ -128,8 +128,8 @@ def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatc
     program = ["-c", "raise SystemExit('it ran')"]
     before, option, after = {
         "watch": (["call"], "--record", program),
-        "merge": ([str(recording)], "--output", []),
-        "cut": ([str(recording), "--from", "0"], "--output", []),
+        "merge": ([str(recording)], "-o", []),
+        "cut": ([str(recording), "--from", "0"], "-o", []),
     }.get(verb, ([], "-o", program))
     folder = f"{tmp_path}/" if verb == "watch" else ""
     there = sorted(tmp_path.iterdir())

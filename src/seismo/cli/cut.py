@@ -12,7 +12,6 @@ a call, for its depth, its thread, and whether an exception left it (unwind).
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
@@ -39,14 +38,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", metavar="TIME", help=f"where the window begins {time}")
     parser.add_argument("--to", dest="end", metavar="TIME", help="where it ends (default: end)")
     parser.add_argument("--where", metavar="EXPR", help="keep only calls for which the expression is true")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, type="recording", help="the recording to write")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the recording to write")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
     parser.epilog = _EXAMPLES
 
 
 def run(args: Namespace) -> int:
     """Reads the file and writes the part of it."""
-    from seismo.cli.files import check_new, open_recording, or_newest
+    from seismo.cli.files import open_recording, or_newest, recording_path, same
     from seismo.model.timeline.choice import about_calls
     from seismo.model.timeline.cut import cut_into
     from seismo.report.calls.window import END
@@ -56,9 +55,9 @@ def run(args: Namespace) -> int:
     if args.where is not None:
         about_calls(args.where)
     args.file = or_newest(args.file)
-    if args.file != "-" and os.path.exists(args.output) and os.path.samefile(args.file, args.output):
+    if args.file != "-" and same(args.file, args.output):
         raise UsageError("the output is the recording itself", args.output, "name another file")
-    check_new(args.output, args.force)
+    output = recording_path(args.output, args.force)
     recording = open_recording(args.file)
     if not recording.calls:
         raise UsageError(
@@ -67,7 +66,7 @@ def run(args: Namespace) -> int:
             "seismo trace makes one that does",
         )
     start, end = window_of(recording, args.start or "0", args.end or END)
-    cut_into(recording, args.output, start, end, where=args.where)
+    cut_into(recording, output, start, end, where=args.where)
     return 0
 
 

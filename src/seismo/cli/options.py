@@ -127,13 +127,6 @@ def parts(_name: str, text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def recording(name: str, text: str) -> str:
-    """Where a recording of that name goes."""
-    from seismo.record.output import path_of
-
-    return path_of(name, text)
-
-
 def _refuse(name: str, text: str, hint: str) -> NoReturn:
     raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
@@ -144,7 +137,6 @@ READERS: dict[str, Callable[[str, str], object]] = {
     "whole": whole,
     "count": count,
     "percent": percent,
-    "recording": recording,
 }
 
 
@@ -196,7 +188,7 @@ OUTPUT = Option(
     "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
-OVERWRITE = Option("--force", "force", FORCE.format("FILE"))
+OVERWRITE = Option("--force", "force", "overwrite FILE even if it is no recording")
 COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
 QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
 CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")

@@ -87,7 +87,7 @@ class Parser(argparse.ArgumentParser):
         if of := next((option for option, action in known.items() if value in (action.choices or ())), ""):
             hint = f"did you mean {of} {value}? "
         else:
-            hint = did_you_mean(name, [option for option in known if option.startswith("--")])
+            hint = did_you_mean(name, known)
         raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

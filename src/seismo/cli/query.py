@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
         return 0
     with Database(sources, memory=args.memory) as database:
         _write(args, form, database, sql)
-        _say(database)
+        _say_problems(database)
     return 0
 
 
@@ -182,19 +182,19 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
-            _say(database)
+            _say_problems(database)
         os.replace(part, target)
     finally:
         with suppress(OSError):
             os.unlink(part)
 
 
-def _say(database: Database) -> None:
+def _say_problems(database: Database) -> None:
     """Says on stderr what the calls of a trace lack."""
-    from seismo.escape import printable
+    from seismo.cli.files import say
 
     for name, problem in dict.fromkeys(database.problems):
-        print(f"seismo: {printable(name)}: {printable(problem)}", file=sys.stderr)
+        say(f"{name}: {problem}")
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:

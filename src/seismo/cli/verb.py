@@ -134,7 +134,7 @@ class Verb:
             else:
                 given[option.key] = known
             return
-        known = [name for option in self.options for name in option.names if name.startswith("--")]
+        known = [name for option in self.options for name in option.names]
         hint = (
             did_you_mean(name, [*known, "--help"])
             + f"options of the program must stand after the program; see: seismo {self.name} --help"

@@ -37,7 +37,7 @@ NO_TEXT = re.compile("[\0\ud800-\udfff]")
 # DuckDB cannot interrupt or limit its parser, which takes quadratic time and memory for brackets left open, and
 # exponential for an error inside nested WITH clauses.
 LONGEST = 20_000  # characters of a query
-BRACKETS, WITHS = 100, 5  # inside one another
+BRACKETS, WITHS = 100, 6
 # Words of SQL that may lead to tables which it does not name: then all of them have to be there.
 ALL_TABLES = {"show", "query_table", "query", "information_schema", "sqlite_master", "pragma_show_tables"}
 
@@ -112,7 +112,9 @@ class Database:
             self._connection.execute("set enable_external_access = false")
             self._connection.execute("set lock_configuration = true")
         except self._duckdb.Error as error:
-            raise UsageError(f"DuckDB does not start: {_first_line(error)}", f"memory {memory}") from None
+            raise UsageError(
+                f"DuckDB does not start: {str(error).strip().partition(chr(10))[0]}", f"memory {memory}"
+            ) from None
 
     def __enter__(self) -> Self:
         return self
@@ -147,12 +149,11 @@ class Database:
         self._connection.abort()  # what is left of the query before
         with suppress(self._duckdb.Error):  # there was none, or it has ended the transaction
             self._connection.rollback()
-        tokens = self._tokens(sql)
+        starts, words = self._tokens(sql)
         statements = self.work(functools.partial(self._connection.extract_statements, sql))
         if len(statements) != 1:
             what = f"{len(statements)} statements are given" if statements else "no SQL is given"
             raise QueryError(what, hint="give one query, such as: select * from functions")
-        words = [word for _, word in tokens]
         at = 0
         if words[0] == "explain":
             options = words[1:3] in (["(", "analyze"], ["(", "format"])
@@ -163,10 +164,10 @@ class Database:
                 hint="recordings are read, never changed; write SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
             )
         self._provide(sql)
-        return self._with_windows(sql, tokens)
+        return self._with_windows(sql.encode(), starts, words)
 
-    def _tokens(self, sql: str) -> list[tuple[int, str]]:
-        """The tokens but for comments: where each begins in the bytes, and its text in lower case."""
+    def _tokens(self, sql: str) -> tuple[list[int], list[str]]:
+        """Where each token that is no comment begins in the bytes, and its text in lower case."""
         if len(sql) > LONGEST:
             hint = "compare with a table or a condition instead of a long list"
             raise QueryError(f"the query has {len(sql):,} characters, and {LONGEST:,} are the most", hint=hint)
@@ -174,22 +175,14 @@ class Database:
             raise QueryError(f"the SQL holds {wrong[0]!a}, which is no character of a text")
         data = sql.encode()
         places = [*self._duckdb.tokenize(sql), (len(data), None)]
-        tokens = [
-            (start, data[start:end].decode().strip().casefold())
-            for (start, kind), (end, _) in itertools.pairwise(places)
-            if kind != self._duckdb.token_type.comment
-        ]
-        inside = [False]  # for each bracket that is open, whether a WITH stands in it
-        for _, word in tokens:
-            if word in ("(", "[", "{"):
-                inside.append(False)
-            elif word in (")", "]", "}"):
-                inside[1:] = inside[1:-1]
-            inside[-1] |= word == "with"
-            if len(inside) > BRACKETS or sum(inside) > WITHS:
-                hint = f"{BRACKETS} brackets and {WITHS} times WITH inside one another are the most"
-                raise QueryError("the query is nested too deeply", hint=hint)
-        return tokens
+        comment = self._duckdb.token_type.comment
+        tokens = [(at, end) for (at, kind), (end, _) in itertools.pairwise(places) if kind != comment]
+        words = [data[at:end].decode().strip().casefold() for at, end in tokens]
+        steps = [(word in ("(", "[", "{")) - (word in (")", "]", "}")) for word in words]
+        if words.count("with") > WITHS or max(itertools.accumulate(steps), default=0) > BRACKETS:
+            hint = f"{WITHS} times WITH, and {BRACKETS} brackets inside one another, are the most"
+            raise QueryError("the query is nested too deeply", hint=hint)
+        return [at for at, _ in tokens], words
 
     def _execute(self, sql: str) -> Any:
         self._connection.execute("begin transaction read only")
@@ -244,15 +237,14 @@ class Database:
                 self._make(name)
                 self._tables.add(name)
 
-    def _with_windows(self, sql: str, tokens: list[tuple[int, str]]) -> str:
+    def _with_windows(self, data: bytes, starts: list[int], words: list[str]) -> str:
         """The query without its semicolon, and with a view for each calls_between, as views take no arguments."""
-        words = [word for _, word in tokens]
-        data = sql.encode()[: tokens[words.index(";")][0] if ";" in words else None]
+        data = data[: starts[words.index(";")] if ";" in words else None]
         for at in range(len(words) - 2, -1, -1):
             if words[at : at + 2] == ["calls_between", "("]:
                 end = words.index(")", at)
                 view = self._between("".join(words[at + 2 : end]))
-                data = data[: tokens[at][0]] + view.encode() + data[tokens[end][0] + 1 :]
+                data = data[: starts[at]] + view.encode() + data[starts[end] + 1 :]
         return data.decode()
 
     def _between(self, times: str) -> str:
@@ -315,10 +307,6 @@ def _plain(what: str) -> str:
     return re.sub(
         r"^([\w ]+) Error: (\w(?![A-Z]))?", lambda found: f"{found[1].lower()} error: {(found[2] or '').lower()}", what
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0]
 
 
 def _unlike(names: list[str]) -> list[str]:

@@ -55,7 +55,7 @@ class Output:
         self.path = os.path.join(_folder(), path_of(option, path))
         self.life: Life | None = None
         try:
-            fd, self.fresh = _open(self.path, exclusive, option, (lambda *_: None) if force else _guard)
+            fd, self.fresh = _open(self.path, exclusive, option, None if force else _is_recording)
             self.fd = out_of_the_way(fd)
         except FileExistsError:
             raise
@@ -156,24 +156,17 @@ def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -
 
     is_ours: whether what begins so may be overwritten; None: whatever is there. Raises OSError, RecordingError.
     """
-
-    def guard(fd: int, path: str, _option: str) -> None:
-        begin = _begin_of(fd, _TEXT)
-        if is_ours is not None and begin and not is_ours(begin):
-            why = "this file exists already, and it does not look like a file of seismo"
-            raise RecordingError(why, path, "use --force to overwrite it, or name another file")
-
-    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, guard, 0o666)[0])
+    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, is_ours, 0o666)[0])
 
 
 def _open(
-    path: str, exclusive: bool, option: str, guard: Callable[[int, str, str], None], mode: int = 0o600
+    path: str, exclusive: bool, option: str, is_ours: Callable[[bytes], bool] | None, mode: int = 0o600
 ) -> tuple[int, bool]:
     """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
 
-    guard: raises where what is there already must stay; an empty file and what is no plain file (/dev/stdout, a pipe)
-    may be written. A link is followed only to what is there: who may write into the folder must not choose the files
-    that we make.
+    is_ours: whether what begins so may be overwritten; None: whatever is there. An empty file and what is no plain file
+    (/dev/stdout, a pipe) may be written in any case. A link is followed only to what is there: who may write into the
+    folder must not choose the files that we make.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -196,7 +189,11 @@ def _open(
             return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
         fd = _open_plain(path)
         try:
-            guard(fd, path, option)
+            begin = _begin_of(fd, _TEXT)
+            if begin and is_ours is not None and not is_ours(begin):
+                kind = "a recording" if is_ours is _is_recording else "such a file of seismo"
+                hint = f"{'--force overwrites it; or ' if option in ('-o', '--json') else ''}give {option} another name"
+                raise RecordingError(f"this file exists already and is not {kind}", path, hint)
             _lock(fd, path, option)
             if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
                 os.close(fd)
@@ -375,12 +372,8 @@ def _folder() -> str:
         ) from error
 
 
-def _guard(fd: int, path: str, option: str) -> None:
-    """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
-    start = _begin_of(fd, len(MAGIC))
-    if start and start != MAGIC:
-        hint = f"{'--force overwrites it; or ' if option == '-o' else ''}give {option} another name"
-        raise RecordingError("this file exists already and is not a recording", path, hint)
+def _is_recording(begin: bytes) -> bool:
+    return begin.startswith(MAGIC)
 
 
 def _begin_of(fd: int, size: int) -> bytes:
