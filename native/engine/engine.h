@@ -90,6 +90,7 @@ typedef struct {
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of objects: which line made an object, not only its type */
+    bool paths;        /* of calls: objects are recorded alongside, with the path that runs */
     uint64_t max_live; /* of objects: objects that are kept track of at once; more are sampled */
 } sm_settings;
 

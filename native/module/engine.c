@@ -76,6 +76,7 @@ static void replace(char **target, PyObject *text) {
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
     int opcodes, paths, apart, journal;
+    unsigned rate;
     unsigned long flush_ms;
     unsigned long depth;
     unsigned long long max_paths, max_live, min_duration_ns;
@@ -96,6 +97,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->time_every = strcmp(timing, "every") == 0;
     settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->lines = strcmp(objects, "lines") == 0;
+    settings->paths = given->paths != 0;
+    settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
@@ -142,7 +145,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     static char *names[] = {"source", "c_functions", "clock",     "timing",          "fd",    "flush_ms", "max_paths",
                             "hide",   "meta",        "calibrate", "interpreter",     "host",  "argv",     "running",
                             "where",  "recorder",    "opcodes",   "objects",         "paths", "max_live", "span",
-                            "apart",  "journal",     "depth",     "min_duration_ns", NULL};
+                            "apart",  "journal",     "depth",     "min_duration_ns", "rate",  NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -157,10 +160,11 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$zsssikKsUpUUUpOspspKOppkK:start", names, &given.source, &given.c_functions, &given.clock,
+            args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source, &given.c_functions, &given.clock,
             &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
             &running, &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths, &given.max_live,
-            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns))
+            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns,
+            &given.rate))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)

@@ -15,6 +15,7 @@ def start(
     c_functions: str = "auto",
     clock: str = "auto",
     timing: str = "frugal",
+    rate: int = 0,
     fd: int = -1,
     flush_ms: int = ...,
     max_paths: int = ...,
