@@ -83,8 +83,10 @@ static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
         if ((sequence & 1) != 0 || __atomic_load_n(&timing->sequence, __ATOMIC_RELAXED) != sequence)
             continue;
         uint64_t ticks = sm_ticks_since(since, now);
-        *to = (snapshot){state, sampled + (state == SM_TIME_SAMPLED ? ticks : 0), ran,
-                         state == SM_TIME_EXACT ? open : NULL, ticks, sm_ticks_since(cpu_ticks, now), cpu_ns};
+        *to = (snapshot){state, sampled + (state == SM_TIME_SAMPLED ? ticks : 0),
+                         ran,   state == SM_TIME_EXACT ? open : NULL,
+                         ticks, sm_ticks_since(cpu_ticks, now),
+                         cpu_ns};
         return true;
     }
     return false;
@@ -150,8 +152,8 @@ static void settle(sm_timing *timing, uint64_t now) {
     sampler.recorder.add(timing, current, &look);
 }
 
-/* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is closed
- * after `idle` is set: one of both sees the other. */
+/* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is
+ * closed after `idle` is set: one of both sees the other. */
 static void rest(sm_timing *timing) {
     append(&sampler.idle, timing);
     __atomic_store_n(&timing->idle, true, __ATOMIC_SEQ_CST);
@@ -204,9 +206,7 @@ static uint64_t next_delay(uint64_t now_ns) {
     uint64_t x = sampler.random;
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
     sampler.random = x;
-    unsigned rate = sampler.rate != 0                          ? sampler.rate
-                    : now_ns - sampler.began_ns < FIRST_NS ? FIRST_RATE
-                                                           : LATER_RATE;
+    unsigned rate = sampler.rate != 0 ? sampler.rate : now_ns - sampler.began_ns < FIRST_NS ? FIRST_RATE : LATER_RATE;
     uint64_t mean = 1000000000u / rate;
     sampler.most = (uint64_t)(LATE * (double)mean / sm_timing_clock->ns_per_tick);
     return mean / 2 + x % mean;

@@ -41,10 +41,10 @@ typedef struct sm_timing {
     /* The thread's, and read by the sampler. */
     uint32_t sequence;
     sm_time_state state;
-    uint64_t since;   /* ticks: when the state began */
-    uint64_t sampled; /* ticks of earlier sampled stretches */
-    uint64_t ran;     /* ticks of CPU in earlier exact pieces and pauses */
-    void *open;       /* what the exact piece belongs to; borrowed */
+    uint64_t since;     /* ticks: when the state began */
+    uint64_t sampled;   /* ticks of earlier sampled stretches */
+    uint64_t ran;       /* ticks of CPU in earlier exact pieces and pauses */
+    void *open;         /* what the exact piece belongs to; borrowed */
     uint64_t cpu_ticks; /* when its CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
     /* Atomic: the sampler sets `idle` and counts looks, the thread resets both. */
@@ -62,7 +62,7 @@ typedef struct sm_timing {
     uint32_t still;               /* looks since it ran */
 } sm_timing;
 
-typedef struct { /* an exact piece that has ended */
+typedef struct {  /* an exact piece that has ended */
     void *of;     /* NULL: none was open */
     uint64_t ran; /* ticks */
     sm_off off;

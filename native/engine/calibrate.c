@@ -58,7 +58,7 @@ static const struct {
     kind kind;
     double calls; /* of a run */
 } shapes[] = {
-    {"calls", BY_CALL, TURNS},         {"arguments", BY_CALL, TURNS},  {"recursion", BY_CALL, FIBONACCI_CALLS},
+    {"calls", BY_CALL, TURNS},         {"arguments", BY_CALL, TURNS}, {"recursion", BY_CALL, FIBONACCI_CALLS},
     {"methods", BY_CALL, 2.0 * TURNS}, {"resumes", BY_RESUME, TURNS}, {"c_calls", BY_C_CALL, TURNS},
 };
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
@@ -75,8 +75,7 @@ static int open_lab(void) {
     PyObject *code = Py_CompileString(program, "<seismo calibration>", Py_file_input);
     PyObject *names = code ? PyDict_New() : NULL;
     PyObject *done = NULL;
-    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0 &&
-        true)
+    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0 && true)
         done = PyEval_EvalCode(code, names, names);
     PyObject *turns = done ? PyObject_CallFunction((PyObject *)&PyRange_Type, "i", TURNS) : NULL;
     PyObject *function = turns ? PyCFunction_New(&nothing_method, NULL) : NULL;

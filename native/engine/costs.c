@@ -4,7 +4,8 @@
  * $XDG_CACHE_HOME/seismo/costs or ~/.cache/seismo/costs: a line for each key, newest last, which holds the key and the
  * costs in picoseconds. The key is a hash of all that they depend on: the start of the system, the processor, the
  * builds of the interpreter and of this core, and the settings. A file that is damaged or cannot be read or written is
- * ignored. It is replaced by renaming, so that readers see a whole one; of two processes that write at once, one wins. */
+ * ignored. It is replaced by renaming, so that readers see a whole one; of two processes that write at once, one wins.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,7 +72,8 @@ static bool find_path(char *path, size_t size, bool beside) {
     bool own = cache != NULL && cache[0] == '/';
     if ((!own && (home == NULL || home[0] != '/')) || !sm_waits_may_open())
         return false;
-    int length = own ? snprintf(folder, sizeof folder, "%s", cache) : snprintf(folder, sizeof folder, "%s/.cache", home);
+    int length =
+        own ? snprintf(folder, sizeof folder, "%s", cache) : snprintf(folder, sizeof folder, "%s/.cache", home);
     if (length < 0 || (size_t)length + sizeof "/seismo/costs.0123456789" > sizeof folder)
         return false;
     if (beside)
@@ -133,7 +135,7 @@ static void put_into_file(uint64_t key, const double ns[NUMBERS]) {
     if (!find_path(path, sizeof path, false) || !find_path(fresh, sizeof fresh, true))
         return;
     size_t size = read_file(path, text, sizeof text), length = (size_t)snprintf(line, sizeof line, "%016llx", //
-                                                                               (unsigned long long)key);
+                                                                                (unsigned long long)key);
     for (int i = 0; i < NUMBERS; i++)
         length += (size_t)snprintf(line + length, sizeof line - length, " %llu", (unsigned long long)(ns[i] * 1000));
     line[length++] = '\n';

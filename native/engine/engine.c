@@ -8,13 +8,13 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "slots/forks.h"
 
 static void code_died(sm_code_entry *entry) {

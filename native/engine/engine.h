@@ -53,9 +53,9 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
-    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
-    uint64_t kept;                /* once it has ended: bytes that the recorder keeps of it */
-    uint64_t rest_ticks;          /* that it ran outside of exact pieces: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns;   /* -1: unknown */
+    uint64_t kept;                  /* once it has ended: bytes that the recorder keeps of it */
+    uint64_t rest_ticks;            /* that it ran outside of exact pieces: what the sampled times must add up to */
     size_t below;                   /* outermost frames that are no part of the recording */
     const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
@@ -130,7 +130,7 @@ typedef struct sm_recorder {
     void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
     void (*save)(sm_output *output);
     void (*stop)(void);
-    void (*forget)(void);   /* frees everything: another recorder begins */
+    void (*forget)(void); /* frees everything: another recorder begins */
     /* For the calibration. Of all exact pieces of the running thread: their ticks [0] and their number [1]. NULL: there
      * are none. */
     void (*timed)(double sums[2]);
@@ -174,7 +174,7 @@ typedef struct {
     sm_settings settings;
     sm_apart apart; /* threads whose events are unattributed */
     /* These and the clock are read by the recorders' slow paths. */
-    uint64_t next_flush;      /* ticks: when the next is due */
+    uint64_t next_flush; /* ticks: when the next is due */
     sm_clock clock;
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */

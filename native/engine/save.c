@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "clock/waits.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
-#include "clock/waits.h"
 
 static sm_about about(void) {
     return (sm_about){.meta = sm_engine.meta,

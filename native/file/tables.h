@@ -99,7 +99,7 @@
     X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
     SM_COLUMNS_OF_SAMPLES(X, NODES)                                                                                    \
     X(NODES, STRETCHES, "stretches", COUNT)   /* from one look at the clock to the next, in and below this node */     \
-    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */                         \
+    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */                          \
     X(NODES, ENTERED, "entered", COUNT)       /* entries that were timed */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \

@@ -4,11 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/unnoticed.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
@@ -159,12 +159,12 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source, &given.c_functions, &given.clock,
-            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
-            &running, &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths, &given.max_live,
-            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns,
-            &given.rate))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source,
+                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
+                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
+                                     &given.max_live, &given.span, &given.apart, &given.journal, &given.depth,
+                                     &given.min_duration_ns, &given.rate))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
@@ -319,13 +319,14 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
         writer != NULL ? sm_writer_error(writer) : 0, "journal_kept",
         sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0,
-        "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside),
-        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
+        "clock", clock_facts(&sm_engine.clock), "python_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error,
-        "piece", sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error, "piece",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);

@@ -441,7 +441,6 @@ static void timed(double sums[2]) {
     }
 }
 
-
 static bool check(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended)

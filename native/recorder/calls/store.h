@@ -12,7 +12,7 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
     bool sites_off;  /* it has a place that no longer tells which C function it calls: see bounds.c */
     uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
-    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
+    sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
 } sm_tree_function;
 
@@ -29,9 +29,9 @@ enum { /* the first as in the file */
 };
 
 typedef struct sm_node_more { /* of the few nodes that have any of this */
-    sm_off off;     /* of exact pieces; with the GIL */
-    sm_off seen;    /* of looks; these two are the sampler's */
-    double seen_sq; /* ticks squared */
+    sm_off off;               /* of exact pieces; with the GIL */
+    sm_off seen;              /* of looks; these two are the sampler's */
+    double seen_sq;           /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */

@@ -8,8 +8,8 @@
  * An exact piece belongs to a node whose end is reported, so that it is over when another one runs: the node of a young
  * function. Where a mature function begins, sampled time does, and lasts until a young one is entered or left.
  *
- * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of looks is the sampler's. Nothing is
- * shared, so that no thread of the program waits for the sampler, which on a busy machine may have no processor. */
+ * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of looks is the sampler's. Nothing
+ * is shared, so that no thread of the program waits for the sampler, which on a busy machine may have no processor. */
 #include <assert.h>
 #include <stddef.h>
 
@@ -20,12 +20,12 @@
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG
-#define YOUNG 256           /* entries */
+#define YOUNG 256 /* entries */
 #endif
-#define WORTH_NS 5000.0     /* a piece this long is worth reading the clock twice: 1 % of it */
-#define LOOK_AFTER 128      /* events, where no time is kept, until somebody looks whether the file is due */
-#define NEAR 8              /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16          /* of a look that meets a frame before it is known: it is known some ns later */
+#define WORTH_NS 5000.0 /* a piece this long is worth reading the clock twice: 1 % of it */
+#define LOOK_AFTER 128  /* events, where no time is kept, until somebody looks whether the file is due */
+#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
+#define RETRIES 16      /* of a look that meets a frame before it is known: it is known some ns later */
 
 static double worth_ticks(void) {
     return WORTH_NS / sm_engine.clock.ns_per_tick;

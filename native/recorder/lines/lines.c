@@ -13,10 +13,10 @@
 #include "recorder/frame_depths.h"
 #include "recorder/lines/tables.h"
 
-#define NEAR 8            /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16        /* of a look that meets a frame before its first line: it is known some ns later */
-#define MOST_STEPS 1000   /* frames between two that are known; more are taken for granted */
-#define LEAST_LEFT 0.1    /* of a look's time: what the probes' cost leaves of it at least */
+#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
+#define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */
+#define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
+#define LEAST_LEFT 0.1  /* of a look's time: what the probes' cost leaves of it at least */
 
 static uint32_t depth_of(const sm_thread *thread) {
     return (uint32_t)sm_tstate_depth(thread->tstate);
@@ -417,7 +417,8 @@ static bool check(void) {
         const sm_lines_thread *state = sm_lines_of(thread);
         for (uint32_t i = 1; i < state->size; i++) {
             const sm_line_entry *entry = &state->entries[i];
-            if (entry->frame != NULL && (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))
+            if (entry->frame != NULL &&
+                (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))
                 return false;
         }
     }

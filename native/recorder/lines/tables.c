@@ -166,7 +166,6 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
 
 /* ---- a thread's entries ---- */
 
-
 bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
     if (number < state->size)
         return true;

@@ -31,11 +31,11 @@ typedef struct {
     uint32_t lines_count;      /* the next id */
     uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
-    bool stopped;       /* what is saved now is the last */
-    char folder[4096];  /* that relative file names are relative to; "": unknown */
-    uint64_t outside;   /* hits of lines that a lying line table had no room for */
-    uint64_t looks;     /* the sampler's: a number for each */
-    double cost;        /* ticks of the probes, a hit */
+    bool stopped;      /* what is saved now is the last */
+    char folder[4096]; /* that relative file names are relative to; "": unknown */
+    uint64_t outside;  /* hits of lines that a lying line table had no room for */
+    uint64_t looks;    /* the sampler's: a number for each */
+    double cost;       /* ticks of the probes, a hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;

@@ -204,7 +204,7 @@ FLUSH = Option(
 CLOCK = Option(
     "--clock",
     "clock",
-    "the clock to read (default: auto); every: time every call by the clock, instead of the first ones and the long ones",
+    "the clock to read (default: auto); every: time every call by it, not only the first ones and the long ones",
     choices=("auto", "tsc", "monotonic", "every"),
 )
 RATE = Option(
