@@ -32,9 +32,7 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
         for name in ("clock", "timing", "rate"):
             if settings.get(name):
                 option = "--rate" if name == "rate" else "--clock"
-                raise UsageError(
-                    f"--no-times records no times, and {option} is about times", hint="leave one of them out"
-                )
+                raise UsageError(f"{option} is about times, and --no-times records none", hint="leave one of them out")
         settings["timing"] = "none"
     return settings
 

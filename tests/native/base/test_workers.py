@@ -1,7 +1,7 @@
-"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, coverage's flush, each beside threads that hold a
-lock like the interpreter's and one that forks without it.
+"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, coverage's flush.
 
-A small C program has the real sources in it and stands in for the interpreter. That it can fail is tested, too.
+Each runs beside threads that hold a lock like the interpreter's, and one that forks without it. A small C program has
+the real sources in it and stands in for the interpreter. That it can fail is tested, too.
 """
 
 import os
