@@ -20,7 +20,7 @@
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG
-#define YOUNG 256 /* entries */
+#define YOUNG 64 /* entries */
 #endif
 #define WORTH_NS 5000.0 /* a piece this long is worth reading the clock twice: 1 % of it */
 #define LOOK_AFTER 128  /* events, where no time is kept, until somebody looks whether the file is due */
