@@ -67,7 +67,8 @@ _EXAMPLES = (
     "  seismo report tests.seismo --line app/core.py:12\n"
     "  seismo report tests.seismo --html htmlcov\n"
     "  seismo report objects.seismo --by line --sort live --type 'app.*'\n"
-    "  seismo report app-123.seismo --format markdown --max-lines 60"
+    "  seismo report app-123.seismo --format markdown --max-lines 60\n"
+    "  seismo report app-123.seismo --live --limit 10"
 )
 
 
@@ -109,6 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="while the program runs, show again and again what it did since the last look",
+    )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
@@ -209,16 +215,19 @@ def write(shown: str, stream: TextIO) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
-    from seismo.cli.files import check_time, open_recording, or_newest
+    from seismo.cli import live
+    from seismo.cli.files import check_time, open_recording, open_running, or_newest
     from seismo.report.kind import of
     from seismo.report.paper import paper_for
 
     for kind, _ in args.of_kinds:
         kind.check(args)
     _check_format(args)
+    if args.live:
+        live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
-    recording = open_recording(args.file)
+    recording = open_running(args.file) if args.live else open_recording(args.file)
     kind = of(recording).instead(args, recording)
     _refuse(args, kind)
     if args.only:
@@ -226,6 +235,8 @@ def run(args: argparse.Namespace) -> int:
 
         args.where = chosen(args.only, args.where)
     check_time(recording, args.time, args.file)
+    if args.live:
+        return live.follow(kind, recording, args)
     if args.format:
         return _formatted(kind, recording, args)
     if args.html or args.open:

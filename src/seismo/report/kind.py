@@ -51,7 +51,6 @@ class Kind:
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
     compares = False  # whether there is a page of what changed
-    runs = False  # whether it tells which functions run, for `seismo top`
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
 
     def own(self, home: str) -> Any:
