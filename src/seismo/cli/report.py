@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         metavar="FORMAT",
         help="print everything at once, the most important first, for agents and scripts: markdown, or json "
-        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (docs/gutter-schema.json)",
+        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (the same schema)",
     )
     parser.add_argument(
         "--max-lines",
@@ -183,14 +183,10 @@ def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace) -> in
     """Writes the recording's story, or what an editor shows of it."""
     from seismo.report.kind import MOST
 
-    if args.format == "gutter-json":
-        from seismo.report.gutter import gutter_document
-
-        write(gutter_document(kind.gutter(recording, args.file, args)), sys.stdout)
-        return 0
     most = max(MOST, args.max_lines or 0)
-    told = kind.story(recording, args.file, most, args)
-    if args.format == "json":
+    notes = args.format == "gutter-json"
+    told = kind.gutter(recording, args.file, args) if notes else kind.story(recording, args.file, most, args)
+    if args.format != "markdown":
         from seismo.report.story.document import document
 
         shown = document(told, args.max_lines)

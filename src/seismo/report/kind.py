@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from seismo.model import Recording
-    from seismo.report.gutter import Gutter
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -126,12 +125,12 @@ class Kind:
         told: Story = self.own("story:story")(recording, file, most, args)
         return told
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
         """What an editor shows beside lines of source: gutter.py's.
 
         file: the recording's. args: the options of `seismo report`.
         """
-        told: Gutter = self.own("gutter:gutter")(recording, file, args)
+        told: Story = self.own("gutter:gutter")(recording, file, args)
         return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002
