@@ -18,12 +18,12 @@ typedef struct {
 typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes;
-    const int64_t *timed, *timed_ns, *entered;  /* exact pieces; entries at which one began */
-    const int64_t *sampled, *sampled_ns;        /* looks, and the time that they stand for */
-    const double *sampled_sq;                   /* of each look's time, ns squared */
-    const int64_t *wait_ns;                     /* off the CPU, in addition to the others */
-    const double *wait_sq;                      /* of looks that found it waiting, ns squared */
-    const int64_t *ready_ns;                    /* of wait_ns: without a processor */
+    const int64_t *timed, *timed_ns, *entered; /* exact pieces; entries at which one began */
+    const int64_t *sampled, *sampled_ns;       /* looks, and the time that they stand for */
+    const double *sampled_sq;                  /* of each look's time, ns squared */
+    const int64_t *wait_ns;                    /* off the CPU, in addition to the others */
+    const double *wait_sq;                     /* of looks that found it waiting, ns squared */
+    const int64_t *ready_ns;                   /* of wait_ns: without a processor */
     const int64_t *function_kind;
     const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces; 0: what looks found */
     sm_costs costs;
