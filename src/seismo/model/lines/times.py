@@ -37,8 +37,8 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     lines = tables["lines"]
     count = len(lines["id"])
     found, waited = sum(lines["sampled_ns"].tolist()), sum(lines["wait_ns"].tolist())
-    rest = 0 if len(tables["nodes"]["id"]) else max(found, sum(tables["threads"]["rest_ns"].tolist()))
-    if not rest + found + waited:  # coverage: nothing is timed
+    rest = found if len(tables["nodes"]["id"]) else max(found, sum(tables["threads"]["rest_ns"].tolist()))
+    if not rest + waited:  # coverage: nothing is timed
         nothing = memoryview(array.array("d", bytes(8 * count)))
         return dict.fromkeys(
             ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
@@ -48,12 +48,11 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     wall = waits.estimated(as_functions, "wall", distorted=False)["own_ns"].tolist()
     of_own = waits.estimated(as_functions, times, distorted=False)
     own = [min(float(time), lived) for time in of_own["own_ns"].tolist()]
-    own_errors = of_own["own_error_ns"].tolist()
+    own_errors = list(map(float, of_own["own_error_ns"]))
     missed = (rest + waited) / (found + waited) if found + waited else 1.0
     whole = sum(wall)
     doubt = _cost_doubt(tables, rest + waited, whole)
-    inner: list[float] = []
-    inner_errors: list[float] = []
+    inner, inner_errors = [], []
     for itself, time, variance in zip(own, lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
         inner.append(min(time * missed, max(0.0, lived - itself)))
         others = max(0.0, 1 - inner[-1] / whole) if whole else 0.0  # what it lacks they have: their sum is known
