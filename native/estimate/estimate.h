@@ -14,7 +14,7 @@ typedef struct {
     const double *cost_error; /* relative half-width of all of these; 0: what the probes cost was not measured */
 } sm_costs;
 
-/* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
+/* All borrowed. Sound as the reader leaves them: references in range, parents before children, nothing negative. */
 typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes;
@@ -25,7 +25,7 @@ typedef struct {
     const double *wait_sq;                     /* of looks that found it waiting, ns squared */
     const int64_t *ready_ns;                   /* of wait_ns: without a processor */
     const int64_t *function_kind;
-    const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces */
+    const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces; 0: what looks found */
     sm_costs costs;
     int distorted; /* whether errors are to contain what probes do to the code around them */
 } sm_estimate_input;

@@ -183,9 +183,6 @@ CIRCLES = {
     frozenset(
         {"engine/engine", "engine/threads", "engine/ticker", "engine/waits"}
     ): "the state of the engine is theirs",
-    frozenset(
-        {"estimate/estimate", "estimate/overhead", "estimate/regions"}
-    ): "the estimate's parts share its structures",
     frozenset({"file/writer", "file/writer_inside"}): INNER,
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",

@@ -41,6 +41,7 @@ NOTES = (
     "cut-edges",
     "calls-left-out",
     "caught-up",
+    "older-times",
 )
 
 LABEL = 10  # columns that the labels of the facts take
@@ -100,6 +101,7 @@ LOSSES = {
     "refs-unspecialised": "while call paths are recorded, the interpreter makes a few more objects for calls than "
     "otherwise (tuples of arguments, bound methods, super objects)",
     "survivors-old": "objects left alive by the calls were last counted {time} before the last flush",
+    "older-times": "made by an older version of seismo, which measured times in another way: they are approximate",
     "time-unexplained": "{time} of the threads' time is unattributed: it belongs to no recorded function",
 }
 
