@@ -72,29 +72,31 @@ static PyThreadState *tstate_of(const sm_lines_thread *state) {
     return ((const sm_thread *)((const char *)state - offsetof(sm_thread, recorder)))->tstate;
 }
 
-/* The entry of the running frame; 0: it is not known. */
-static uint32_t find_running(const sm_lines_thread *state) {
+/* The entry of the running frame; the first one: no frame of the recording runs; NULL: it is not known. */
+static const sm_line_entry *find_running(const sm_lines_thread *state) {
     if (sm_lines.way == SM_LINES_BY_ENDS)
-        return __atomic_load_n(&state->top, __ATOMIC_RELAXED);
+        return &state->entries[__atomic_load_n(&state->top, __ATOMIC_RELAXED)];
     PyThreadState *tstate = tstate_of(state);
     if (tstate == &sm_no_tstate)
-        return 0;
+        return NULL;
     for (int retry = 0; retry < RETRIES; retry++) {
         const void *frame = sm_tstate_frame_racy(tstate);
         int64_t depth = sm_tstate_depth_racy(tstate);
         for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
             int64_t at = depth + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
             if (at > 0 && at < state->size && __atomic_load_n(&state->entries[at].frame, __ATOMIC_RELAXED) == frame)
-                return (uint32_t)at;
+                return &state->entries[at];
         }
     }
-    return 0;
+    return NULL;
 }
 
 static void *current(const sm_timing *timing) {
-    sm_lines_thread *state = state_of(timing);
-    uint32_t at = find_running(state);
-    return at != 0 && state->entries[at].line != NULL ? &state->entries[at] : NULL;
+    const sm_lines_thread *state = state_of(timing);
+    const sm_line_entry *entry = find_running(state);
+    if (entry != NULL && entry->line == NULL)
+        entry = state->entries;
+    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)entry : NULL;
 }
 
 static void add_own(sm_line *line, const sm_look *look) {
@@ -311,10 +313,10 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
 
 static void start(const sm_settings *settings) {
     static const sm_sampled sampled = {current, add, wake, waits, NULL};
-    double cost = sm_engine.costs.python.inside;
     sm_lines_free();
     sm_lines.way = SM_HAS_MONITORING && !settings->narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
-    sm_lines.cost = cost;
+    sm_lines.cost = sm_engine.costs.python.inside;
+    sm_lines_add_elsewhere();
     if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
         sm_lines.folder[0] = '\0';
     sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
@@ -325,6 +327,7 @@ static bool thread_start(sm_thread *thread) {
     sm_lines_free_thread(state);
     if (!sm_lines_reserve(state, 0))
         return false;
+    state->entries[0].line = sm_lines.elsewhere;
     sm_timing_start(&state->timing);
     sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
     set_gate(state, false);

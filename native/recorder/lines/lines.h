@@ -66,7 +66,7 @@ typedef struct {       /* of a frame. The sampler reads it at any time: `line` i
 } sm_line_entry;
 
 typedef struct {
-    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first is unused */
+    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
     uint32_t size;
     uint32_t open; /* atomic: the size while the fast path may be taken, else 0 */
     uint32_t top;  /* SM_LINES_BY_ENDS: of the running frame */

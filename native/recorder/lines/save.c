@@ -42,7 +42,7 @@ void sm_lines_save(sm_output *output) {
         for (uint32_t i = 0; i < block->used; i++) {
             sm_line *line = &block->lines[i];
             uint64_t sum = changes(line);
-            if (!sm_output_all(output) && sum == line->saved)
+            if ((!sm_output_all(output) && sum == line->saved) || (line == sm_lines.elsewhere && line->looks == 0))
                 continue;
             save_line(output, line);
             if (!output->whole)

@@ -118,6 +118,17 @@ static sm_line *new_line(sm_line_table *table, int number) {
     return line;
 }
 
+void sm_lines_add_elsewhere(void) {
+    sm_function *function = sm_function_synthetic("<elsewhere>");
+    if (function == NULL || !grow_tables(function->id))
+        return;
+    sm_line_table *table = sm_lines.tables[function->id] = sm_calloc(1, sizeof *table);
+    if (table == NULL)
+        return;
+    table->function = function;
+    sm_lines.elsewhere = new_line(table, 0);
+}
+
 static sm_line *outside(sm_line_table *table, int number) {
     uint32_t count = 0;
     sm_line **link = &table->outside;

@@ -31,6 +31,7 @@ typedef struct {
     uint32_t lines_count;      /* the next id */
     uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
+    sm_line *elsewhere; /* what ran while no frame of the recording did; NULL: out of memory */
     bool stopped;      /* what is saved now is the last */
     char folder[4096]; /* that relative file names are relative to; "": unknown */
     uint64_t outside;  /* hits of lines that a lying line table had no room for */
@@ -47,6 +48,7 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 /* The same, none made. */
 sm_line_table *sm_lines_known(const void *code);
 bool sm_lines_hides(const void *code);                                       /* left out, and not for want of memory */
+void sm_lines_add_elsewhere(void);
 sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
 /* Sees to an entry of this number. False: out of memory. */
