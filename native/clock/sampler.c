@@ -1,6 +1,5 @@
 #include "clock/sampler.h"
 
-#include <math.h>
 #include <sys/prctl.h>
 
 #include "base/time.h"

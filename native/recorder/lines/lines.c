@@ -324,6 +324,7 @@ static void start(const sm_settings *settings) {
 
 static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
+    sm_sampler_remove(&state->timing); /* it begins again in another group of threads */
     sm_lines_free_thread(state);
     if (!sm_lines_reserve(state, 0))
         return false;

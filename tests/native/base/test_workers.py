@@ -38,7 +38,7 @@ def workers(tmp_path_factory):
     sources += sorted((native / "clock").glob("*.c"))
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.
-    subprocess.run([*command, *map(str, sources), "-Wl,--unresolved-symbols=ignore-all"], check=True)
+    subprocess.run([*command, *map(str, sources), "-lm", "-Wl,--unresolved-symbols=ignore-all"], check=True)
 
     def run(part):
         options = {"TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0", "PATH": "/usr/bin:/bin"}

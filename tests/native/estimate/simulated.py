@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from estimating import recording
 
-YOUNG = 256  # entries
+YOUNG = 64  # entries
 LOOK = 250_000.0  # ns between looks, on average
 
 
