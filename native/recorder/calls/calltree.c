@@ -351,7 +351,7 @@ static sm_node *new_root(sm_tree_thread *tree) {
 static bool thread_start(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_sampler_remove(&tree->timing); /* it begins again in another group of threads */
-    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    sm_tree_free_stacks(tree);        /* of the record's last thread: what its finalizers left */
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;

@@ -32,11 +32,11 @@ typedef struct {
     uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
     sm_line *elsewhere; /* what ran while no frame of the recording did; NULL: out of memory */
-    bool stopped;      /* what is saved now is the last */
-    char folder[4096]; /* that relative file names are relative to; "": unknown */
-    uint64_t outside;  /* hits of lines that a lying line table had no room for */
-    uint64_t looks;    /* the sampler's: a number for each */
-    double cost;       /* ticks of the probes, a hit */
+    bool stopped;       /* what is saved now is the last */
+    char folder[4096];  /* that relative file names are relative to; "": unknown */
+    uint64_t outside;   /* hits of lines that a lying line table had no room for */
+    uint64_t looks;     /* the sampler's: a number for each */
+    double cost;        /* ticks of the probes, a hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
@@ -47,7 +47,7 @@ extern sm_lines_state sm_lines;
 sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 /* The same, none made. */
 sm_line_table *sm_lines_known(const void *code);
-bool sm_lines_hides(const void *code);                                       /* left out, and not for want of memory */
+bool sm_lines_hides(const void *code); /* left out, and not for want of memory */
 void sm_lines_add_elsewhere(void);
 sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */

@@ -5,8 +5,8 @@ import threading
 import types
 
 import pytest
-from recorded import Image, image
-from timing import SOURCES, Lines, recorded, start, tick
+from recorded import Image
+from timing import SOURCES, Lines, recorded, tick
 
 from seismo import _core
 
