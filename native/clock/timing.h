@@ -37,14 +37,14 @@ typedef enum { SM_TIME_PAUSED, SM_TIME_SAMPLED, SM_TIME_EXACT } sm_time_state;
 typedef enum { SM_WAIT_READY, SM_WAIT_LOCK, SM_WAIT_OTHER, SM_WAITS } sm_wait;
 
 typedef struct sm_timing {
-    /* The thread's, and read by the sampler. */
+    /* The thread's, and read by the sampler and by whoever saves. */
     uint32_t sequence;
     sm_time_state state;
     uint64_t since;   /* ticks: when the state began */
     uint64_t sampled; /* ticks of earlier sampled stretches */
     uint64_t ran;     /* ticks of CPU in earlier exact pieces and pauses */
+    void *open;       /* what the exact piece belongs to; borrowed. Written after `since` */
     /* The thread's. */
-    void *open;         /* what the exact piece belongs to; borrowed */
     uint64_t cpu_ticks; /* when its CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
     /* Atomic: the sampler sets `idle` and counts looks, the thread resets both. */
@@ -96,12 +96,19 @@ static inline sm_piece sm_timing_end(sm_timing *timing, uint64_t now) {
 /* What begins after it, at a new reading of the clock: what was done in between is in no piece. */
 static inline void sm_timing_begin(sm_timing *timing, sm_time_state state, void *open) {
     uint64_t now = sm_clock_read(sm_timing_clock);
-    timing->open = open;
+    __atomic_store_n(&timing->open, open, __ATOMIC_RELEASE);
     sm_timing_change(timing, state, now, timing->sampled, timing->ran + sm_ticks_since(timing->since, now));
 }
 
-/* What an exact piece that is open has so far; of any thread, with the sampler's lock or the GIL. */
-sm_piece sm_timing_so_far(const sm_timing *timing, uint64_t now);
+/* An exact piece ends now, and another one begins. */
+static inline void sm_timing_stamp(sm_timing *timing, void *open, uint64_t now) {
+    timing->since = now;
+    __atomic_store_n(&timing->open, open, __ATOMIC_RELEASE);
+}
+
+/* What an exact piece that is open has so far; of any thread, from any. cpu_ns: the thread's CPU clock, read just now;
+ * -1: unknown. */
+sm_piece sm_timing_so_far(const sm_timing *timing, int64_t cpu_ns);
 /* Ticks that were sampled so far. */
 uint64_t sm_timing_sampled(const sm_timing *timing, uint64_t now);
 

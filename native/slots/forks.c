@@ -1,13 +1,15 @@
 /* os.fork counts the threads of the process in the end and warns of a second one, and hooks of the program run in it,
- * each of which may be where pending calls are run. So what comes back after a fork does when the frame that called
- * os.fork goes on: a pending call looks out for that. Where the fork was a thread's of C without the GIL, there is no
- * such frame, and nothing to wait for. */
+ * each of which may be where pending calls are run. So what comes back after a fork of the main thread does when the
+ * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread it comes back at
+ * once: there are two threads in any case, and the main one may be busy in C for ever. */
 #include "slots/forks.h"
 
 #include <Python.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "compat/compat.h"
 
@@ -32,16 +34,19 @@ static void before(void) {
     memcpy(forks.told, told, sizeof told); /* of two threads that fork, one is past this at a time: see base/worker.h */
 }
 
+static void go_on(uint32_t over) {
+    for (int who = 0; who < SM_FORK_USERS; who++) {
+        if ((over >> who & 1) != 0)
+            forks.calls[who]->over();
+    }
+}
+
 static int look(void *unused) { /* a pending call: on the main thread, between two instructions */
     bool early = forks.looks > 0 && sm_tstate_frame(PyThreadState_Get()) != forks.forking;
     forks.looks--;
     if (early && Py_AddPendingCall(look, unused) == 0)
         return 0;
-    uint32_t over = __atomic_exchange_n(&forks.over, 0, __ATOMIC_ACQ_REL);
-    for (int who = 0; who < SM_FORK_USERS; who++) {
-        if ((over >> who & 1) != 0)
-            forks.calls[who]->over();
-    }
+    go_on(__atomic_exchange_n(&forks.over, 0, __ATOMIC_ACQ_REL));
     return 0;
 }
 
@@ -50,6 +55,10 @@ static void parent(void) {
     for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
         if (forks.told[who] != NULL && forks.told[who]->parent != NULL && forks.told[who]->parent())
             wanted |= 1u << who;
+    }
+    if (syscall(SYS_gettid) != getpid()) {
+        go_on(wanted);
+        return;
     }
     if (wanted == 0)
         return;
