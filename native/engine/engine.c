@@ -290,7 +290,7 @@ void sm_engine_stop(const char *exit) {
 void sm_engine_look_after(void) {
     assert(PyGILState_Check() && sm_engine.source != NULL);
     __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir();
     if (sm_engine.forked)
         return; /* the child has not said yet how it goes on */
     sm_exception kept = sm_exception_keep();

@@ -226,6 +226,11 @@ void sm_engine_repair(sm_thread *thread, bool entering);
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
 
+/* Something has happened that the file lacks. From anywhere. */
+static inline void sm_engine_stir(void) {
+    __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
+}
+
 /* From a recorder's slow path, with the GIL. */
 void sm_engine_look_after(void);
 static inline bool sm_engine_is_unattended(void) {

@@ -2,10 +2,10 @@
  * more than an interval, whatever it did meanwhile: the most common death comes after a long silence, when a server
  * waits for the next request. The worker needs no GIL and touches no Python object.
  *
- * When. Once in each interval the worker asks whether the program has run since the last write: whether the process
- * has used CPU time that is not our workers', or an event has come. (What a thread runs of its own after a rest may take
- * less than the clocks tell: so the worker has each thread's next event take its slow path, which says so.) If not,
- * nothing is written. Where a write takes more than a tenth of the interval, the next one comes later.
+ * When. Once in each interval the worker asks whether the program has run since the last write: whether an event has
+ * come (it has each thread's next event take its slow path, which says so), or the process has used CPU time that is
+ * not our workers', as one long call in C does. If not, nothing is written. Where a write takes more than a tenth of the
+ * interval, the next one comes later.
  *
  * What. Counters are read while the program goes on; each is as it was at some moment of the save, and a row that has
  * changed since is written again with the next one. What moves, and lists that grow, are guarded by the engine's lock.
@@ -25,7 +25,7 @@
 #include "slots/forks.h"
 
 #define SHARE 10      /* a write takes at most one part in so many of the time */
-#define LEAST_NS 50000 /* of CPU: less may be a worker on its way to sleep */
+#define LEAST_NS 1000000 /* of CPU without an event: less may be a worker's on its way to sleep */
 
 static struct {
     pthread_mutex_t disk;
@@ -109,7 +109,7 @@ static bool write_anew(sm_writer *writer, bool gil, bool last, bool journal) {
 static void write_changes(bool gil, bool last) {
     sm_output *output = &sm_engine.output;
     bool journal = sm_engine.settings.journal; /* such a file is appended to */
-    if (!journal && write_anew(sm_output_renew(output), gil, last, false))
+    if (!journal && write_anew(sm_output_renew(output, true), gil, last, false))
         return;
     sm_engine_lock();
     save(output, gil, last);

@@ -36,8 +36,9 @@ void sm_output_close(sm_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-sm_writer *sm_output_renew(const sm_output *output) {
-    return sm_writer_grown(output->writer) ? sm_writer_renew(output->writer) : NULL;
+sm_writer *sm_output_renew(const sm_output *output, bool by_rows) {
+    sm_writer *writer = output->writer;
+    return sm_writer_grown(writer) && (!by_rows || sm_writer_is_replaced(writer)) ? sm_writer_renew(writer) : NULL;
 }
 
 bool sm_output_take_place(sm_output *fresh, sm_output *output) {

@@ -50,9 +50,10 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
 void sm_output_close(sm_output *output); /* writes nothing; may be called again */
 
 /* The file anew, when most of it is out of date (file/writer_renew.c). sm_output_renew: `fresh` is to be opened with
- * the writer that it returns and to be saved with everything; NULL: not now. sm_output_take_place: after that. True:
+ * the writer that it returns and to be saved with everything; NULL: not now. by_rows: what is out of date of it are
+ * rows that later ones replace. sm_output_take_place: after that. True:
  * `fresh` is the output now; false: it is closed, and the old one goes on. */
-sm_writer *sm_output_renew(const sm_output *output);
+sm_writer *sm_output_renew(const sm_output *output, bool by_rows);
 bool sm_output_take_place(sm_output *fresh, sm_output *output);
 
 /* The one row of the process; a later one replaces it. */

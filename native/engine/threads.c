@@ -42,6 +42,7 @@ static void note_end(sm_thread *thread) {
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
         return;
+    sm_engine_stir();
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
         sm_engine.recorder->thread_end(thread);
@@ -251,6 +252,7 @@ static void note_chunk(sm_thread *thread) {
 
 /* With the engine's lock. folds: it shares a row, and paths. */
 static bool enter_recording(sm_thread *thread, bool folds) {
+    sm_engine_stir();
     thread->start_ns = sm_moment_since(&sm_engine.began);
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;

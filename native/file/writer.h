@@ -71,8 +71,10 @@ void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
 /* ---- the whole file anew: see writer_renew.c ---- */
 
-/* Whether so much of the file has been replaced by later rows that it is worth writing it anew. */
+/* Whether the file has grown so much that it may be worth writing it anew. */
 int sm_writer_grown(const sm_writer *w);
+/* Of one that has: whether rows that later ones replace are a good part of it. If not, it may grow on. */
+int sm_writer_is_replaced(sm_writer *w);
 /* The same of a file with a journal, of which only the rest is replaced by later rows: whether what has been replaced
  * is a good part of it. */
 int sm_writer_outgrown(const sm_writer *w);

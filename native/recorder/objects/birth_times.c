@@ -95,7 +95,7 @@ void sm_objects_note_end(void) {
 }
 
 void sm_objects_poked(void) {
-    __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir();
     sm_objects_note_time();
 }
 
