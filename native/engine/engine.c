@@ -103,7 +103,7 @@ static void begin(void) {
 
 /* The process dies of a signal, and nothing of it runs any more: what is kept goes into the file, with its end. */
 static void end_by_signal(const char *name) {
-    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
+    if (!sm_engine.running || sm_engine.forked)
         return;
     sm_engine_look_away();
     stop_workers();

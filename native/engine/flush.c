@@ -30,7 +30,7 @@
 static struct {
     pthread_mutex_t disk;
     pthread_mutex_t lock; /* the engine's */
-    bool wanted;          /* with the GIL: the worker should be there */
+    bool wanted;          /* atomic; written with the GIL: the worker should be there */
     uint64_t interval_ns; /* set while it is not */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
@@ -43,11 +43,14 @@ void sm_engine_unlock(void) {
     pthread_mutex_unlock(&flush.lock);
 }
 
-/* ---- a write, with `disk` ---- */
-
 static bool has_file(void) {
-    return sm_engine.running && !sm_engine.forked && sm_engine.output.writer != NULL;
+    sm_engine_lock(); /* the worker may exchange it */
+    bool has = sm_engine.running && !sm_engine.forked && sm_engine.output.writer != NULL;
+    sm_engine_unlock();
+    return has;
 }
+
+/* ---- a write, with `disk` ---- */
 
 /* From here on an event says that it has come. */
 static void rest(void) {
@@ -263,20 +266,20 @@ static void work(sm_worker *self, uintptr_t run) {
 static sm_worker worker = SM_WORKER(work, 0);
 
 static void go_on(void) {
-    if (flush.wanted)
+    if (__atomic_load_n(&flush.wanted, __ATOMIC_RELAXED))
         (void)sm_worker_start(&worker);
 }
 
 void sm_flush_start(void) {
     flush.interval_ns = sm_engine.settings.flush_ns;
-    flush.wanted = sm_engine.output.writer != NULL && flush.interval_ns != 0;
+    __atomic_store_n(&flush.wanted, sm_engine.output.writer != NULL && flush.interval_ns != 0, __ATOMIC_RELAXED);
     flush.cpu_ns = program_cpu_ns();
     sm_engine.at_rest = sm_engine.unattended = false;
     go_on();
 }
 
 void sm_flush_stop(void) {
-    flush.wanted = false;
+    __atomic_store_n(&flush.wanted, false, __ATOMIC_RELAXED);
     sm_worker_stop(&worker);
 }
 
@@ -292,13 +295,13 @@ static bool parent_forked(void) {
     pthread_mutex_unlock(&flush.lock);
     pthread_mutex_unlock(&flush.disk);
     sm_worker_after_fork(&worker);
-    return flush.wanted;
+    return __atomic_load_n(&flush.wanted, __ATOMIC_RELAXED);
 }
 
 static void child_forked(void) {
     flush.disk = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     flush.lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    flush.wanted = false;
+    __atomic_store_n(&flush.wanted, false, __ATOMIC_RELAXED);
     sm_worker_forked(&worker);
 }
 

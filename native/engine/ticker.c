@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "slots/forks.h"
 
-static bool wanted; /* with the GIL */
+static bool wanted; /* atomic; written with the GIL: the thread should be there */
 
 static void tick(void) {
     const sm_recorder *recorder = sm_engine.recorder, *alongside = sm_engine.alongside.recorder;
@@ -25,17 +25,17 @@ static void work(sm_worker *worker, uintptr_t number) {
 static sm_worker worker = SM_WORKER(work, 0);
 
 static void go_on(void) {
-    if (wanted)
+    if (__atomic_load_n(&wanted, __ATOMIC_RELAXED))
         (void)sm_worker_start(&worker);
 }
 
 void sm_ticker_start(void) {
-    wanted = sm_engine.clock.kind != SM_CLOCK_SIMULATED;
+    __atomic_store_n(&wanted, sm_engine.clock.kind != SM_CLOCK_SIMULATED, __ATOMIC_RELAXED);
     go_on();
 }
 
 void sm_ticker_stop(void) {
-    wanted = false;
+    __atomic_store_n(&wanted, false, __ATOMIC_RELAXED);
     sm_worker_stop(&worker);
 }
 
@@ -45,11 +45,11 @@ static void before_fork(void) {
 
 static bool parent_forked(void) {
     sm_worker_after_fork(&worker);
-    return wanted;
+    return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
 }
 
 static void child_forked(void) {
-    wanted = false;
+    __atomic_store_n(&wanted, false, __ATOMIC_RELAXED);
     sm_worker_forked(&worker);
 }
 

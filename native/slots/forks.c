@@ -1,7 +1,8 @@
 /* os.fork counts the threads of the process in the end and warns of a second one, and hooks of the program run in it,
  * each of which may be where pending calls are run. So what comes back after a fork of the main thread does when the
- * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread it comes back at
- * once: there are two threads in any case, and the main one may be busy in C for ever. */
+ * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread of Python it
+ * comes back at once: there are two threads in any case, and the main one may be busy in C for ever. Where a thread of C
+ * forks without the GIL, the main thread sees to it when it runs Python next. */
 #include "slots/forks.h"
 
 #include <Python.h>
@@ -56,14 +57,15 @@ static void parent(void) {
         if (forks.told[who] != NULL && forks.told[who]->parent != NULL && forks.told[who]->parent())
             wanted |= 1u << who;
     }
-    if (syscall(SYS_gettid) != getpid()) {
+    bool gil = sm_holds_gil();
+    if (gil && syscall(SYS_gettid) != getpid()) {
         go_on(wanted);
         return;
     }
     if (wanted == 0)
         return;
     __atomic_fetch_or(&forks.over, wanted, __ATOMIC_ACQ_REL);
-    if (sm_holds_gil()) {
+    if (gil) {
         forks.forking = sm_tstate_frame(sm_tstate_unchecked());
         forks.looks = MOST_LOOKS;
     }

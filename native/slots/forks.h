@@ -24,8 +24,8 @@ typedef struct { /* any may be NULL */
     void (*before)(void);
     bool (*parent)(void); /* is `over` wanted? */
     void (*child)(void);
-    void (*over)(void); /* once the frame that called fork goes on, on the main thread, with the GIL; at once, with the
-                           GIL or without, where another thread has forked */
+    void (*over)(void); /* with the GIL: on the main thread, once the frame that called fork goes on; where another
+                           thread of Python has forked, on that, at once */
 } sm_fork_calls;
 
 /* From now on, for good; with the GIL. calls is static. False: out of memory. */
