@@ -1,5 +1,6 @@
 #include "clock/sampler.h"
 
+#include <math.h>
 #include <sys/prctl.h>
 
 #include "base/time.h"

@@ -38,13 +38,13 @@ typedef enum { SM_TIME_PAUSED, SM_TIME_SAMPLED, SM_TIME_EXACT } sm_time_state;
 typedef enum { SM_WAIT_READY, SM_WAIT_LOCK, SM_WAIT_OTHER, SM_WAITS } sm_wait;
 
 typedef struct sm_timing {
-    /* The thread's, and read by the sampler. */
+    /* The thread's, and read by the sampler and by whoever saves. */
     uint32_t sequence;
     sm_time_state state;
     uint64_t since;     /* ticks: when the state began */
     uint64_t sampled;   /* ticks of earlier sampled stretches */
     uint64_t ran;       /* ticks of CPU in earlier exact pieces and pauses */
-    void *open;         /* what the exact piece belongs to; borrowed */
+    void *open;         /* what the exact piece belongs to; borrowed. Written after `since` */
     uint64_t cpu_ticks; /* when its CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
     /* Atomic: the sampler sets `idle` and counts looks, the thread resets both. */

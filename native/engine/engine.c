@@ -13,6 +13,7 @@
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
+#include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "slots/forks.h"
@@ -57,7 +58,7 @@ int sm_engine_init(void) {
                                           .parent = sm_sampler_parent_forked,
                                           .child = sm_sampler_child_forked,
                                           .over = sm_sampler_go_on};
-    if (!sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls) ||
+    if (!sm_flush_init() || !sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls) ||
         !sm_forks_register(SM_FORK_SAMPLER, &sampler)) {
         PyErr_NoMemory();
         return -1;
@@ -66,7 +67,7 @@ int sm_engine_init(void) {
     return 0;
 }
 
-static void replace_text(char **target, const char *text) {
+void sm_engine_replace_text(char **target, const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = sm_malloc(size);
     if (copy != NULL)
@@ -75,14 +76,15 @@ static void replace_text(char **target, const char *text) {
     *target = copy;
 }
 
-static void plan_flush(uint64_t from, uint64_t interval) {
-    sm_engine.next_flush = interval == 0 ? UINT64_MAX : from + interval;
+static void stop_workers(void) {
+    sm_flush_stop();
+    sm_ticker_stop();
+    sm_sampler_stop();
 }
 
 /* A new recording begins: clock, counters, recorder. */
 static void begin(void) {
-    sm_ticker_stop();
-    sm_sampler_stop();
+    stop_workers();
     sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->start(&sm_engine.settings);
@@ -93,24 +95,20 @@ static void begin(void) {
     sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
-    replace_text(&sm_engine.exit, "");
+    sm_engine_replace_text(&sm_engine.exit, "");
     sm_engine.began = sm_moment_now();
     sm_engine.start_ns = sm_engine.began.unix_ns;
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
-    sm_engine.flush_took = 0;
-    sm_engine.flushed = sm_engine.start_ticks;
-    plan_flush(sm_engine.start_ticks, sm_engine_interval(0));
 }
 
 /* The process dies of a signal, and nothing of it runs any more: what is kept goes into the file, with its end. */
 static void end_by_signal(const char *name) {
-    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
+    if (!sm_engine.running || sm_engine.forked)
         return;
     sm_engine_look_away();
-    sm_ticker_stop();
-    sm_sampler_stop();
-    replace_text(&sm_engine.exit, name);
-    sm_engine_write(&sm_engine.output, true);
+    stop_workers();
+    sm_engine_replace_text(&sm_engine.exit, name);
+    sm_flush_end(false);
 }
 
 static int open_output(int fd) {
@@ -123,6 +121,7 @@ static int open_output(int fd) {
         PyErr_NoMemory();
         return -1;
     }
+    sm_writer_hold(writer);
     return 0;
 }
 
@@ -153,7 +152,7 @@ static int turn_on(void) {
         return -1;
     }
     sm_engine.from_here = false;
-    if (sm_engine.settings.journal && sm_engine.output.writer != NULL)
+    if (sm_engine.settings.journal)
         sm_engine_flush(); /* who is killed in the first moment leaves a trace that can be read */
     return 0;
 }
@@ -164,15 +163,13 @@ int sm_engine_rehearse(bool on) {
     if (sm_engine.running)
         sm_engine.source->stop();
     sm_engine.running = false;
-    sm_ticker_stop(); /* these look at what is about to be set */
-    sm_sampler_stop();
+    stop_workers(); /* they look at what is about to be set */
     return 0;
 }
 
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
 static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
-    sm_ticker_stop();
-    sm_sampler_stop();
+    stop_workers();
     if (sm_engine.recorder != NULL && sm_engine.recorder != recorder)
         sm_engine.recorder->forget();
     if (sm_engine.alongside.recorder != NULL && sm_engine.alongside.recorder != alongside)
@@ -193,12 +190,12 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
                      sm_engine.clock.reason);
         return -1;
     }
-    replace_text(&sm_engine.meta, meta);
+    sm_engine_replace_text(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
         return -1;
-    replace_text(&sm_engine.exit, "");
+    sm_engine_replace_text(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
     if (alongside != NULL)
@@ -211,6 +208,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
         sm_output_close(&sm_engine.output);
         return -1;
     }
+    sm_flush_start();
     return 0;
 }
 
@@ -225,24 +223,18 @@ int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_sett
     return result;
 }
 
-/* A journal is in its file alone, so that its end cannot be made up for in another one. */
-static void regain_file(void) {
-    if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_writer_regain(sm_engine.output.writer);
-}
-
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_ending_begin();
-    sm_ticker_stop();
-    sm_sampler_stop();
+    stop_workers();
     stop_sources();
-    regain_file();
+    if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
+        sm_writer_regain(sm_engine.output.writer); /* its end cannot be made up for in another file */
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
-    replace_text(&sm_engine.exit, exit);
+    sm_engine_replace_text(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
             continue;
@@ -255,38 +247,18 @@ void sm_engine_stop(const char *exit) {
     sm_engine.recorder->stop();
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->stop();
-    if (sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_engine_write_end(&sm_engine.output);
+    sm_flush_end(true);
     sm_engine.running = false;
     hold_codes(false);
     sm_ending_want(SM_ENDING_ENGINE, NULL);
 }
 
-void sm_engine_flush(void) {
-    if (!sm_engine.running || sm_engine.forked)
-        return;
-    if (sm_engine.ahead) {
-        sm_engine.next_flush = UINT64_MAX;
-        return;
-    }
-    uint64_t before = sm_clock_read(&sm_engine.clock);
-    sm_writer *writer = sm_engine.output.writer;
-    sm_engine.flush_most = 0;
-    if (writer != NULL && sm_writer_is_stuck(writer))
-        sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
-    else if (writer != NULL)
-        sm_engine_write(&sm_engine.output, false);
-    uint64_t took = sm_ticks_since(before, sm_clock_read(&sm_engine.clock));
-    sm_engine.flushed = before + took;
-    plan_flush(before, sm_engine.flush_most != 0 ? sm_engine.flush_most : sm_engine_interval(took));
-}
-
-void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
+void sm_engine_look_after(void) {
     assert(PyGILState_Check() && sm_engine.source != NULL);
-    if (sm_engine.forked) {
-        sm_engine.next_flush = UINT64_MAX; /* until the child has said how it goes on */
-        return;
-    }
+    __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir();
+    if (sm_engine.forked)
+        return; /* the child has not said yet how it goes on */
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_look_away();
@@ -294,64 +266,9 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
         sm_engine.source->poll();
     if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->poll != NULL)
         sm_engine.alongside.source->poll();
-    sm_engine_flush();
     sm_engine_look_again();
     errno = saved_errno;
     sm_exception_restore(kept);
-}
-
-void sm_engine_ahead(const char *exit) {
-    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
-        return;
-    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
-    sm_engine_pause(thread);
-    replace_text(&sm_engine.exit, exit);
-    if (*exit != '\0') {
-        regain_file();
-        sm_engine_write(&sm_engine.output, true);
-    }
-    sm_engine.ahead = *exit != '\0';
-    sm_engine_flush();
-    sm_engine_go_on(thread);
-}
-
-bool sm_engine_move(int fd) {
-    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
-        return false;
-    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
-    sm_engine_pause(thread);
-    bool moved = sm_writer_move(sm_engine.output.writer, fd) != 0;
-    sm_engine_go_on(thread);
-    return moved;
-}
-
-PyObject *sm_engine_snapshot(void) {
-    assert(PyGILState_Check());
-    if (sm_engine.recorder == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
-        return NULL;
-    }
-    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
-    bool running = sm_engine.running;
-    if (running)
-        sm_engine_pause(thread);
-    sm_output output;
-    PyObject *image = NULL;
-    if (!sm_engine_open(&output, sm_writer_new(-1), true)) {
-        PyErr_NoMemory();
-    } else {
-        sm_engine_save(&output, true);
-        size_t size;
-        const uint8_t *bytes = sm_writer_bytes(output.writer, &size);
-        if (sm_writer_error(output.writer) != 0)
-            PyErr_NoMemory();
-        else
-            image = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
-    }
-    sm_output_close(&output);
-    if (running)
-        sm_engine_go_on(thread);
-    return image;
 }
 
 int sm_engine_after_fork(int fd, const char *meta) {
@@ -366,7 +283,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
         hold_codes(false);
         return 0;
     }
-    replace_text(&sm_engine.meta, meta);
+    sm_engine_replace_text(&sm_engine.meta, meta);
     if (open_output(fd) < 0)
         return -1;
     sm_engine.forked = sm_engine.ahead = false;
@@ -374,10 +291,13 @@ int sm_engine_after_fork(int fd, const char *meta) {
     begin();
     if (sm_engine.source->begin_again != NULL)
         sm_engine.source->begin_again();
+    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->begin_again != NULL)
+        sm_engine.alongside.source->begin_again();
     sm_engine.same_frames = true;
     (void)sm_engine_thread_here(false);
     sm_engine.same_frames = false;
-    if (sm_engine.settings.journal && sm_engine.output.writer != NULL)
+    if (sm_engine.settings.journal)
         sm_engine_flush();
+    sm_flush_start();
     return 0;
 }

@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "slots/forks.h"
 
-#define AFTER_FORK_NS 100000000
+static bool wanted; /* atomic; written with the GIL: the thread should be there */
 
 static void tick(void) {
     const sm_recorder *recorder = sm_engine.recorder, *alongside = sm_engine.alongside.recorder;
@@ -24,29 +24,36 @@ static void work(sm_worker *worker, uintptr_t number) {
 
 static sm_worker worker = SM_WORKER(work, 0);
 
-void sm_ticker_want(void) {
-    if (sm_engine.clock.kind != SM_CLOCK_SIMULATED)
-        (void)sm_worker_want(&worker);
+static void go_on(void) {
+    if (__atomic_load_n(&wanted, __ATOMIC_RELAXED))
+        (void)sm_worker_start(&worker);
+}
+
+void sm_ticker_start(void) {
+    __atomic_store_n(&wanted, sm_engine.clock.kind != SM_CLOCK_SIMULATED, __ATOMIC_RELAXED);
+    go_on();
 }
 
 void sm_ticker_stop(void) {
+    __atomic_store_n(&wanted, false, __ATOMIC_RELAXED);
     sm_worker_stop(&worker);
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, AFTER_FORK_NS);
+    sm_worker_before_fork(&worker, 0);
 }
 
 static bool parent_forked(void) {
     sm_worker_after_fork(&worker);
-    return false;
+    return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
 }
 
 static void child_forked(void) {
+    __atomic_store_n(&wanted, false, __ATOMIC_RELAXED);
     sm_worker_forked(&worker);
 }
 
 bool sm_ticker_init(void) {
-    static const sm_fork_calls calls = {.before = before_fork, .parent = parent_forked, .child = child_forked};
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
     return sm_worker_init(&worker) && sm_forks_register(SM_FORK_TICKER, &calls);
 }

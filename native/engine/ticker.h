@@ -6,8 +6,8 @@
 
 #define SM_TICK_NS 2000000 /* mean time between ticks */
 
-bool sm_ticker_init(void); /* once per process; false: out of memory */
-void sm_ticker_want(void); /* cheap; starts the thread unless it runs, or a fork was just made */
+bool sm_ticker_init(void);  /* once per process; false: out of memory */
+void sm_ticker_start(void); /* a forked child has to ask again */
 void sm_ticker_stop(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
+#include "engine/flush.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
@@ -280,10 +281,7 @@ static PyObject *clock_facts(const sm_clock *clock) {
 }
 
 /* Device and inode of the file that an output goes into: another one after it was written anew. */
-static PyObject *file_of(const sm_writer *writer) {
-    uint64_t identity[2] = {0, 0};
-    if (writer != NULL)
-        sm_writer_identity(writer, identity);
+static PyObject *pair_of(const uint64_t identity[2]) {
     return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
 
@@ -298,18 +296,30 @@ static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return file_of(sm_engine.output.writer);
+    sm_engine_lock(); /* the flush worker may exchange it */
+    uint64_t identity[2] = {0, 0};
+    if (sm_engine.output.writer != NULL)
+        sm_writer_identity(sm_engine.output.writer, identity);
+    sm_engine_unlock();
+    return pair_of(identity);
 }
 
 static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return file_of(sm_cover_writer());
+    uint64_t identity[2] = {0, 0};
+    sm_cover_identity(identity);
+    return pair_of(identity);
 }
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
     const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
     sm_objects_quiet(true);
-    sm_writer *writer = sm_engine.output.writer;
+    sm_engine_lock();
+    const sm_writer *writer = sm_engine.output.writer;
+    int error = writer != NULL ? sm_writer_error(writer) : 0;
+    bool kept =
+        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
+    sm_engine_unlock();
     PyObject *status = Py_BuildValue(
         "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
@@ -317,9 +327,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
-        writer != NULL ? sm_writer_error(writer) : 0, "journal_kept",
-        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0,
-        "clock", clock_facts(&sm_engine.clock), "python_inside",
+        error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",

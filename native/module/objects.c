@@ -273,6 +273,7 @@ static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows
 int sm_module_objects_status(PyObject *status) {
     if (!sm_objects.on)
         return 0;
+    sm_reference_poll();
     sm_reference_facts slot = sm_objects_slot_facts();
     PyObject *facts =
         Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births", (unsigned long long)(sm_objects.births - sm_objects.unborn),

@@ -17,7 +17,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     if (child == NULL)
         sm_engine.lost_memory++;
     else if (sm_journal_has_file())
-        sm_calltree_announce(&sm_engine.output, thread, child);
+        sm_calltree_announce(thread, child);
     return child;
 }
 
@@ -386,6 +386,8 @@ static void thread_end(sm_thread *thread) {
 }
 
 static bool thread_again(sm_thread *thread) {
+    if (sm_engine.source->starts_only && !sm_shadows_reserve(&sm_tree_of(thread)->shadows, 0))
+        return false;
     sm_tree_go_on(thread);
     return sm_journal_thread(thread);
 }
@@ -420,6 +422,12 @@ static void code_died(sm_code_entry *entry) {
     if (function == NULL)
         return;
     sm_node_code_died(entry, function);
+}
+
+static void settle(bool whole) {
+    if (!whole)
+        sm_journal_flush();
+    sm_tree_settle();
 }
 
 static void stop(void) {
@@ -494,6 +502,8 @@ const sm_recorder sm_calltree = {
     .code_died = code_died,
     .pause = sm_tree_hold,
     .go_on = sm_tree_go_on,
+    .settle = settle,
+    .wake = sm_tree_wake,
     .save = sm_calltree_save,
     .stop = stop,
     .forget = forget,

@@ -45,7 +45,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node);
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now);
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now);
 void sm_tree_entry(sm_node *node);    /* an entry of this node is timed */
-void sm_tree_look(sm_thread *thread); /* instead, where no time is kept */
+void sm_tree_look(sm_thread *thread); /* instead, where no time is kept, and the gate is closed */
 void sm_tree_carry(sm_node *node, bool calls);
 /* Is this C function known to be trivial: not worth an event at a place that always calls it? */
 bool sm_tree_is_trivial(const sm_node *node);
@@ -96,23 +96,22 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     if (way & SM_WAY_JOURNAL)
         sm_journal_stamp(thread, token, now);
     uint64_t ticks = now - timing->since;
-    if (SM_UNLIKELY(timing->open != from || now < timing->since || now - timing->cpu_ticks >= sm_timing_long ||
-                    sm_engine_due(now))) {
+    if (SM_UNLIKELY(timing->open != from || now < timing->since || now - timing->cpu_ticks >= sm_timing_long)) {
         sm_tree_switch(thread, to, now);
         return;
     }
     sm_node_rest *rest = sm_rest(from);
     rest->timed++;
     rest->timed_ticks += ticks;
-    timing->open = to;
     __atomic_store_n(&timing->since, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
 
-/* The same where no time is kept; now and then somebody has to look whether the file is due. */
+/* The same where no time is kept. */
 static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->node = to;
-    if (SM_UNLIKELY(--tree->countdown <= 0))
+    if (SM_UNLIKELY(tree->gate))
         sm_tree_look(thread);
 }
 

@@ -28,18 +28,12 @@ static sm_node *make_child(sm_thread *thread, sm_node *node, const void *key, sm
     return sm_tree_find(thread, key, kind, object);
 }
 
-/* Where no time is kept: what is due is done now and then, at a node's first call and at every 256th. */
-static void look(sm_thread *thread, const sm_node *child, uint32_t count) {
-    bool due = sm_engine.settings.timeless && (count & 255) <= (child->calls + child->resumes == 1);
-    if (due && sm_engine_due(sm_clock_read(&sm_engine.clock)))
-        sm_engine_tick(thread);
-}
-
 static void count(sm_thread *thread, sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
     if (SM_UNLIKELY(++*entries == 0))
         sm_tree_carry(child, !resumed);
-    look(thread, child, *entries);
+    if (sm_engine.settings.timeless && sm_tree_of(thread)->gate)
+        sm_tree_look(thread);
 }
 
 #define NOT_READ UINT64_MAX

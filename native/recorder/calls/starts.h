@@ -6,24 +6,18 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frames.h"
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define SM_LOW_BYTE 3
-#else
-#define SM_LOW_BYTE 0
-#endif
-
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
 
 static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
 
-/* One more entry of a node. False: it passes a multiple of 256, and is for the slow path, which does what is due. */
+/* One more entry of a node. False: there have been 2^32, and it is for the slow path. */
 SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
-    uint8_t *low = (uint8_t *)(resumed ? &child->resumes : &child->calls) + SM_LOW_BYTE;
-    if (SM_LIKELY(++*low != 0))
+    uint32_t *entries = resumed ? &child->resumes : &child->calls;
+    if (SM_LIKELY(++*entries != 0))
         return true;
-    --*low;
+    --*entries;
     return false;
 }
 

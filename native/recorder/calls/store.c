@@ -186,7 +186,8 @@ static sm_tree_chunk *room(sm_tree_thread *tree) {
     chunk->first = first;
     chunk->number = tree->chunks != NULL ? tree->chunks->number + 1 : 0;
     chunk->next = tree->chunks;
-    return tree->chunks = chunk;
+    __atomic_store_n(&tree->chunks, chunk, __ATOMIC_RELEASE);
+    return chunk;
 }
 
 sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function) {
@@ -211,7 +212,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     else if (!add_child(parent, key, node))
         return NULL;
     else
-        rest->id = sm_tree.nodes++;
+        rest->id = sm_tree.nodes;
     if (parent != NULL) {
         uint8_t *among = &sm_rest(parent)->children;
         node->token = *among < SM_TOKEN_CHILDREN_CALLED ? (uint8_t)(SM_TOKEN_CALL_CHILD + *among) : 0;
@@ -219,7 +220,9 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     }
     rest->same = function->nodes;
     function->nodes = node;
-    chunk->used++;
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    if (parent != NULL)
+        __atomic_store_n(&sm_tree.nodes, sm_tree.nodes + 1, __ATOMIC_RELEASE);
     return node;
 }
 

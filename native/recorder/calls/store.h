@@ -10,7 +10,8 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     bool several;    /* there have been more code objects than `first`, or that is gone */
     bool first_gone; /* that is; what is at its address now is another */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
-    bool sites_off;  /* it has a place that no longer tells which C function it calls: see bounds.c */
+    bool
+        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: bounds.c */
     uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
     sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
@@ -20,7 +21,7 @@ enum { /* the first as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
-       SM_NODE_RUNNING = 8,
+       SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
        SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
@@ -56,7 +57,7 @@ typedef struct sm_fold { /* a frame entered while folded */
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;
-    uint32_t nodes;       /* made, without roots: the next id */
+    uint32_t nodes;       /* atomic: made, without roots; the next id. Those before it have been published */
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
@@ -87,10 +88,12 @@ void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 
 void sm_calltree_save(sm_output *output);
-void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_node *node); /* a new node's row */
-/* Marks, or unmarks, a path as running; those of the frames that run now. */
+void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* a new node's row, into the file */
+void sm_tree_settle(void); /* with the GIL: each thread's node is where its frames are */
+/* Marks, or unmarks, a path as running, with the engine's lock; NULL: none. */
 void sm_tree_mark(sm_node *node, bool running);
-void sm_tree_mark_running(sm_thread *thread, bool running);
+/* The path of what runs now. gil: it is held, and the thread has been settled. */
+void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
 /* timing.c */
 void sm_tree_sample(const sm_settings *settings); /* a recording begins */
@@ -98,6 +101,9 @@ void sm_tree_hold(sm_thread *thread);             /* these two are the recorder'
 void sm_tree_go_on(sm_thread *thread);
 /* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
 void sm_tree_end_time(sm_thread *thread);
+void sm_tree_wake(sm_thread *thread);
+/* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
+sm_node *sm_tree_running(const sm_tree_thread *tree);
 
 /* stacks.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

@@ -23,7 +23,6 @@
 #define YOUNG 64 /* entries */
 #endif
 #define WORTH_NS 5000.0 /* a piece this long is worth reading the clock twice: 1 % of it */
-#define LOOK_AFTER 128  /* events, where no time is kept, until somebody looks whether the file is due */
 #define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
 #define RETRIES 16      /* of a look that meets a frame before it is known: it is known some ns later */
 
@@ -82,12 +81,20 @@ static void set_gate(sm_tree_thread *tree, bool closed) {
     __atomic_store_n(&tree->shadows.open, closed ? 0 : tree->shadows.size, __ATOMIC_SEQ_CST);
 }
 
+/* Whoever closes it has set what it is closed for before: one of both sees the other. */
+static void open_gate(sm_tree_thread *tree) {
+    set_gate(tree, false);
+    if (SM_UNLIKELY(__atomic_load_n(&tree->timing.idle, __ATOMIC_SEQ_CST)) || sm_engine_is_unattended())
+        set_gate(tree, true);
+}
+
 static void begin_piece(sm_tree_thread *tree, sm_node *node) {
     bool exact = node != NULL && node->timed;
     sm_timing_begin(&tree->timing, exact ? SM_TIME_EXACT : SM_TIME_SAMPLED, exact ? node : NULL);
-    set_gate(tree, exact);
-    if (!exact && SM_UNLIKELY(__atomic_load_n(&tree->timing.idle, __ATOMIC_SEQ_CST)))
+    if (exact)
         set_gate(tree, true);
+    else
+        open_gate(tree);
 }
 
 void sm_tree_entry(sm_node *node) {
@@ -100,20 +107,19 @@ void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now) {
     if (SM_UNLIKELY(__atomic_load_n(&tree->timing.idle, __ATOMIC_RELAXED)))
         sm_sampler_attend(&tree->timing, now);
     end_piece(thread, now);
-    if (SM_UNLIKELY(sm_engine_due(now)))
-        sm_engine_tick(thread);
+    sm_engine_attend();
     begin_piece(tree, to);
 }
 
 void sm_tree_look(sm_thread *thread) {
-    sm_tree_of(thread)->countdown = LOOK_AFTER;
-    if (sm_engine_due(sm_clock_read(&sm_engine.clock)))
-        sm_engine_tick(thread);
+    sm_engine_attend();
+    open_gate(sm_tree_of(thread));
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
     if (SM_UNLIKELY(sm_engine.settings.timeless)) { /* the slow paths come by here all the same */
-        sm_tree_look(thread);
+        if (sm_tree_of(thread)->gate)
+            sm_tree_look(thread);
         return;
     }
     if (sm_tree_of(thread)->journal.stream != NULL)
@@ -153,8 +159,7 @@ static sm_node *find_running(const sm_tree_thread *tree, PyThreadState *tstate) 
     return NULL;
 }
 
-static void *current(const sm_timing *timing) {
-    sm_tree_thread *tree = tree_of(timing);
+sm_node *sm_tree_running(const sm_tree_thread *tree) {
     if (!sm_from_starts(tree))
         return __atomic_load_n(&tree->node, __ATOMIC_RELAXED);
     PyThreadState *tstate = thread_of(tree)->tstate;
@@ -162,6 +167,10 @@ static void *current(const sm_timing *timing) {
     for (int i = 0; i < RETRIES && found == NULL && tstate != &sm_no_tstate; i++)
         found = find_running(tree, tstate);
     return found;
+}
+
+static void *current(const sm_timing *timing) {
+    return sm_tree_running(tree_of(timing));
 }
 
 static void add(sm_timing *timing, void *of, const sm_look *look) {
@@ -183,6 +192,12 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
 static void wake(sm_timing *timing, bool on) {
     if (on)
         set_gate(tree_of(timing), true);
+}
+
+void sm_tree_wake(sm_thread *thread) {
+    sm_sampler_lock(); /* as who moves the shadows */
+    set_gate(sm_tree_of(thread), true);
+    sm_sampler_unlock();
 }
 
 static sm_wait waits(const sm_timing *timing) {

@@ -24,6 +24,8 @@ struct sm_node { /* one cache line: all that an event touches */
     uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
 };
 
+/* Guard. Nodes never move, and one is published complete: with its chunk's `used`. From then on its thread, with the
+ * GIL, changes what is not said to be another's; the flush worker reads counters meanwhile, which only grow. */
 typedef struct {                 /* a node's cold part */
     uint64_t timed, timed_ticks; /* exact pieces: how many, and for how long they ran */
     uint64_t sampled_ticks;      /* these three are the sampler's */
@@ -33,10 +35,12 @@ typedef struct {                 /* a node's cold part */
     struct sm_tree_function *function;
     struct sm_node_more *more; /* owned; atomic. NULL: it has none */
     sm_node *same;
-    uint32_t exceptions, id, saved;
+    uint32_t exceptions, id;
+    uint32_t saved;   /* with the engine's lock */
     uint32_t before;  /* entries, modulo 2^32, before its function had a place switched off */
     uint16_t flags;   /* SM_NODE_... of store.h */
     uint8_t children; /* so many have been made; of more, the first UINT8_MAX */
+    bool running;     /* with the engine's lock: while somebody looks, whether it is on a path that runs */
 } sm_node_rest;
 
 #define SM_TREE_CHUNK 65536
@@ -45,7 +49,7 @@ typedef struct {                 /* a node's cold part */
 
 typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
     struct sm_tree_chunk *next;
-    uint32_t used;
+    uint32_t used;   /* atomic */
     uint32_t first;  /* of its block: the one to free */
     uint32_t number; /* in its thread, from 0 */
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
@@ -95,14 +99,14 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
     sm_journal_end journal;
     sm_shadows shadows;
-    uint8_t gate;      /* atomic: not 0: the next event takes the slow path */
-    uint32_t held;     /* pauses; they nest */
-    int32_t countdown; /* where no time is kept: events until somebody looks whether the file is due */
+    uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
+    uint32_t held; /* pauses; they nest */
     sm_timing timing;
     sm_node *root, *folded;
+    sm_node *marked;              /* with the engine's lock: whose path is marked as running */
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
-    struct sm_tree_chunk *chunks;
-    unsigned char *block; /* what is left of the newest block of chunks */
+    struct sm_tree_chunk *chunks; /* atomic; newest first */
+    unsigned char *block;         /* what is left of the newest block of chunks */
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;

@@ -28,7 +28,7 @@ static void set_gate(sm_lines_thread *state, bool closed) {
     __atomic_store_n(&state->open, closed ? 0 : state->size, __ATOMIC_SEQ_CST);
 }
 
-/* At an event that took the slow path: the sampler waits to be woken, or the file is due. */
+/* At an event that took the slow path: the sampler, or the flush worker, waits to be woken. */
 static void attend(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->open != 0 || state->held > 0)
@@ -36,13 +36,13 @@ static void attend(sm_thread *thread) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (__atomic_load_n(&state->timing.idle, __ATOMIC_RELAXED))
         sm_sampler_attend(&state->timing, now);
-    if (sm_engine_due(now)) {
+    if (sm_engine_is_unattended()) {
         sm_timing_end(&state->timing, now);
-        sm_engine_tick(thread);
+        sm_engine_attend();
         sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
     }
     set_gate(state, false);
-    if (__atomic_load_n(&state->timing.idle, __ATOMIC_SEQ_CST))
+    if (__atomic_load_n(&state->timing.idle, __ATOMIC_SEQ_CST) || sm_engine_is_unattended())
         set_gate(state, true);
 }
 
@@ -144,6 +144,12 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
 static void wake(sm_timing *timing, bool on) {
     if (on)
         set_gate(state_of(timing), true);
+}
+
+static void wake_thread(sm_thread *thread) {
+    sm_sampler_lock(); /* as who moves the entries */
+    set_gate(sm_lines_of(thread), true);
+    sm_sampler_unlock();
 }
 
 static sm_wait waits(const sm_timing *timing) {
@@ -392,6 +398,15 @@ static void code_died(sm_code_entry *entry) {
     (void)entry; /* no table has the address of one; entries' codes are held by their frames, or compared only */
 }
 
+static void settle(bool whole) {
+    if (!whole || !sm_engine.settings.opcodes)
+        return;
+    PyThreadState *tstate = PyThreadState_Get();
+    PyThreadState_EnterTracing(tstate); /* no event reaches any tool meanwhile */
+    sm_lines_disassemble();
+    PyThreadState_LeaveTracing(tstate);
+}
+
 static void stop(void) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -441,6 +456,8 @@ const sm_recorder sm_lines_recorder = {
     .code_died = code_died,
     .pause = hold,
     .go_on = go_on,
+    .settle = settle,
+    .wake = wake_thread,
     .save = sm_lines_save,
     .stop = stop,
     .forget = sm_lines_free,

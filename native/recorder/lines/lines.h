@@ -27,13 +27,14 @@
 
 typedef struct sm_line_table sm_line_table;
 
+/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
 typedef struct sm_line {
     uint64_t hits;
     sm_line_table *table;
     struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
     int32_t number;                 /* 0: none */
     uint32_t id;                    /* in the recording */
-    uint64_t saved;                 /* sum of its counters when it was saved last */
+    uint64_t saved;                 /* with the engine's lock: sum of its counters when it was saved last */
     uint64_t awaits, await_ticks;
     /* The sampler's, with its lock. */
     uint64_t looks, ticks; /* that it ran */

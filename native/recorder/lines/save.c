@@ -1,5 +1,4 @@
 /* The lines recorder's rows in a recording. */
-#include "clock/sampler.h"
 #include "engine/output.h"
 #include "recorder/lines/tables.h"
 
@@ -7,6 +6,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
+/* Threads and the sampler may be changing what is read here. */
 static void save_line(sm_output *output, const sm_line *line) {
     uint32_t number = sm_output_function_number(output, line->table->function);
     if (number == UINT32_MAX)
@@ -16,30 +16,32 @@ static void save_line(sm_output *output, const sm_line *line) {
     row[SM_LINES_ID] = line->id;
     row[SM_LINES_FUNCTION] = number;
     row[SM_LINES_LINE] = line->number;
-    row[SM_LINES_HITS] = (int64_t)line->hits;
-    row[SM_LINES_SAMPLED] = (int64_t)line->looks;
-    row[SM_LINES_SAMPLED_NS] = (int64_t)to_ns((double)line->ticks);
-    reals[SM_LINES_SAMPLED_SQ] = to_ns(to_ns(line->square));
-    reals[SM_LINES_INNER_NS] = to_ns(line->inner);
-    reals[SM_LINES_INNER_VAR] = to_ns(to_ns(line->inner_square));
-    row[SM_LINES_AWAITS] = (int64_t)line->awaits;
-    row[SM_LINES_AWAIT_NS] = (int64_t)to_ns((double)line->await_ticks);
-    row[SM_LINES_WAIT_NS] = (int64_t)to_ns((double)line->off.all);
-    row[SM_LINES_READY_NS] = (int64_t)to_ns((double)line->off.ready);
-    row[SM_LINES_LOCK_NS] = (int64_t)to_ns((double)line->off.lock);
-    reals[SM_LINES_WAIT_SQ] = to_ns(to_ns(line->off_square));
+    row[SM_LINES_HITS] = (int64_t)SM_READ(line->hits);
+    row[SM_LINES_SAMPLED] = (int64_t)SM_READ(line->looks);
+    row[SM_LINES_SAMPLED_NS] = (int64_t)to_ns((double)SM_READ(line->ticks));
+    reals[SM_LINES_SAMPLED_SQ] = to_ns(to_ns(SM_READ(line->square)));
+    reals[SM_LINES_INNER_NS] = to_ns(SM_READ(line->inner));
+    reals[SM_LINES_INNER_VAR] = to_ns(to_ns(SM_READ(line->inner_square)));
+    row[SM_LINES_AWAITS] = (int64_t)SM_READ(line->awaits);
+    row[SM_LINES_AWAIT_NS] = (int64_t)to_ns((double)SM_READ(line->await_ticks));
+    row[SM_LINES_WAIT_NS] = (int64_t)to_ns((double)SM_READ(line->off.all));
+    row[SM_LINES_READY_NS] = (int64_t)to_ns((double)SM_READ(line->off.ready));
+    row[SM_LINES_LOCK_NS] = (int64_t)to_ns((double)SM_READ(line->off.lock));
+    reals[SM_LINES_WAIT_SQ] = to_ns(to_ns(SM_READ(line->off_square)));
     sm_writer_row(output->writer, SM_LINES, row, reals);
 }
 
 /* Grows with every change. */
 static uint64_t changes(const sm_line *line) {
-    return line->hits + line->looks + line->awaits + line->off.all + (uint64_t)line->inner_square + 1;
+    return SM_READ(line->hits) + SM_READ(line->looks) + SM_READ(line->awaits) + SM_READ(line->off.all) +
+           (uint64_t)SM_READ(line->inner_square) + 1;
 }
 
 void sm_lines_save(sm_output *output) {
-    sm_sampler_lock();
-    for (sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
-        for (uint32_t i = 0; i < block->used; i++) {
+    sm_line_block *block = __atomic_load_n(&sm_lines.blocks, __ATOMIC_ACQUIRE);
+    for (; block != NULL; block = block->next) {
+        uint32_t used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
+        for (uint32_t i = 0; i < used; i++) {
             sm_line *line = &block->lines[i];
             uint64_t sum = changes(line);
             if ((!sm_output_all(output) && sum == line->saved) || (line == sm_lines.elsewhere && line->looks == 0))
@@ -49,7 +51,6 @@ void sm_lines_save(sm_output *output) {
                 line->saved = sum;
         }
     }
-    sm_sampler_unlock();
     if (sm_engine.settings.opcodes)
         sm_lines_save_instructions(output);
     if (output->whole || sm_lines.stopped)

@@ -73,11 +73,13 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals) {
     if (function != NULL && function->left_out)
         return NULL;
     sm_line_table *table = NULL;
+    sm_engine_lock();
     if (function != NULL && grow_tables(function->id)) {
         table = sm_lines.tables[function->id];
         if (table == NULL)
             table = sm_lines.tables[function->id] = new_table(function, (PyCodeObject *)object);
     }
+    sm_engine_unlock();
     if (table == NULL)
         sm_engine.lost_memory++;
     return table;
@@ -109,12 +111,13 @@ static sm_line *new_line(sm_line_table *table, int number) {
             return NULL;
         memset(block, 0, size);
         block->next = sm_lines.blocks;
-        sm_lines.blocks = block;
+        __atomic_store_n(&sm_lines.blocks, block, __ATOMIC_RELEASE);
     }
-    sm_line *line = &block->lines[block->used++];
+    sm_line *line = &block->lines[block->used];
     line->table = table;
     line->number = number;
     line->id = sm_lines.lines_count++;
+    __atomic_store_n(&block->used, block->used + 1, __ATOMIC_RELEASE);
     return line;
 }
 

@@ -283,6 +283,15 @@ static void look_again(sm_thread *Py_UNUSED(thread)) {
     sm_objects_quiet(false);
 }
 
+static void wake(sm_thread *Py_UNUSED(thread)) {
+    sm_objects_poke();
+}
+
+static void settle(bool Py_UNUSED(whole)) {
+    sm_reference_poll();
+    sm_objects_note_time();
+}
+
 static void stop(void) {
     sm_objects_note_end();
 }
@@ -325,6 +334,8 @@ const sm_recorder sm_objects_recorder = {.name = "lifetimes",
                                          .poke = sm_objects_poke,
                                          .pause = look_away,
                                          .go_on = look_again,
+                                         .settle = settle,
+                                         .wake = wake,
                                          .save = sm_objects_save,
                                          .stop = stop,
                                          .forget = forget,

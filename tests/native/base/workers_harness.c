@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
-#include "compat/lock.h"
+#include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "recorder/coverage/store.h"
@@ -24,6 +25,7 @@ enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 /* ---- what the core takes for the interpreter and for the rest of itself ---- */
 
 sm_engine_state sm_engine;
+PyThreadState sm_no_tstate;
 sm_cover_state sm_cover;
 sm_cover_store_state sm_cover_store;
 
@@ -41,6 +43,10 @@ int Py_AddPendingCall(int (*function)(void *), void *Py_UNUSED(argument)) {
         pending.calls[pending.count++] = function;
     pthread_mutex_unlock(&pending.lock);
     return room ? 0 : -1;
+}
+
+uint64_t sm_interpreters_made(void) {
+    return 0;
 }
 
 void sm_wake_for_pending_calls(void) {}
@@ -100,13 +106,7 @@ static void run_beside_forks(void *(*worker)(void *)) {
         pthread_join(threads[i], NULL);
 }
 
-/* ---- the ticker, and the list of threads that it walks ---- */
-
-bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
-    *from = (uintptr_t)&gil;
-    *below = (uintptr_t)(&gil + 1);
-    return true;
-}
+/* ---- the ticker ---- */
 
 static uint32_t poked; /* atomic */
 
@@ -114,15 +114,14 @@ static void poke(void) {
     __atomic_fetch_add(&poked, 1, __ATOMIC_RELAXED);
 }
 
-static void *meet_threads(void *unused) {
+static void *start_and_stop(void *unused) {
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&gil);
-        sm_thread *thread = sm_thread_new_record();
-        if (thread != NULL) {
-            thread->native_id = (uint64_t)i;
-            __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
+        run_pending();
+        if (i % 50 == 49) {
+            sm_ticker_stop();
+            sm_ticker_start();
         }
-        sm_ticker_want();
         pthread_mutex_unlock(&gil);
         nap(200);
     }
@@ -132,13 +131,103 @@ static void *meet_threads(void *unused) {
 static void drive_ticker(void) {
     static const sm_recorder recorder = {.name = "none", .poke = poke};
     sm_engine.recorder = &recorder;
-    sm_engine.session = 1;
+    sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
+    if (!sm_ticker_init())
+        _exit(2);
+    sm_ticker_start();
+    run_beside_forks(start_and_stop);
+    sm_ticker_stop();
+    if (poked == 0)
+        _exit(3);
+}
+
+/* ---- the flush of the engine's file: threads come and go, counters grow, a table moves ---- */
+
+static struct {
+    uint64_t *rows; /* with the engine's lock; what they hold is atomic */
+    uint32_t count;
+} counters;
+static uint32_t saves;
+
+static void wake(sm_thread *thread) {
+    __atomic_store_n(thread->recorder, 1, __ATOMIC_SEQ_CST);
+}
+
+static void save_counters(sm_output *output) {
+    for (uint32_t i = 0; i < counters.count; i++) {
+        int64_t row[SM_MAX_COLUMNS] = {0};
+        row[SM_MARKS_ID] = i;
+        row[SM_MARKS_BORN] = (int64_t)__atomic_load_n(&counters.rows[i], __ATOMIC_RELAXED);
+        sm_writer_row(output->writer, SM_MARKS, row, NULL);
+    }
+    saves++;
+}
+
+void sm_engine_look_after(void) {
+    __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir();
+}
+
+static sm_thread *meet_thread(void) { /* with the GIL */
+    sm_thread *thread = sm_thread_new_record();
+    sm_engine_lock();
+    thread->home = thread;
+    thread->id = sm_engine.thread_count++;
+    thread->cpu_clock = CLOCK_MONOTONIC;
+    thread->session = sm_engine.session;
+    uint64_t *rows = realloc(counters.rows, (counters.count + 1) * sizeof *rows);
+    counters.rows = rows;
+    rows[counters.count++] = 0;
+    sm_engine_unlock();
+    return thread;
+}
+
+static void *count(void *unused) {
+    sm_thread *thread = NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(&gil);
+        run_pending();
+        if (i % 50 == 0)
+            thread = meet_thread();
+        if (__atomic_exchange_n(thread->recorder, 0, __ATOMIC_SEQ_CST) != 0)
+            sm_engine_attend();
+        __atomic_fetch_add(&counters.rows[i % counters.count], 1, __ATOMIC_RELAXED);
+        if (i % 50 == 25)
+            sm_engine_flush();
+        if (i % 50 == 49) {
+            sm_engine_lock();
+            thread->ended = true;
+            sm_engine_unlock();
+        }
+        pthread_mutex_unlock(&gil);
+        nap(200);
+    }
+    return unused;
+}
+
+static void drive_flush(void) {
+    static const sm_recorder recorder = {.name = "none", .wake = wake, .save = save_counters};
+    static const sm_source source = {.name = "none"};
+    char path[] = "/tmp/seismo-flush-XXXXXX";
+    int fd = mkstemp(path);
+    sm_engine.recorder = &recorder;
+    sm_engine.source = &source;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
-    if (sm_threads_init() < 0 || !sm_ticker_init())
+    sm_engine.session = 1;
+    sm_engine.settings.flush_ns = 1000000;
+    sm_engine.running = sm_engine.settings.timeless = true;
+    if (fd < 0 || !sm_flush_init() || sm_threads_init() < 0 ||
+        !sm_engine_open(&sm_engine.output, sm_writer_new(fd), false))
         _exit(2);
-    run_beside_forks(meet_threads);
-    sm_ticker_stop();
+    sm_writer_hold(sm_engine.output.writer);
+    sm_flush_start();
+    run_beside_forks(count);
+    sm_flush_stop();
+    sm_flush_end(true);
+    if (saves < 10 || sm_writer_error(sm_engine.output.writer) != 0)
+        _exit(3);
+    unlink(path);
 }
 
 /* ---- the sampler ---- */
@@ -324,6 +413,8 @@ int main(int argc, char **argv) {
     const char *part = argc > 1 ? argv[1] : "";
     if (strcmp(part, "ticker") == 0)
         drive_ticker();
+    else if (strcmp(part, "flush") == 0)
+        drive_flush();
     else if (strcmp(part, "sampler") == 0)
         drive_sampler();
     else if (strcmp(part, "safepoint") == 0)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 64 << 20
 """Of a journal's events: some seconds. The tree of a longer one stays as it was flushed: a second is little of it."""
-LAST_NS = 200_000_000
-"""What a journal may lack of the time before a kill, on a machine with far more to do than processors."""
 CAUGHT_UP = "caught-up"
 _COUNTED = ("calls", "resumes", "exceptions")
 _SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
@@ -45,7 +43,7 @@ def caught_up(recording: Recording) -> Recording:
     last = _last(recording)
     flushed = max(calls._ends, default=-1)
     end = max(last.values(), default=-1)
-    tables: Tables = {**raw, "nodes": nodes, "losses": _losses(recording)}
+    tables: Tables = {**raw, "nodes": nodes}
     if end > flushed:
         _add_times(recording, nodes, flushed)
         tables["threads"] = _threads(recording, last)
@@ -120,14 +118,3 @@ def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
     until = recording.calls.start_ns + end
     table["end_ns"] = _column(max(time, until) for time in table["end_ns"].tolist())
     return table if flushed else {**table, "waits": _column(0 for _ in table["waits"])}
-
-
-def _losses(recording: Recording) -> Columns:
-    """What may be missing at the end is less: what was not in the journal yet."""
-    table = recording._raw["losses"]
-    kinds = [recording._strings[number] for number in table["kind"].tolist()]
-    counts = [
-        min(count, LAST_NS) if kind == UNENDED else count
-        for kind, count in zip(kinds, table["count"].tolist(), strict=True)
-    ]
-    return {**table, "count": _column(counts)}
