@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
+#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
@@ -51,7 +51,6 @@ int sm_engine_init(void) {
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
     sm_codes_on_function_death(code_died);
-    sm_gap_table_init();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
     static const sm_fork_calls sampler = {.before = sm_sampler_before_fork,
@@ -65,15 +64,6 @@ int sm_engine_init(void) {
     }
     done = true;
     return 0;
-}
-
-void sm_engine_replace_text(char **target, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
-    if (copy != NULL)
-        memcpy(copy, text, size);
-    sm_free(*target);
-    *target = copy;
 }
 
 static void stop_workers(void) {
@@ -95,7 +85,7 @@ static void begin(void) {
     sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
-    sm_engine_replace_text(&sm_engine.exit, "");
+    sm_replace_chars(&sm_engine.exit, "");
     sm_engine.began = sm_moment_now();
     sm_engine.start_ns = sm_engine.began.unix_ns;
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
@@ -107,7 +97,7 @@ static void end_by_signal(const char *name) {
         return;
     sm_engine_look_away();
     stop_workers();
-    sm_engine_replace_text(&sm_engine.exit, name);
+    sm_replace_chars(&sm_engine.exit, name);
     sm_flush_end(false);
 }
 
@@ -190,12 +180,12 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
                      sm_engine.clock.reason);
         return -1;
     }
-    sm_engine_replace_text(&sm_engine.meta, meta);
+    sm_replace_chars(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
         return -1;
-    sm_engine_replace_text(&sm_engine.exit, "");
+    sm_replace_chars(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
     if (alongside != NULL)
@@ -234,7 +224,7 @@ void sm_engine_stop(const char *exit) {
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
-    sm_engine_replace_text(&sm_engine.exit, exit);
+    sm_replace_chars(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
             continue;
@@ -283,7 +273,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
         hold_codes(false);
         return 0;
     }
-    sm_engine_replace_text(&sm_engine.meta, meta);
+    sm_replace_chars(&sm_engine.meta, meta);
     if (open_output(fd) < 0)
         return -1;
     sm_engine.forked = sm_engine.ahead = false;

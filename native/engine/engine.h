@@ -231,6 +231,7 @@ void sm_engine_repair(sm_thread *thread, bool entering);
 /* The engine's lock. Recursive; never taken on the way of a common event. */
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
+void sm_engine_lock_renew(void); /* in a forked child: its holder is not there */
 
 /* Something has happened that the file lacks. From anywhere. */
 static inline void sm_engine_stir(void) {
@@ -287,7 +288,6 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 void sm_engine_save(sm_output *output, bool last);
 /* The thread's row, with the engine's lock: what is written of it before the next save can be read. */
 void sm_engine_announce(sm_thread *thread);
-void sm_engine_replace_text(char **target, const char *text);
 int sm_engine_after_fork(int fd, const char *meta);
 
 /* costs.c: what the probes cost, for these settings. -1 with an exception. */

@@ -23,7 +23,7 @@ typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* by sm_function.id */
     uint32_t functions_size, functions_count;
-    uint64_t host, argv, interpreter, clock, source, boot; /* string numbers */
+    uint64_t host, argv, interpreter, clock, source; /* string numbers */
     uint32_t losses;
     uint64_t noted; /* of the first 64 losses: a bit for each that the file has */
     uint64_t lost;  /* functions not taken in for want of memory */

@@ -95,7 +95,7 @@ void sm_tree_mark(sm_node *node, bool running);
 /* The path of what runs now. gil: it is held, and the thread has been settled. */
 void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
-/* timing.c */
+/* node_times.c */
 void sm_tree_sample(const sm_settings *settings); /* a recording begins */
 void sm_tree_hold(sm_thread *thread);             /* these two are the recorder's */
 void sm_tree_go_on(sm_thread *thread);

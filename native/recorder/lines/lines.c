@@ -11,7 +11,7 @@
 #include "clock/sampler.h"
 #include "clock/waits.h"
 #include "recorder/frame_depths.h"
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 #define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
 #define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */
@@ -375,7 +375,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
-        if (table == NULL)
+        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/bottom.h */
             continue;
         at = by_ends ? at + 1 : depths[i];
         if (at == 0 || at >= state->size)

@@ -1,6 +1,6 @@
 /* The lines recorder's rows in a recording. */
 #include "engine/output.h"
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);

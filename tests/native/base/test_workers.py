@@ -32,7 +32,7 @@ def workers(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
     sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
-    sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "save.c", "output.c")]
+    sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "mutex.c", "save.c", "output.c")]
     sources += [native / "file" / name for name in ("tables.c", "writer.c", "writer_renew.c")]
     sources += [native / "slots" / name for name in ("safepoint.c", "forks.c")]
     sources += [*sorted((native / "engine").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]

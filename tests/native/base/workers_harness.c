@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
+#include "compat/lock.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
@@ -232,6 +233,12 @@ static void drive_flush(void) {
 
 /* ---- the sampler ---- */
 
+bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
+    *from = (uintptr_t)&gil;
+    *below = (uintptr_t)(&gil + 1);
+    return true;
+}
+
 static struct { /* a recorder's data: with the sampler's lock */
     uint64_t looks, ran, off;
 } sampled;
@@ -248,7 +255,7 @@ static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look
 
 static uint32_t gates; /* atomic: closed so far */
 
-static void wake(sm_timing *Py_UNUSED(timing), bool on) {
+static void close_gate(sm_timing *Py_UNUSED(timing), bool on) {
     __atomic_fetch_add(&gates, on, __ATOMIC_RELAXED);
 }
 
@@ -286,7 +293,7 @@ static void drive_sampler(void) {
                                         .parent = sm_sampler_parent_forked,
                                         .child = sm_sampler_child_forked,
                                         .over = sm_sampler_go_on};
-    static const sm_sampled recorder = {current, add, wake, waits_of, NULL};
+    static const sm_sampled recorder = {current, add, close_gate, waits_of, NULL};
     static sm_clock clock;
     sm_waits_init();
     if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))

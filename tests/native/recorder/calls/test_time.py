@@ -14,7 +14,7 @@ from seismo.expression import parse
 pytestmark = pytest.mark.parametrize("source", SOURCES)
 
 tick = _core._advance_clock
-YOUNG = 64  # entries of a function that are timed (native/recorder/calls/timing.c)
+YOUNG = 64  # entries of a function that are timed (native/recorder/calls/node_times.c)
 
 
 def rows(recorded):

@@ -1,6 +1,6 @@
 /* The lines recorder's memory: tables, lines, entries. Shared by the files of this folder only. */
-#ifndef SM_RECORDER_LINES_TABLES_H
-#define SM_RECORDER_LINES_TABLES_H
+#ifndef SM_RECORDER_LINES_LINE_TABLES_H
+#define SM_RECORDER_LINES_LINE_TABLES_H
 
 #include "recorder/lines/lines.h"
 

@@ -1,7 +1,7 @@
 /* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
  * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
  * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 #include <assert.h>
 #include <string.h>
