@@ -62,7 +62,8 @@ def test_an_unknown_verb(seismo, word, hint):
 
 
 @pytest.mark.parametrize(
-    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"]]
+    "words",
+    [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"], ["merge", "f", "g"]],
 )
 def test_usage_errors_are_two(seismo, words):
     done = seismo(*words)
@@ -104,7 +105,7 @@ def test_closed_streams(seismo, recording):
     done = seismo("report", recording, stdout=None, preexec_fn=closed(1))
     assert done.returncode == 2
     assert done.stderr.startswith("seismo: there is no standard output\n")
-    assert seismo("merge", "all.seismo", recording, stdout=None, preexec_fn=closed(1)).returncode == 0
+    assert seismo("merge", "-o", "all.seismo", recording, stdout=None, preexec_fn=closed(1)).returncode == 0
 
 
 def verb(monkeypatch, **functions):

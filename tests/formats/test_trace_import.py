@@ -268,7 +268,7 @@ def test_a_trace_is_known_by_its_content(tmp_path, capsys):
     ):
         words = [str(tmp_path / word) if word[1:2] == "." else word for word in command]
         assert main(words) == 0
-    assert main(["merge", str(tmp_path / "m.seismo"), str(tmp_path / "a.json"), str(tmp_path / "c.json")]) == 0
+    assert main(["merge", "-o", str(tmp_path / "m.seismo"), str(tmp_path / "a.json"), str(tmp_path / "c.json")]) == 0
     assert len(model.read(tmp_path / "m.seismo").calls.window().calls) == 2
 
 

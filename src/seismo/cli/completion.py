@@ -67,19 +67,10 @@ def commands() -> list[Command]:
         module = __import__(f"seismo.cli.{verb}", fromlist=["_"])
         help_ = Flag(["-h", "--help"], "say what the verb takes", False, [], False)
         if hasattr(module, "VERB"):
-            flags = [
-                Flag(
-                    option.names,
-                    option.help,
-                    not option.is_flag,
-                    *_values(option.names[-1], option.metavar, option.choices),
-                )
-                for option in module.VERB.options
-            ]
-            flags += [
-                Flag(["-m"], "run a module", True, [], False),
-                Flag(["-c"], "run code", True, [], False),
-            ]
+            flags = [Flag(["-m"], "run a module", True, [], False), Flag(["-c"], "run code", True, [], False)]
+            for option in module.VERB.options:
+                values = _values(option.names[-1], option.metavar, option.choices)
+                flags.append(Flag(option.names, option.help, not option.is_flag, *values))
             found.append(Command(verb, summary, [help_, *flags], SCRIPT, [], int(bool(module.VERB.before))))
             continue
         parser = Parser(add_help=False)

@@ -12,7 +12,6 @@ a call, for its depth, its thread, and whether an exception left it (unwind).
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
@@ -46,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Reads the file and writes the part of it."""
-    from seismo.cli.files import open_recording, or_newest
+    from seismo.cli.files import open_recording, or_newest, recording_path, same
     from seismo.model.timeline.choice import about_calls
     from seismo.model.timeline.cut import cut_into
     from seismo.report.calls.window import END
@@ -56,12 +55,9 @@ def run(args: Namespace) -> int:
     if args.where is not None:
         about_calls(args.where)
     args.file = or_newest(args.file)
-    if args.file != "-" and os.path.exists(args.output) and os.path.samefile(args.file, args.output):
+    if args.file != "-" and same(args.file, args.output):
         raise UsageError("the output is the recording itself", args.output, "name another file")
-    if os.path.isdir(args.output):
-        raise UsageError("the output is a folder", args.output, "name a file: seismo cut FILE --from 1s -o OUT")
-    if os.path.isfile(args.output) and not args.force:
-        raise UsageError("the output exists already", args.output, "--force overwrites it; or name another")
+    output = recording_path(args.output, args.force)
     recording = open_recording(args.file)
     if not recording.calls:
         raise UsageError(
@@ -70,7 +66,7 @@ def run(args: Namespace) -> int:
             "seismo trace makes one that does",
         )
     start, end = window_of(recording, args.start or "0", args.end or END)
-    cut_into(recording, args.output, start, end, where=args.where)
+    cut_into(recording, output, start, end, where=args.where)
     return 0
 
 

@@ -15,8 +15,6 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from seismo.model import Recording
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
@@ -52,10 +50,10 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list()
     from seismo import formats
-    from seismo.cli.files import check_time, open_recording, or_newest, say_incomplete
+    from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
     from seismo.coverage.carried import for_recording
     from seismo.coverage.settings import rcfile_of
-    from seismo.formats.covered import settings_of, use
+    from seismo.formats.covered import problems_of, settings_of, use
     from seismo.formats.output import check_free
     from seismo.report.coverage.options import say_settings
 
@@ -81,26 +79,17 @@ def run(args: Namespace) -> int:
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     cut = entry.cut_ns(recording)
     if cut is not None:
-        print(
-            f"seismo: only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
-            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes",
-            file=sys.stderr,
+        say(
+            f"only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
+            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes"
         )
     if not entry.tells_losses:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
-        _say_problems(recording)
+        for problem in problems_of(recording):  # files that are left out, or doubtful, because of their sources
+            say(f"{problem.path}: {problem.text}")
     return 0
-
-
-def _say_problems(recording: Recording) -> None:
-    """Says on stderr which files are left out, or doubtful, because of their sources."""
-    from seismo.escape import printable
-    from seismo.formats.covered import problems_of
-
-    for problem in problems_of(recording):
-        print(f"seismo: {printable(problem.path)}: {printable(problem.text)}", file=sys.stderr)
 
 
 def _list() -> int:

@@ -84,10 +84,8 @@ class Parser(argparse.ArgumentParser):
         if name in known or (not name.startswith("--") and name[:2] in known):
             return
         value = name.removeprefix("--")
-        if of := next((option for option, action in known.items() if value in (action.choices or ())), ""):
-            hint = f"did you mean {of} {value}? "
-        else:
-            hint = did_you_mean(name, [option for option in known if option.startswith("--")])
+        of = next((option for option, action in known.items() if value in (action.choices or ())), "")
+        hint = f"did you mean {of} {value}? " if of else did_you_mean(name, known)
         raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

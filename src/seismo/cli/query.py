@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
         return 0
     with Database(sources, memory=args.memory) as database:
         _write(args, form, database, sql)
-        _say(database)
+        _say_problems(database)
     return 0
 
 
@@ -178,23 +178,23 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = f"{target}.{os.getpid()}.part"
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be no text
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
-            _say(database)
+            _say_problems(database)
         os.replace(part, target)
     finally:
         with suppress(OSError):
             os.unlink(part)
 
 
-def _say(database: Database) -> None:
+def _say_problems(database: Database) -> None:
     """Says on stderr what the calls of a trace lack."""
-    from seismo.escape import printable
+    from seismo.cli.files import say
 
     for name, problem in dict.fromkeys(database.problems):
-        print(f"seismo: {printable(name)}: {printable(problem)}", file=sys.stderr)
+        say(f"{name}: {problem}")
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:

@@ -52,9 +52,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         metavar="N",
-        type="whole",
+        type="count",
         default=20,
-        help="functions where there is no terminal (default: 20), and half as many paths",
+        help="functions where there is no terminal (default: 20; 0: all), and half as many paths",
     )
     parser.add_argument("--once", action="store_true", help="write what there is to see since the start, and end")
     add_color(parser)
@@ -92,7 +92,7 @@ def _once(args: Namespace, found: Look) -> int:
     from seismo.report.calls.top import Room, write_look
     from seismo.report.paper import paper_for
 
-    limit = args.limit
+    limit = args.limit or sys.maxsize
     rooms = {"both": Room(limit, limit // 2), "functions": Room(limit, 0), "paths": Room(0, limit)}
     write_look(paper_for(sys.stdout, args.color), found, None, args.sort, rooms[args.show])
     return 0

@@ -53,13 +53,7 @@ VERB = Verb(
         Option("--count", "count", "count matches by function, and show the table at the end"),
         Option("--histogram", "histogram", "show at the end how the durations of matched calls are distributed"),
         Option("--pdb", "pdb", "open the debugger at each match; its command quit ends the watch"),
-        Option(
-            "--call",
-            "call",
-            "call this function with each match",
-            metavar="MODULE:FUNCTION",
-            read=_function_name,
-        ),
+        Option("--call", "call", "call this function with each match", metavar="MODULE:FUNCTION", read=_function_name),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
         Option("--force", "force", FORCE.format("the file of -o or --json")),
         Option(
