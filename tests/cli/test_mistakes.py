@@ -122,14 +122,14 @@ def test_every_word_that_cprofile_sorts_by(seismo, recording):
     assert "functions cannot be sorted by 'born'" in seismo("report", recording, "--sort", "born").stderr
 
 
-@pytest.mark.parametrize("verb", ["profile", "trace", "lines", "cover", "watch", "merge", "cut"])
+@pytest.mark.parametrize("verb", ["profile", "trace", "lines", "cover", "watch", "merge", "export"])
 def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatch, recording, tmp_path, verb):
     monkeypatch.chdir(tmp_path)
     program = ["-c", "raise SystemExit('it ran')"]
     before, option, after = {
         "watch": (["call"], "--record", program),
         "merge": ([str(recording)], "-o", []),
-        "cut": ([str(recording), "--from", "0"], "-o", []),
+        "export": ([str(recording), "-f", "seismo"], "-o", []),
     }.get(verb, ([], "-o", program))
     folder = f"{tmp_path}/" if verb == "watch" else ""
     there = sorted(tmp_path.iterdir())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import covered_samples
 import gprof2dot
+import journal_made
 import jsonschema
 import pytest
 from coverage import CoverageData
@@ -16,7 +17,6 @@ from pycobertura import Cobertura
 
 from seismo import formats, model
 from seismo.model import Builder
-from seismo.model.timeline.write import COUNTER, MARK, SPAN_BEGINS, SPAN_ENDS, TraceBuilder
 
 NAMES = {
     "not-utf-8": "caf\udce9",
@@ -43,20 +43,19 @@ def calls(name, _folder):
 
 
 def trace(name, _folder):
-    b = Builder()
-    times = {"start_ns": START, "end_ns": START + 10**9}
-    thread = b.thread(b.process(pid=1, argv=[name], host=name, **times), name=name, **times)
-    made = TraceBuilder(b)
-    stream = made.stream(thread)
-    stream.enter(b.function(name, name, name, 1), 1000)
-    stream.instant(SPAN_BEGINS, name, 2000, {name: name}, 1)
-    stream.instant(COUNTER, name, 2000, 3)
-    stream.enter(b.function(name, name, kind=1), 2000)
-    stream.instant(MARK, name, 2500, [name])
-    stream.leave(3000)
-    stream.instant(SPAN_ENDS, name, 3500, None, 1)
-    stream.leave(4000)
-    return made.build({name: name})
+    tree, p = journal_made.lone()
+    p.call(0)
+    p.say(1000, (3, name[:900], {name: name[:900]}, 1), (2, name[:900], 3), (1, name[:900], [name[:900]]))
+    for _ in range(10):
+        p.call(1)
+        p.mark()
+        p.leave(journal_made.RETURN)
+    p.say(500, (4, name[:900], None, 1))
+    p.end()
+    process = {"argv": [name], "host": name}
+    return journal_made.recording(
+        tree, [p], 2, names=[name] * 2, place=(name, name), thread=name, meta={name: name}, **process
+    )
 
 
 def lines(name, _folder):

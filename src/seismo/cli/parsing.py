@@ -41,14 +41,19 @@ def print_help(verb: Verb) -> None:
     parser = argparse.ArgumentParser(
         prog=f"seismo {verb.name}", usage=verb.usage, description=verb.text.strip(), formatter_class=Help
     )
+    add_options(parser, verb)
+    parser.print_help()
+    sys.stdout.flush()
+
+
+def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
+    """Declares the options of a verb that runs a program."""
     for option in verb.options:
         if option.is_flag:
             parser.add_argument(*option.names, action="store_true", help=option.help)
         else:
             choices = list(option.choices) or None
             parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
-    parser.print_help()
-    sys.stdout.flush()
 
 
 class Parser(argparse.ArgumentParser):

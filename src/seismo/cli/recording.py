@@ -200,7 +200,11 @@ class RecordedRun:
             os.close(nowhere)
 
     def _end(self, output: Output) -> int:
-        """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
+        """After the recorder stopped: the file, the children's parts, the summary.
+
+        Returns what the summary returns, or 130 if the user interrupts it.
+        """
+        from seismo import _core
         from seismo.record.output import say
 
         told = [output.finish(self.life)] if self.process.done else []  # else the process becomes another
@@ -222,6 +226,8 @@ class RecordedRun:
                 if line and stderr >= 0:
                     say(line, stderr)
             there = os.path.exists(output.path)  # else the program has changed its root
+            if self.process.done:
+                _core.hear_signals()  # the recording is whole: what follows may be interrupted
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(
                     f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
@@ -229,7 +235,9 @@ class RecordedRun:
                 )
             elif stderr >= 0 or self.always:
                 return self.summary(output.path if there else self.life.snapshot(), screen) or 0
-        except Exception as error:  # noqa: BLE001  the program has ended well: so do we
+        except KeyboardInterrupt:
+            return 130
+        except BaseException as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
                 say(f"the summary cannot be shown: {type(error).__name__}: {error}", stderr)
         finally:

@@ -3,7 +3,7 @@
     seismo view app-123.seismo
     seismo view before.seismo after.seismo
     seismo view --live app-123.seismo
-    seismo view trace.json              another tool's file
+    seismo view app.pstats              another tool's file
 
 It serves them on this machine alone, under an address with a secret in it, and opens the browser there. The recordings
 stay where they are: nothing is sent anywhere else. Ctrl-C ends it.

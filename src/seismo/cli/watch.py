@@ -136,11 +136,12 @@ class _Run:
     def _begin(self) -> None:
         import atexit
 
+        from seismo import _core
         from seismo.record import reach
 
         if self.action is not None:
             self.action.load(self.call)
-        atexit.register(self.finish)  # first to be registered, last to run
+        atexit.register(_core.at_end, self.finish)  # first to be registered, last to run
         reach.subscribe(self)
         self.watch.__enter__()
         self.began = True

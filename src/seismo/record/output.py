@@ -33,7 +33,7 @@ MAGIC = b"\x8fseismo\n"
 PAGES = (".html", ".htm", ".svg")
 EXPORTS = (  # what seismo.formats writes: it is not loaded into the program
     ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
-    ".perfetto-trace .tar .pprof .pb .coverage .lcov .info .xml .annotated"
+    ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
 )
 _TEXT = 4096  # bytes by which a text file is known
 _PART = 1 << 20  # bytes of a file that are copied at a time
