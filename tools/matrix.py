@@ -245,9 +245,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     compiler = os.environ.get("CC", "gcc")
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     asks = [[*prefix, compiler, f"-print-file-name={name}"] for name in names]
-    paths = [
-        subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() for ask in asks
-    ]
+    paths = [subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() for ask in asks]
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
