@@ -46,8 +46,8 @@ class Target:
 EVENT = (
     "A start is counted without a reading of the clock; ends are reported for young and long functions only, and on "
     "3.11 for all. The programs take 7 to 170 ms. In so short a run many functions are young, and programs with many "
-    "functions (sqlglot, regex_compile, logging) pay most for that. On 3.11 the empty hook for Python functions adds as "
-    "little as 3 % to a program, so that a small addition is a large ratio."
+    "functions (sqlglot, regex_compile, logging) pay most for that. On 3.11 the empty hook for Python functions adds "
+    "as little as 3 % to a program, so that a small addition is a large ratio."
 )
 JOURNAL = (
     "Each event appends a byte to the thread's journal, and every 31st reads the clock; a block that is full takes a "
@@ -58,8 +58,8 @@ WRITER = (
     "profile has become cheaper since the target was set, and what it adds is what the writer is divided by."
 )
 EVERY = (
-    "With `--clock every`, each event reads the clock, adds the time since the last one to its node and writes three bytes, "
-    "however little the hook itself costs: on 3.11 that is as little as 3 % of a program. trace0 asks for the same "
+    "With `--clock every`, each event reads the clock, adds the time since the last one to its node and writes three "
+    "bytes, however little the hook itself costs: on 3.11 that is as little as 3 % of a program. trace0 asks for the same "
     "events of Python functions; over all programs, it adds as much as this or more."
 )
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
