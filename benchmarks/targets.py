@@ -59,8 +59,8 @@ WRITER = (
 )
 EVERY = (
     "With `--clock every`, each event reads the clock, adds the time since the last one to its node and writes three "
-    "bytes, however little the hook itself costs: on 3.11 that is as little as 3 % of a program. trace0 asks for the same "
-    "events of Python functions; over all programs, it adds as much as this or more."
+    "bytes, however little the hook itself costs: on 3.11 that is as little as 3 % of a program. trace0 asks for the "
+    "same events of Python functions; over all programs, it adds as much as this or more."
 )
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
 WIDTH = (
