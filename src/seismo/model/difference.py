@@ -1,25 +1,31 @@
 """What changed between recordings: one or several a side, function by function, or line by line.
 
 Counts are exact: one that differs between the runs of a side is a range, and has changed where the ranges of the sides
-have nothing in common. How surely a time has changed, `seismo.model.spread` says.
+have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.spread` says.
+
+A call site of a C function that proves trivial is disabled while it is recorded, at one time in this run and at another
+in the next, and what the function takes from then on is its caller's. So where the calls of a C function are a lower
+bound in any run, its own time counts as its callers' in all of them, and its calls cannot be compared.
 """
 
 from __future__ import annotations
 
-import math
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.spread import Group, error_of_change, group, usual
+from seismo.model.kinds import FunctionKind
+from seismo.model.spread import Group, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from seismo.model.recording import Recording
+    from seismo.model.table import FunctionRow, LineRow
 
 # Of the time of a side, for a row to be asked about. Of less, nobody wants to know; and the more rows are asked about,
 # the less can be told of each.
 WORTH = 0.005
+LONG_CALL_NS = 1_000  # of a C function, from which on its time is as unsteady as files and new memory are
 
 
 class FunctionKey(NamedTuple):
@@ -48,9 +54,10 @@ class LineKey(NamedTuple):
 class DiffRow(NamedTuple):
     """One function, or one line, on both sides. Times in ns, of several runs the mean.
 
-    `own_error` is that of the change in own time (95 %): of one run a side, of measuring; of several, with how much
-    they differ, for all rows of the diff together. Calls (of a line: hits) are the fewest of the side's runs,
-    `calls_old_most` and `calls_new_most` the most of them. `line`: of a line, where it stands in the newer file.
+    `own_error` is that of the change in own time, of measuring and of how much equal runs differ, for all rows of the
+    diff together (95 %). Calls (of a line: hits) are the fewest of the side's runs, `calls_old_most` and
+    `calls_new_most` the most of them. `line`: of a line, where it stands in the newer file. `bound`: it ran on both
+    sides, its calls are a lower bound in a run, and its own time is its callers'.
     """
 
     key: FunctionKey | LineKey
@@ -65,6 +72,7 @@ class DiffRow(NamedTuple):
     calls_old_most: int = 0
     calls_new_most: int = 0
     line: int = 0
+    bound: bool = False
 
     @property
     def calls_old_range(self) -> tuple[int, int]:
@@ -86,11 +94,6 @@ class DiffRow(NamedTuple):
         """In ns."""
         return self.own_new - self.own_old
 
-    @property
-    def sure_own_change(self) -> float:
-        """What the own time changed by at least, without a sign, in ns; 0: within the error."""
-        return max(0.0, abs(self.own_change) - self.own_error)
-
 
 def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
     """How far two ranges lie apart, 0 if they do not."""
@@ -98,17 +101,22 @@ def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
 
 
 class _Sum:
-    """What is summed for a key in one recording."""
+    """What is summed for a key in one recording. Times in ns; `square`: of the stated errors of the own time."""
 
-    __slots__ = ("calls", "line", "own", "square", "total")
+    __slots__ = ("calls", "line", "own", "preempted", "square", "total", "unsteady")
 
     def __init__(self) -> None:
-        self.calls = self.line = 0
-        self.own = self.square = self.total = 0.0
+        self.calls = self.line = self.preempted = 0
+        self.own = self.square = self.total = self.unsteady = 0.0
 
     @property
-    def error(self) -> float:
-        return float(self.square**0.5)
+    def variance(self) -> float:
+        return variance(max(0.0, self.own), self.square, self.preempted, self.unsteady)
+
+    def take(self, other: _Sum, part: float = 1.0) -> None:
+        """Add this part of the own time of another, and of what is known of it."""
+        for name in ("own", "square", "preempted", "unsteady"):
+            setattr(self, name, getattr(self, name) + part * getattr(other, name))
 
 
 _NOTHING = _Sum()
@@ -116,20 +124,26 @@ _Sums = dict[FunctionKey | LineKey, _Sum]
 
 
 def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """Each function of any recording, those whose own time surely changed most first. A side: one run, or several.
+    """Return each function of any recording, those whose own time changed first. A side: one run, or several.
 
     ValueError: a side without a recording.
     """
-    return _rows([_of_functions(one) for one in runs(old)], [_of_functions(one) for one in runs(new)])
+    sides = [[(one, _of_functions(one)) for one in runs(side)] for side in (old, new)]
+    ran = [{key for _, sums in side for key in sums} for side in sides]
+    bound = set.intersection(*ran, {key for side in sides for one, _ in side for key in _lower_bounds(one)})
+    for side in sides:
+        for recording, sums in side:
+            _fold(recording, sums, bound)
+    return _rows([sums for _, sums in sides[0]], [sums for _, sums in sides[1]], bound)
 
 
 def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """The same of each line of Python code, with its hits."""
-    return _rows([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)])
+    """Return the same of each line of Python code, with its hits."""
+    return _rows([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)], set())
 
 
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
-    """The recordings of a side. ValueError: there is none."""
+    """Return the recordings of a side. ValueError: there is none."""
     from seismo.model.recording import Recording
 
     found = [side] if isinstance(side, Recording) else side
@@ -138,50 +152,86 @@ def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
     return found
 
 
+def keys(recording: Recording) -> list[FunctionKey]:
+    """Return the key of each function of the recording."""
+    columns = [recording.functions[name] for name in ("kind", "module", "qualname", "file")]
+    rows = zip(*columns, strict=True)
+    return [FunctionKey(kind, module, name, ntpath.basename(file)) for kind, module, name, file in rows]
+
+
+def _lower_bounds(recording: Recording) -> list[FunctionKey]:
+    flags = recording.functions["lower_bound"]
+    return [key for key, flag in zip(keys(recording), flags, strict=True) if flag] if any(flags) else []
+
+
 def _of_functions(recording: Recording) -> _Sums:
-    """What probes do to the code around them is no doubt here: it is the same for both sides."""
+    """Sum up the functions. What probes do to the code around them is no doubt here: it is the same on both sides."""
     sums: _Sums = {}
-    for row, common in zip(recording.functions, recording._estimated["function_distortion_ns"], strict=True):
-        key = FunctionKey(row.kind, row.module, row.qualname, ntpath.basename(row.file))  # splits at both slashes
-        error = math.sqrt(max(0.0, row.own_error_ns**2 - common**2))
-        _add(sums, key, row.calls, (row.own_ns, error), row.total_ns)
+    distortions = recording._estimated["function_distortion_ns"]
+    for key, row, common in zip(keys(recording), recording.functions, distortions, strict=True):
+        found = _add(sums, key, row, row.calls, recording.times)
+        found.square -= min(common, row.own_error_ns) ** 2
     return sums
 
 
 def _of_lines(recording: Recording) -> _Sums:
     sums: _Sums = {}
-    functions = recording.functions
-    names = [functions[name] for name in ("kind", "module", "qualname", "file", "line")]
+    functions = keys(recording)
+    first = recording.functions["line"]
     for row in recording.lines:
-        kind, module, qualname, file, first = (column[row.function] for column in names)
-        if kind != 0 or row.line < 1:
-            continue
-        key = LineKey(kind, module, qualname, ntpath.basename(file), row.line - first)
-        _add(sums, key, row.hits, (row.own_ns, row.own_error_ns), row.total_ns)
-        sums[key].line = row.line
+        if functions[row.function].kind == FunctionKind.PYTHON and row.line >= 1:
+            key = LineKey(*functions[row.function], row.line - first[row.function])
+            _add(sums, key, row, row.hits, recording.times).line = row.line
     return sums
 
 
-def _add(sums: _Sums, key: FunctionKey | LineKey, calls: int, own: tuple[float, float], total: float) -> None:
+def unsteady(kind: int, calls: int, own: float, waited: float, times: str) -> float:
+    """Return how much of an own time is waiting, or in C code that reads files or memory for the first time (ns)."""
+    if kind == FunctionKind.C and own > LONG_CALL_NS * calls:
+        return own
+    return 0 if times == "cpu" else waited
+
+
+def _add(sums: _Sums, key: FunctionKey | LineKey, row: FunctionRow | LineRow, calls: int, times: str) -> _Sum:
     found = sums.setdefault(key, _Sum())
     found.calls += calls
-    found.own += own[0]
-    found.square += own[1] ** 2
-    found.total += total
+    found.own += row.own_ns
+    found.square += row.own_error_ns**2
+    found.preempted += row.ready_ns
+    found.unsteady += unsteady(key.kind, calls, row.own_ns, row.wait_ns, times)
+    found.total += row.total_ns
+    return found
 
 
-def _rows(old: Sequence[_Sums], new: Sequence[_Sums]) -> list[DiffRow]:
-    keys = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
-    pairs = {key: (_group(old, key), _group(new, key)) for key in keys}
-    several = len(old) > 1 or len(new) > 1
+def _fold(recording: Recording, sums: _Sums, bound: set[FunctionKey | LineKey]) -> None:
+    """Make the own times of these functions their callers'."""
+    if not bound:
+        return
+    functions = keys(recording)
+    whole = {key: sums.pop(key) for key in bound & sums.keys()}
+    rows: list[_Sum] = []  # for each node the row that its own time is in
+    tree = recording.tree
+    for parent, function, own in zip(tree["parent"], tree["function"], tree["own_ns"], strict=True):
+        key = functions[function]
+        folded = whole.get(key)
+        row = rows[parent] if folded and parent >= 0 else sums.setdefault(key, _Sum())
+        if folded and folded.own > 0:
+            row.take(folded, own / folded.own)
+        rows.append(row)
+    for key, one in whole.items():
+        rest = sums.setdefault(key, _Sum())
+        rest.calls, rest.total = one.calls, one.total
+
+
+def _rows(old: Sequence[_Sums], new: Sequence[_Sums], bound: set[FunctionKey | LineKey]) -> list[DiffRow]:
+    found = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
+    pairs = {key: (_group(old, key), _group(new, key)) for key in found}
     asked = set(_asked(pairs))
-    least = usual([pairs[key] for key in asked]) if several else 0.0
+    by = scale([pairs[key] for key in asked])
     rows = []
     for key, (before, after) in pairs.items():
         a, b = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
-        error = error_of_change(before, after, len(asked), least)
-        changed = key in asked and abs(after.mean - before.mean) > error
-        line = next((one.line for one in (*reversed(b), *reversed(a)) if one.line), 0)
+        error = error_of_change(before, after, len(asked), by)
         rows.append(
             DiffRow(
                 key,
@@ -192,22 +242,23 @@ def _rows(old: Sequence[_Sums], new: Sequence[_Sums]) -> list[DiffRow]:
                 error,
                 sum(one.total for one in a) / len(a),
                 sum(one.total for one in b) / len(b),
-                changed,
+                key in asked and abs(after.mean - before.mean) > error,
                 max(one.calls for one in a),
                 max(one.calls for one in b),
-                line,
+                next((one.line for one in (*reversed(b), *reversed(a)) if one.line), 0),
+                key in bound,
             )
         )
-    return sorted(rows, key=lambda row: (-row.sure_own_change, -abs(row.own_change), row.key))
+    return sorted(rows, key=lambda row: (not row.significant, -abs(row.own_change), row.key))
 
 
 def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
     found = [sums.get(key, _NOTHING) for sums in side]
-    return group([one.own for one in found], [one.error for one in found])
+    return group([one.own for one in found], [one.variance for one in found])
 
 
 def _asked(pairs: Mapping[FunctionKey | LineKey, tuple[Group, Group]]) -> Iterator[FunctionKey | LineKey]:
-    """Those that are worth asking about, by their part of a side's time."""
+    """Yield those that are worth asking about, by their part of a side's time."""
     least = [WORTH * sum(pair[side].mean for pair in pairs.values()) for side in (0, 1)]
     for key, pair in pairs.items():
         if any(one.mean > 0 and one.mean >= limit for one, limit in zip(pair, least, strict=True)):
@@ -215,9 +266,12 @@ def _asked(pairs: Mapping[FunctionKey | LineKey, tuple[Group, Group]]) -> Iterat
 
 
 def overall(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> tuple[Group, Group]:
-    """All own time of the runs of each side; of what runs differ by, without the errors of measuring."""
+    """Return all own time of the runs of each side, as that of one row."""
     sides = []
     for side in (old, new):
-        table = [one.timed_rows for one in runs(side)]
-        sides.append(group([sum(rows["own_ns"]) for rows in table], [0.0 for _ in table]))
+        wholes = [_Sum() for _ in runs(side)]
+        for whole, one in zip(wholes, runs(side), strict=True):
+            for part in (_of_lines(one) if one.timed_rows is one.lines else _of_functions(one)).values():
+                whole.take(part)
+        sides.append(group([one.own for one in wholes], [one.variance for one in wholes]))
     return sides[0], sides[1]

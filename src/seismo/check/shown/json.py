@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.check.shown import words
 
 if TYPE_CHECKING:
-    from seismo.check.blame import Suspect
+    from seismo.check.blame import Changes, Suspect
     from seismo.check.compare import Finding
     from seismo.check.deciding import Outcome
     from seismo.check.growth import Growth
@@ -22,6 +22,13 @@ _FUNCTION = {
     "required": ["module", "qualname", "file"],
 }
 _COUNTS = {"type": "object", "additionalProperties": {"$ref": "#/$defs/range"}}
+_CHANGES = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {"old": {"$ref": "#/$defs/range"}, "new": {"$ref": "#/$defs/range"}},
+    },
+}
 _PAIRS = {
     "type": "array",
     "items": {
@@ -48,7 +55,14 @@ _GROWTH = {
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "seismo check",
-    "$defs": {"range": _RANGE, "function": _FUNCTION, "counts": _COUNTS, "pairs": _PAIRS, "growth": _GROWTH},
+    "$defs": {
+        "range": _RANGE,
+        "function": _FUNCTION,
+        "counts": _COUNTS,
+        "changes": _CHANGES,
+        "pairs": _PAIRS,
+        "growth": _GROWTH,
+    },
     "type": "object",
     "required": ["format", "verdict", "status", "against", "totals", "findings", "suspects", "left_out", "remarks"],
     "properties": {
@@ -92,11 +106,16 @@ SCHEMA: dict[str, Any] = {
                     "per_call": {"type": "boolean"},
                     "changed": {"type": ["boolean", "null"]},
                     "renamed_from": {"$ref": "#/$defs/function"},
-                    "counts": {
-                        "type": "object",
-                        "additionalProperties": {
+                    "counts": {"$ref": "#/$defs/changes"},
+                    "below": {
+                        "type": "array",
+                        "items": {
                             "type": "object",
-                            "properties": {"old": {"$ref": "#/$defs/range"}, "new": {"$ref": "#/$defs/range"}},
+                            "properties": {
+                                "function": {"$ref": "#/$defs/function"},
+                                "counts": {"$ref": "#/$defs/changes"},
+                            },
+                            "required": ["function", "counts"],
                         },
                     },
                     "called": {"$ref": "#/$defs/pairs"},
@@ -109,7 +128,8 @@ SCHEMA: dict[str, Any] = {
                                 "line": {"type": "integer"},
                                 "text": {"type": "string"},
                                 "what": {"enum": ["lines", "births"]},
-                                "old": {"type": "integer"},
+                                "note": {"enum": ["", "new", "edited", "new or edited"]},
+                                "old": {"type": ["integer", "null"]},
                                 "new": {"type": "integer"},
                             },
                             "required": ["line", "text", "what", "old", "new"],
@@ -190,6 +210,10 @@ def _counts(counts: Counts) -> dict[str, list[int]]:
     return {quantity: _range(found) for quantity, found in counts.items()}
 
 
+def _changes(changes: Changes) -> dict[str, Any]:
+    return {quantity: {"old": _range(old), "new": _range(new)} for quantity, (old, new) in changes.items()}
+
+
 def _function(function: Function) -> dict[str, str]:
     return {"module": function.module, "qualname": function.qualname, "file": function.file}
 
@@ -223,13 +247,19 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
         "per_call": suspect.per_call,
         "changed": suspect.changed,
         **({"renamed_from": _function(suspect.before)} if suspect.before is not None else {}),
-        "counts": {
-            quantity: {"old": _range(old), "new": _range(new)} for quantity, (old, new) in suspect.counts.items()
-        },
+        "counts": _changes(suspect.counts),
+        "below": [{"function": _function(one), "counts": _changes(counts)} for one, counts in suspect.below[:20]],
         "called": _pairs(suspect.called),
         "callers": _pairs(suspect.callers),
         "lines": [
-            {"line": line.number, "text": line.text, "what": line.what, "old": line.old, "new": line.new}
+            {
+                "line": line.number,
+                "text": line.text,
+                "note": line.note,
+                "what": line.what,
+                "old": line.old,
+                "new": line.new,
+            }
             for line in suspect.lines[:20]
         ],
     }
