@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from seismo.check.compare import Comparison
 
-# Of the excess of the one that most comes from, for a function to be named beside it.
+# A smaller part is not followed: of the count of a function whose code did not change, which order by address moves,
+# and of what comes from the function that most comes from.
 WORTH = 0.01
 Edges = dict[Function, dict[Function, int]]
 
@@ -155,11 +156,12 @@ class _Work:
                 continue
             more = self.more(function)
             total = self._calls_made(function, more) if self.has_edges else 0.0
+            part = 0.0 if function in self.changed else WORTH
             for quantity in ("lines", "births"):
                 if quantity in self.old.quantities and self.steady(function, quantity):
                     had, has = (side.functions[function].get(quantity, NOTHING) for side in (self.old, self.new))
                     grown = has.low - had.high * more
-                    total += grown if grown > 0.5 else 0.0
+                    total += grown if grown > max(0.5, part * had.high) else 0.0
             if total > 0.5:
                 found[function] = total
         return found
@@ -176,8 +178,9 @@ class _Work:
         """
         found: dict[Function, float] = {}
         for function in self.new.functions:
-            calls = float(self.calls(self.new, function) - self.calls(self.old, function))
-            if calls <= 0 or not self.old.functions or not self.steady(function, "calls"):
+            had = self.calls(self.old, function)
+            calls = float(self.calls(self.new, function) - had)
+            if calls <= WORTH * had or not self.old.functions or not self.steady(function, "calls"):
                 continue
             if self.has_edges:
                 if function not in self.changed or self.is_brought(function):
