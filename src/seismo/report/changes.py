@@ -216,7 +216,7 @@ def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compar
     if untold:
         small = " or too small a part of the time" if any(abs(one.own_change) > one.own_error for one in untold) else ""
         remark = f"{text.number_of(len(untold), f'other {words.one}')} changed within the error{small}: no finding; "
-    remark += f"{signs.error} holds for all rows together in 19 of 20 diffs, by the errors and by how equal runs differ"
+    remark += f"{signs.error} is of measuring and of how equal runs differ, for all rows together in 19 of 20 diffs"
     told = _typical(rows)
     if told:
         old, new = number
