@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines, read
-from seismo.model.difference import LineKey
+from seismo.model import Builder, DiffRow, FunctionKey, diff, read
+from seismo.model.difference import difference, difference_of_lines
 from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
 from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells
@@ -34,9 +34,10 @@ def pair():
 def changes(old, new, rows=None, width=80, limit=15):
     out = io.StringIO()
     sides = [side if isinstance(side, list) else [side] for side in (old, new)]
-    rows = diff(*sides) if rows is None else rows
-    words = OF_LINES if any(isinstance(row.key, LineKey) for row in rows) else OF_FUNCTIONS
-    write_changes(Paper(out, width, Signs()), *sides, rows, limit, words)
+    of_lines = bool(sides[0][0].lines)
+    found = (difference_of_lines if of_lines else difference)(*sides)
+    found = found if rows is None else found._replace(rows=rows)
+    write_changes(Paper(out, width, Signs()), *sides, found, limit, OF_LINES if of_lines else OF_FUNCTIONS)
     return out.getvalue().splitlines()
 
 
@@ -168,7 +169,7 @@ def test_calls_that_differ_between_runs_are_ranges():
 
 def test_json_of_several_runs():
     old, new = [run(1_000, 10), run(1_000, 14)], [run(1_000, 20)]
-    content = json.loads(as_json(diff(old, new), ["a", "b"], ["c"]))
+    content = json.loads(as_json(difference(old, new), ["a", "b"], ["c"]))
     assert (content["old"], content["new"]) == (["a", "b"], ["c"])
     row = next(row for row in content["functions"] if row["qualname"] == "work")
     assert (row["calls_old"], row["calls_new"]) == ([10, 14], [20, 20])
@@ -218,12 +219,12 @@ def lines_of(own_ns, hits=10, moved=0):
 
 def test_lines_are_compared_line_by_line():
     old, new = lines_of(10**9), lines_of(5 * 10**9, 12, moved=4)
-    lines = changes(old, new, diff_lines(old, new))
+    lines = changes(old, new)
     assert lines[lines.index("Changed in own time") + 2].split() == [
         "+4.00", "s", "±13", "%", "1.00", "s", "5.00", "s", "x5.0", "app.py:12", "app:work",
     ]  # fmt: skip
     assert lines[lines.index("Changed in hits") + 2].split()[:3] == ["+2", "10", "12"]
-    content = json.loads(as_json(diff_lines([old, old], [new]), ["a", "b"], ["c"]))
+    content = json.loads(as_json(difference_of_lines([old, old], [new]), ["a", "b"], ["c"]))
     assert content["lines"][0]["line"] == 12
     assert content["lines"][0]["hits_old"] == [10, 10]
 
@@ -245,7 +246,7 @@ def test_growth(new, old, shown):
 
 
 def test_json_has_all(pair):
-    content = json.loads(as_json(diff(*pair), ["a"], ["b"]))
+    content = json.loads(as_json(difference(*pair), ["a"], ["b"]))
     by_name = {row["qualname"]: row for row in content["functions"]}
     assert list(by_name) == ["slower", "new", "gone", *(name for name in by_name if name in ("main", "same", "busier"))]
     assert by_name["busier"]["calls_old"] == 1_000

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Of the time of a side, for a row to be asked about. Of less, nobody wants to know; and the more rows are asked about,
 # the less can be told of each.
 WORTH = 0.005
+FEWEST_ROWS = 5  # for a run to be taken for slow or fast as a whole
 LONG_CALL_NS = 1_000  # of a C function, from which on its time is as unsteady as files and new memory are
 
 
@@ -106,12 +107,17 @@ class _Sum:
     __slots__ = ("calls", "line", "own", "preempted", "square", "total", "unsteady")
 
     def __init__(self) -> None:
-        self.calls = self.line = self.preempted = 0
-        self.own = self.square = self.total = self.unsteady = 0.0
+        self.calls = self.line = 0
+        self.own = self.preempted = self.square = self.total = self.unsteady = 0.0
 
     @property
     def variance(self) -> float:
         return variance(max(0.0, self.own), self.square, self.preempted, self.unsteady)
+
+    def divide(self, factor: float) -> None:
+        """Make all times those of a run that was not so many times as slow."""
+        self.own, self.total, self.square = self.own / factor, self.total / factor, self.square / factor**2
+        self.preempted, self.unsteady = self.preempted / factor, self.unsteady / factor
 
     def take(self, other: _Sum, part: float = 1.0) -> None:
         """Add this part of the own time of another, and of what is known of it."""
@@ -123,8 +129,19 @@ _NOTHING = _Sum()
 _Sums = dict[FunctionKey | LineKey, _Sum]
 
 
-def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """Return each function of any recording, those whose own time changed first. A side: one run, or several.
+class Difference(NamedTuple):
+    """What differs: the rows, those whose own time changed first; and the own time of each side in all.
+
+    paces: how slow each run was as a whole, by which its times in the rows are divided; 1 where they are not.
+    """
+
+    rows: list[DiffRow]
+    whole: tuple[Group, Group]
+    paces: tuple[list[float], list[float]]
+
+
+def difference(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
+    """Return the difference of each function of any recording. A side: one run, or several.
 
     ValueError: a side without a recording.
     """
@@ -134,12 +151,22 @@ def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recordi
     for side in sides:
         for recording, sums in side:
             _fold(recording, sums, bound)
-    return _rows([sums for _, sums in sides[0]], [sums for _, sums in sides[1]], bound)
+    return _difference([sums for _, sums in sides[0]], [sums for _, sums in sides[1]], bound)
+
+
+def difference_of_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
+    """Return the same of each line of Python code, with its hits."""
+    return _difference([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)], set())
+
+
+def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
+    """Return the rows of `difference`."""
+    return difference(old, new).rows
 
 
 def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """Return the same of each line of Python code, with its hits."""
-    return _rows([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)], set())
+    """Return the rows of `difference_of_lines`."""
+    return difference_of_lines(old, new).rows
 
 
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
@@ -223,10 +250,18 @@ def _fold(recording: Recording, sums: _Sums, bound: set[FunctionKey | LineKey]) 
         rest.calls, rest.total = one.calls, one.total
 
 
-def _rows(old: Sequence[_Sums], new: Sequence[_Sums], bound: set[FunctionKey | LineKey]) -> list[DiffRow]:
+def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | LineKey]) -> Difference:
     found = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
+    whole = _whole(old), _whole(new)
     pairs = {key: (_group(old, key), _group(new, key)) for key in found}
     asked = set(_asked(pairs))
+    paces = _paces(old, new, list(asked))
+    if paces != ([1.0] * len(old), [1.0] * len(new)):
+        for side, factors in zip((old, new), paces, strict=True):
+            for sums, factor in zip(side, factors, strict=True):
+                for one in sums.values():
+                    one.divide(factor)
+        pairs = {key: (_group(old, key), _group(new, key)) for key in found}
     by = scale([pairs[key] for key in asked])
     rows = []
     for key, (before, after) in pairs.items():
@@ -249,7 +284,39 @@ def _rows(old: Sequence[_Sums], new: Sequence[_Sums], bound: set[FunctionKey | L
                 key in bound,
             )
         )
-    return sorted(rows, key=lambda row: (not row.significant, -abs(row.own_change), row.key))
+    rows.sort(key=lambda row: (not row.significant, -abs(row.own_change), row.key))
+    return Difference(rows, whole, paces)
+
+
+def _whole(side: list[_Sums]) -> Group:
+    wholes = []
+    for sums in side:
+        wholes.append(_Sum())
+        for one in sums.values():
+            wholes[-1].take(one)
+    return group([one.own for one in wholes], [one.variance for one in wholes])
+
+
+def _paces(
+    old: list[_Sums], new: list[_Sums], asked: Sequence[FunctionKey | LineKey]
+) -> tuple[list[float], list[float]]:
+    """Return how slow each run was, as the median of what its rows took in parts of their mean over all runs.
+
+    A machine that does something else slows all of a run down, and a change of one function hardly moves the median.
+    But where the runs of one side are all slower than those of the other, it is the program that is: no run is then.
+    """
+    every = [*old, *new]
+    means = {key: sum(one[key].own for one in every) / len(every) for key in asked if all(key in one for one in every)}
+    known = [key for key, mean in means.items() if mean > 0]
+    nothing = [1.0] * len(old), [1.0] * len(new)
+    if len(known) < FEWEST_ROWS:
+        return nothing
+    paces = [sorted(one[key].own / means[key] for key in known)[len(known) // 2] for one in every]
+    sides = paces[: len(old)], paces[len(old) :]
+    before, after = (group(side, [0.0] * len(side)) for side in sides)
+    if min(paces) <= 0 or abs(after.mean - before.mean) > error_of_change(before, after):
+        return nothing
+    return sides
 
 
 def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
@@ -263,15 +330,3 @@ def _asked(pairs: Mapping[FunctionKey | LineKey, tuple[Group, Group]]) -> Iterat
     for key, pair in pairs.items():
         if any(one.mean > 0 and one.mean >= limit for one, limit in zip(pair, least, strict=True)):
             yield key
-
-
-def overall(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> tuple[Group, Group]:
-    """Return all own time of the runs of each side, as that of one row."""
-    sides = []
-    for side in (old, new):
-        wholes = [_Sum() for _ in runs(side)]
-        for whole, one in zip(wholes, runs(side), strict=True):
-            for part in (_of_lines(one) if one.timed_rows is one.lines else _of_functions(one)).values():
-                whole.take(part)
-        sides.append(group([one.own for one in wholes], [one.variance for one in wholes]))
-    return sides[0], sides[1]

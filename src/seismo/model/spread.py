@@ -64,7 +64,7 @@ def scale(pairs: Sequence[tuple[Group, Group]]) -> float:
     """Return how many times the model's variance the rows with half of the time show; 1: no side has several runs."""
     known = []
     for old, new in pairs:
-        if (freedom := _freedom(old, new)) and (model := _model(old, new)) > 0:
+        if (freedom := _freedom(old, new)) > 1 and (model := _model(old, new)) > 0:
             shown = (old.squares + new.squares) / freedom / model
             # Few runs may all be quiet, or all disturbed: the fewer there are, the more the model alone counts.
             known.append(((freedom**2 * shown + 1) / (freedom**2 + 1), old.mean + new.mean))
@@ -83,7 +83,7 @@ def error_of_change(old: Group, new: Group, rows: int = 1, scale: float = 1.0) -
     """
     model = scale * _model(old, new)
     freedom = _freedom(old, new)
-    prior = min(PRIOR, rows - 1) if freedom else MOST_FREEDOM
+    prior = min(PRIOR, rows - 1) if freedom > 1 else MOST_FREEDOM  # of two runs alone, little can be learnt
     of_a_run = (old.squares + new.squares + prior * model) / (freedom + prior)
     return student(freedom + prior, DOUBT / max(1, rows)) * math.sqrt(of_a_run * (1 / old.runs + 1 / new.runs))
 

@@ -13,16 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.difference import FunctionKey, keys, overall
+from seismo.model.difference import FunctionKey, keys
 from seismo.model.spread import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from seismo.model import DiffRow, Recording
+    from seismo.model.difference import Difference
+    from seismo.model.spread import Group
     from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 
@@ -48,15 +50,15 @@ OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran on
 def tell(
     paper: Paper | None,
     sides: Sides,
-    rows: Sequence[DiffRow],
+    found: Difference,
     words: Compared,
     files: tuple[list[str], list[str]],
     limit: int | None,
 ) -> str:
     """Writes the rows; without a paper, returns them as JSON."""
     if paper is None:
-        return as_json(rows, *files, sides)
-    write_changes(paper, *sides, rows, limit, words)
+        return as_json(found, *files, sides)
+    write_changes(paper, *sides, found, limit, words)
     return ""
 
 
@@ -64,17 +66,17 @@ def write_changes(
     paper: Paper,
     old: Sequence[Recording],
     new: Sequence[Recording],
-    rows: Sequence[DiffRow],
+    found: Difference,
     limit: int | None,
     words: Compared,
 ) -> None:
-    """Writes what changed in time and in calls, and what came and went. limit: rows a table; None: all."""
-    signs = paper.signs
+    """Writes what changed in calls, what came and went, and what changed in time. limit: rows a table; None: all."""
+    signs, rows = paper.signs, found.rows
     both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
     came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
     sometimes = len(rows) - len(both) - len(came) - len(went)
-    write_facts(paper, overview(old, new, rows, words, signs))
+    write_facts(paper, overview(old, new, found, words, signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
     known = [row for row in moved if not row.bound]
     remarks = []
@@ -103,12 +105,12 @@ def write_changes(
 
 
 def overview(
-    old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], words: Compared, signs: text.Signs
+    old: Sequence[Recording], new: Sequence[Recording], found: Difference, words: Compared, signs: text.Signs
 ) -> list[tuple[str, str]]:
     """What stands before the rows: the two sides, what changed in all, and what has no end."""
     timeless = without_times([*old, *new])
-    change = _calls_change(rows, words)
-    change = change if timeless else f"{_time_change(old, new, signs)}, {change}"
+    change = _calls_change(found.rows, words)
+    change = change if timeless else f"{_time_change(*found.whole, signs)}, {change}"
     bound = any(any(one.functions["lower_bound"]) for one in (*old, *new))
     change += " (some of them lower bounds)" if bound else ""
     sides = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
@@ -117,24 +119,28 @@ def overview(
     return [
         *sides,
         ("change", change),
-        *[("pace", pace) for pace in [_pace(old, new)] if pace],
+        *[("pace", pace) for pace in _paces(old, new, found) if pace],
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
         *incomplete(signs, *named(old, "old"), *named(new, "new")),
     ]
 
 
-def _pace(old: Sequence[Recording], new: Sequence[Recording]) -> str:
-    """That times are given as at one pace; empty: they are as they were measured."""
+def _paces(old: Sequence[Recording], new: Sequence[Recording], found: Difference) -> Iterator[str]:
+    """Yield that times are given as at one pace; nothing: they are as they were measured."""
+    paces = [*found.paces[0], *found.paces[1]]
+    if any(pace != 1 for pace in paces):
+        low, high = min(paces), max(paces)
+        yield f"the runs took {low:.2f} to {high:.2f} times as long as their mean; times below are those of a mean run"
     slowest = max(one.slower for one in (*old, *new))
     if slowest == 1:
-        return ""
+        return
     if len(old) == len(new) == 1:
         slow, fast = ("new", "old") if new[0].slower > 1 else ("old", "new")
         words = f"in {slow} the processor was {slowest:.2f} times as slow as in {fast}"
     else:
         words = f"the processor was up to {slowest:.2f} times as slow as in the fastest run"
-    return f"{words}; times are given as at the faster pace, with a fourth of the change as error"
+    yield f"{words}; times are given as at the faster pace, with a fourth of the change as error"
 
 
 STRANGERS = "no function of one side's own code is on the other: they are recordings of different programs"
@@ -188,9 +194,8 @@ def ranged(most: tuple[int, int]) -> str:
     return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
-def _time_change(old: Sequence[Recording], new: Sequence[Recording], signs: text.Signs) -> str:
+def _time_change(before: Group, after: Group, signs: text.Signs) -> str:
     """The change of all own time."""
-    before, after = overall(old, new)
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
     error = error_of_change(before, after)
@@ -354,12 +359,13 @@ class _Section:
         return [(text.shorten(name, width, self._paper.signs), "name")]
 
 
-def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str], recordings: Sides | None = None) -> str:
+def as_json(difference: Difference, old: Sequence[str], new: Sequence[str], recordings: Sides | None = None) -> str:
     """All rows as one JSON object, those whose own time changed first; times in ns, of several runs the mean.
 
     old, new: the files. One is a string, several are a list; so are the fewest and the most calls. recordings: of both
     sides; what their times were divided by is told where that is anything but 1.
     """
+    rows = difference.rows
     several = len(old) > 1 or len(new) > 1
     of_lines = any(not isinstance(row.key, FunctionKey) for row in rows)
     count = "hits" if of_lines else "calls"
@@ -382,7 +388,11 @@ def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str], rec
         for row in rows
     ]
     sides: dict[str, Any] = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
-    slower = [[one.slower for one in side] for side in recordings or ()]
+    slower = [
+        [one.slower * pace for one, pace in zip(side, paces, strict=True)]
+        for side, paces in zip(recordings or ((), ()), difference.paces, strict=True)
+        if side
+    ]
     if any(by != 1 for side in slower for by in side):
         sides |= {f"slower_{name}": of if several else of[0] for name, of in zip(("old", "new"), slower, strict=True)}
     return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

@@ -11,8 +11,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from seismo.model import diff
-from seismo.model.difference import keys, unsteady
+from seismo.model.difference import difference, keys, unsteady
 from seismo.model.spread import DOUBT, MOST_FREEDOM, student, variance
 from seismo.report import words
 from seismo.report.calls.page import SMALLER
@@ -48,16 +47,17 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
 def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     """What the page carries: the head and the columns."""
     old, new = sides
-    rows = diff(old, new)
+    found = difference(old, new)
+    rows = found.rows
     numbers = {row.key: number for number, row in enumerate(rows)}
     tree = _Union(numbers, {number for number, row in enumerate(rows) if row.bound})
-    for side, recordings in enumerate((old, new)):
-        for recording in recordings:
-            tree.add(recording, side, len(recordings))
+    for side, (recordings, paces) in enumerate(zip((old, new), found.paces, strict=True)):
+        for recording, pace in zip(recordings, paces, strict=True):
+            tree.add(recording, side, len(recordings), pace)
     paths, columns = tree.paths(len(rows))
     head: dict[str, object] = {
         "kind": "diff",
-        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, rows, OF_FUNCTIONS, _SIGNS)],
+        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, found, OF_FUNCTIONS, _SIGNS)],
         "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
@@ -119,8 +119,8 @@ class _Union:
         self._squares: list[float] = []
         self._total_squares: list[float] = []
 
-    def add(self, recording: Recording, side: int, runs: int) -> None:
-        """Adds one of so many runs of a side. The recording has the times that are compared."""
+    def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
+        """Adds one of so many runs of a side, whose times are those of a run that was not so many times as slow."""
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []
@@ -135,7 +135,7 @@ class _Union:
             folded = number in self._bound and above >= 0
             path = above if folded else self._path(above, number)
             to.append(path)
-            self._owns[side][path] += row.own_ns / runs
+            self._owns[side][path] += row.own_ns / pace / runs
             self._squares[path] += variance(row.own_ns, row.own_error_ns**2, row.ready_ns, unsure) / runs**2
             if not folded:
                 self._calls[side][path] += row.calls / runs
