@@ -6,6 +6,7 @@ import random
 import pytest
 
 from seismo.model import Builder, diff
+from seismo.model.difference import difference
 from seismo.model.spread import DOUBT, MOST_FREEDOM, error_of_change, group, scale, student, variance
 
 MS = 1e6
@@ -89,24 +90,41 @@ def test_in_nineteen_of_twenty_diffs_of_equal_runs_nothing_changed(runs):
     assert sum(any(row.significant for row in rows) for rows in diffs) <= 0.05 * 200
 
 
-@pytest.mark.parametrize(("runs", "more"), [(1, 2.0), (5, 1.1)])
-def test_a_change_is_found_that_so_many_runs_can_show(runs, more):
-    """A function with a twentieth of the time, beside others; runs differ by 2 %."""
+def run(chance, more=1.0, whole=1.0, of=(7,)):
+    """Twenty functions that take as long; those of some numbers `more`, all of them `whole` times that."""
+    b = Builder()
+    thread = b.thread(b.process())
+    for number in range(20):
+        own = 50 * MS * whole * chance.lognormvariate(0, 0.02) * (more if number in of else 1)
+        b.node(-1, thread, b.function("m", f"f{number}"), calls=1_000, own_ns=round(own))
+    return b.build({})
+
+
+@pytest.mark.parametrize(("runs", "more", "slow"), [(1, 2.0, 0.0), (5, 1.1, 0.0), (5, 1.1, 0.1)])
+def test_a_change_is_found_that_so_many_runs_can_show(runs, more, slow):
+    """A function with a twentieth of the time, beside others; slow: by how much runs differ as a whole."""
     chance = random.Random(3)
-
-    def run(factor):
-        b = Builder()
-        thread = b.thread(b.process())
-        for number in range(20):
-            own = 50 * MS * chance.lognormvariate(0, 0.02) * (factor if number == 7 else 1)
-            b.node(-1, thread, b.function("m", f"f{number}"), calls=1_000, own_ns=round(own))
-        return b.build({})
-
     found = 0
     for _ in range(20):
-        rows = diff([run(1) for _ in range(runs)], [run(more) for _ in range(runs)])
-        found += [row.key.qualname for row in rows if row.significant] == ["f7"]
+        old, new = ([run(chance, by, chance.lognormvariate(0, slow)) for _ in range(runs)] for by in (1, more))
+        found += [row.key.qualname for row in diff(old, new) if row.significant] == ["f7"]
     assert found >= 18
+
+
+def test_runs_that_are_slow_as_a_whole_are_given_as_at_one_pace():
+    chance = random.Random(5)
+    old, new = ([run(chance, whole=whole) for whole in (0.8, 1.0, 1.2)] for _ in range(2))
+    found = difference(old, new)
+    assert [round(pace, 1) for side in found.paces for pace in side] == [0.8, 1.0, 1.2] * 2
+    assert all(row.own_old == pytest.approx(50 * MS, rel=0.1) for row in found.rows)
+    assert not any(row.significant for row in found.rows)
+
+
+def test_a_program_that_became_slower_as_a_whole_is_no_slow_machine():
+    chance = random.Random(5)
+    found = difference([run(chance) for _ in range(3)], [run(chance, whole=1.5) for _ in range(3)])
+    assert found.paces == ([1.0] * 3, [1.0] * 3)
+    assert all(row.significant for row in found.rows)
 
 
 def test_a_side_needs_a_recording():

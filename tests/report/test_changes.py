@@ -135,6 +135,19 @@ def test_a_change_beyond_what_runs_differ_by_is_told():
     assert lines[0] == "old       3 runs, 11.9 s to 12.1 s in 17 calls of 4 functions: app.py"
 
 
+def test_runs_that_are_slow_as_a_whole_are_said():
+    def slow(by):
+        return recording([(f"f{number}", 1, int(by * 100_000 * number)) for number in range(5, 15)])
+
+    old, new = [slow(0.8), slow(1.2)], [slow(1.0), slow(1.01)]
+    lines = changes(old, new, width=200)
+    said = "pace      the runs took 0.80 to 1.20 times as long as their mean; times below are those of a mean run"
+    assert [line for line in lines if line.startswith("pace")] == [said]
+    assert "Changed in own time: none" in lines
+    content = json.loads(as_json(difference(old, new), ["a", "b"], ["c", "d"], (old, new)))
+    assert content["slower_old"] == pytest.approx([0.8, 1.2], rel=0.01)
+
+
 def test_what_is_sure_comes_first_and_the_largest_change_of_a_list(doubtful):
     """A change within its error comes after all that is none, whatever its size."""
     old = recording([("small", 10, 1_000_000), ("large", 10, 1_000_000), ("unsure", 10, 1_000_000), ("gone", 1, 9)])
