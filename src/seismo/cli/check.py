@@ -289,13 +289,9 @@ class _Checking:
         from seismo.check.measurement import stamp_of_here
         from seismo.check.measuring import OWN
 
-        if new is None:
-            here = stamp_of_here(old.stamp.program)
-            lines = "" if self.new.lines == OWN else self.new.lines
-            stamp = replace(here, dependencies=old.stamp.dependencies, lines=lines)
-        else:
-            stamp = new.stamp
-        return of_other_versions(old.stamp, stamp, path, "tolerate" in self.given)
+        lines = "" if self.new.lines == OWN else self.new.lines
+        here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
+        return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: Runs | Measurement, new: Runs, outcome: Outcome) -> Outcome:
         from seismo.check.compare import Bands

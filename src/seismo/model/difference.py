@@ -17,7 +17,7 @@ from seismo.model.kinds import FunctionKind
 from seismo.model.spread import Group, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from seismo.model.recording import Recording
     from seismo.model.table import FunctionRow, LineRow
@@ -104,10 +104,10 @@ def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
 class _Sum:
     """What is summed for a key in one recording. Times in ns; `square`: of the stated errors of the own time."""
 
-    __slots__ = ("calls", "line", "own", "preempted", "square", "total", "unsteady")
+    __slots__ = ("bound", "calls", "line", "own", "preempted", "square", "total", "unsteady")
 
     def __init__(self) -> None:
-        self.calls = self.line = 0
+        self.calls = self.line = self.bound = 0
         self.own = self.preempted = self.square = self.total = self.unsteady = 0.0
 
     @property
@@ -145,13 +145,13 @@ def difference(old: Recording | Sequence[Recording], new: Recording | Sequence[R
 
     ValueError: a side without a recording.
     """
-    sides = [[(one, _of_functions(one)) for one in runs(side)] for side in (old, new)]
-    ran = [{key for _, sums in side for key in sums} for side in sides]
-    bound = set.intersection(*ran, {key for side in sides for one, _ in side for key in _lower_bounds(one)})
-    for side in sides:
-        for recording, sums in side:
-            _fold(recording, sums, bound)
-    return _difference([sums for _, sums in sides[0]], [sums for _, sums in sides[1]], bound)
+    sides = runs(old), runs(new)
+    sums = [[_of_functions(one) for one in side] for side in sides]
+    bound = set.intersection(*({key for one in side for key in one} for side in sums))
+    bound &= {key for side in sums for one in side for key, row in one.items() if row.bound}
+    for recording, one in zip((*sides[0], *sides[1]), (*sums[0], *sums[1]), strict=True):
+        _fold(recording, one, bound)
+    return _difference(sums[0], sums[1], bound)
 
 
 def difference_of_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
@@ -186,11 +186,6 @@ def keys(recording: Recording) -> list[FunctionKey]:
     return [FunctionKey(kind, module, name, ntpath.basename(file)) for kind, module, name, file in rows]
 
 
-def _lower_bounds(recording: Recording) -> list[FunctionKey]:
-    flags = recording.functions["lower_bound"]
-    return [key for key, flag in zip(keys(recording), flags, strict=True) if flag] if any(flags) else []
-
-
 def _of_functions(recording: Recording) -> _Sums:
     """Sum up the functions. What probes do to the code around them is no doubt here: it is the same on both sides."""
     sums: _Sums = {}
@@ -198,6 +193,7 @@ def _of_functions(recording: Recording) -> _Sums:
     for key, row, common in zip(keys(recording), recording.functions, distortions, strict=True):
         found = _add(sums, key, row, row.calls, recording.times)
         found.square -= min(common, row.own_error_ns) ** 2
+        found.bound |= row.lower_bound
     return sums
 
 
@@ -251,36 +247,36 @@ def _fold(recording: Recording, sums: _Sums, bound: set[FunctionKey | LineKey]) 
 
 
 def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | LineKey]) -> Difference:
-    found = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
+    found = dict.fromkeys(key for one in (*old, *new) for key in one)
     whole = _whole(old), _whole(new)
     pairs = {key: (_group(old, key), _group(new, key)) for key in found}
-    asked = set(_asked(pairs))
-    paces = _paces(old, new, list(asked))
-    if paces != ([1.0] * len(old), [1.0] * len(new)):
-        for side, factors in zip((old, new), paces, strict=True):
-            for sums, factor in zip(side, factors, strict=True):
-                for one in sums.values():
-                    one.divide(factor)
-        pairs = {key: (_group(old, key), _group(new, key)) for key in found}
+    least = [WORTH * sum(pair[side].mean for pair in pairs.values()) for side in (0, 1)]
+    asked = [key for key, (a, b) in pairs.items() if 0 < a.mean >= least[0] or 0 < b.mean >= least[1]]
+    paces = _paces(old, new, asked)
+    for sums, pace in zip((*old, *new), (*paces[0], *paces[1]), strict=True):
+        for one in sums.values():
+            one.divide(pace)
+    pairs = {key: (_group(old, key), _group(new, key)) for key in found}
     by = scale([pairs[key] for key in asked])
+    worth = set(asked)
     rows = []
     for key, (before, after) in pairs.items():
-        a, b = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
+        olds, news = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
         error = error_of_change(before, after, len(asked), by)
         rows.append(
             DiffRow(
                 key,
-                min(one.calls for one in a),
-                min(one.calls for one in b),
+                min(one.calls for one in olds),
+                min(one.calls for one in news),
                 before.mean,
                 after.mean,
                 error,
-                sum(one.total for one in a) / len(a),
-                sum(one.total for one in b) / len(b),
-                key in asked and abs(after.mean - before.mean) > error,
-                max(one.calls for one in a),
-                max(one.calls for one in b),
-                next((one.line for one in (*reversed(b), *reversed(a)) if one.line), 0),
+                sum(one.total for one in olds) / len(old),
+                sum(one.total for one in news) / len(new),
+                key in worth and abs(after.mean - before.mean) > error,
+                max(one.calls for one in olds),
+                max(one.calls for one in news),
+                next((one.line for one in (*reversed(news), *reversed(olds)) if one.line), 0),
                 key in bound,
             )
         )
@@ -322,11 +318,3 @@ def _paces(
 def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
     found = [sums.get(key, _NOTHING) for sums in side]
     return group([one.own for one in found], [one.variance for one in found])
-
-
-def _asked(pairs: Mapping[FunctionKey | LineKey, tuple[Group, Group]]) -> Iterator[FunctionKey | LineKey]:
-    """Yield those that are worth asking about, by their part of a side's time."""
-    least = [WORTH * sum(pair[side].mean for pair in pairs.values()) for side in (0, 1)]
-    for key, pair in pairs.items():
-        if any(one.mean > 0 and one.mean >= limit for one, limit in zip(pair, least, strict=True)):
-            yield key

@@ -81,11 +81,12 @@ def error_of_change(old: Group, new: Group, rows: int = 1, scale: float = 1.0) -
 
     scale: what scale() gives of all rows.
     """
+    rows = max(1, rows)
     model = scale * _model(old, new)
     freedom = _freedom(old, new)
     prior = min(PRIOR, rows - 1) if freedom > 1 else MOST_FREEDOM  # of two runs alone, little can be learnt
     of_a_run = (old.squares + new.squares + prior * model) / (freedom + prior)
-    return student(freedom + prior, DOUBT / max(1, rows)) * math.sqrt(of_a_run * (1 / old.runs + 1 / new.runs))
+    return student(freedom + prior, DOUBT / rows) * math.sqrt(of_a_run * (1 / old.runs + 1 / new.runs))
 
 
 def _freedom(old: Group, new: Group) -> int:

@@ -94,10 +94,14 @@ def write_changes(
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
     remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
     heads = (f"{words.count}s",) if timeless else ("own  ", f"{words.count}s")
-    new_cells, gone_cells = (_new_counts, _gone_counts) if timeless else (_new_cells, _gone_cells)
-    _Section(paper, words, words.came, new_cells, heads).write(came, limit, remark)
+
+    def cells(row: DiffRow, signs: text.Signs) -> list[str]:
+        own, counts = (row.own_new, row.calls_new_range) if row.calls_new else (row.own_old, row.calls_old_range)
+        return [*([] if timeless else [text.aligned(text.duration(own, signs))]), ranged(counts)]
+
+    _Section(paper, words, words.came, cells, heads).write(came, limit, remark)
     went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
-    _Section(paper, words, words.went, gone_cells, heads).write(went, limit)
+    _Section(paper, words, words.went, cells, heads).write(went, limit)
     if not timeless:
         time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
         told = [row for row in both if row.significant]
@@ -276,22 +280,6 @@ def call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
     if old[0] == old[1] and new[0] == new[1]:
         return [f"{row.calls_change:+,}", "", ranged(old), ranged(new), growth(new[0], old[0])]
     return [f"{signs.at_least}{row.calls_change:+,}", "", ranged(old), ranged(new), ""]
-
-
-def _new_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_new, signs)), ranged(row.calls_new_range)]
-
-
-def _gone_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_old, signs)), ranged(row.calls_old_range)]
-
-
-def _new_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
-    return [ranged(row.calls_new_range)]
-
-
-def _gone_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
-    return [ranged(row.calls_old_range)]
 
 
 class _Section:
