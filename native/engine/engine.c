@@ -284,6 +284,7 @@ static void regain_file(void) {
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
+    sm_ending_begin();
     sm_ticker_stop();
     stop_sources();
     regain_file();

@@ -52,7 +52,7 @@ PYTHON_LAYERS = {
     "report": {"errors", "escape", "expression", "model", "coverage"},
     "record": {"errors", "escape", "expression", "model", "coverage", "_core"},
     "hooks": {"errors", "expression", "_core"},
-    "check": {"errors", "escape", "expression", "model", "record"},
+    "check": {"errors", "escape", "expression", "model", "record", "report"},
     "cprofile": {"_core"},
     "watching": {"errors", "escape", "expression", "model", "record", "_core"},
     "sessions": {

@@ -188,6 +188,7 @@ OUTPUT = Option(
     "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
+OVERWRITE = Option("--force", "force", "overwrite FILE even if it is no recording")
 COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
 QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
 CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")

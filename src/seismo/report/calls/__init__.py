@@ -24,7 +24,6 @@ class Calls(Kind):
     name = kinds.CALLS
     rows = "functions"
     compares = True
-    runs = True
     others_are_in = "their callers' own time"
 
     def orders(self) -> Sequence[str]:
