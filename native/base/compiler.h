@@ -9,4 +9,7 @@
  * of code for each such struct, without an indirect call. */
 #define SM_INLINE static inline __attribute__((always_inline))
 
+/* What another thread may be writing, read once: as it is at some moment. */
+#define SM_READ(x) (*(const volatile __typeof__(x) *)&(x))
+
 #endif

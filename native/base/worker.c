@@ -16,6 +16,19 @@ typedef struct { /* of one run; its thread's */
     uintptr_t number;
 } assignment;
 
+static uint64_t used_ns;               /* atomic: CPU of all workers, each up to when it went to sleep last */
+static __thread uint64_t accounted_ns; /* of it, this worker's */
+
+static void account(void) {
+    uint64_t now = (uint64_t)sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
+    __atomic_fetch_add(&used_ns, now - accounted_ns, __ATOMIC_RELAXED);
+    accounted_ns = now;
+}
+
+uint64_t sm_workers_cpu_ns(void) {
+    return __atomic_load_n(&used_ns, __ATOMIC_RELAXED);
+}
+
 bool sm_worker_init(sm_worker *worker) {
     if (!worker->ready)
         worker->ready = sem_init(&worker->wake, 0, 0) == 0;
@@ -31,6 +44,7 @@ bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number) {
 }
 
 void sm_worker_sleep(sm_worker *worker, uint64_t until) {
+    account();
     if (until == UINT64_MAX) {
         (void)sem_wait(&worker->wake);
         return;
@@ -53,6 +67,7 @@ static void *run(void *given) {
     assignment of = *(assignment *)given;
     free(given);
     of.worker->work(of.worker, of.number);
+    account();
     __atomic_store_n(&of.worker->ended, of.number, __ATOMIC_RELEASE);
     return NULL;
 }

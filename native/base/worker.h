@@ -41,6 +41,8 @@ bool sm_worker_init(sm_worker *worker); /* before all else, and again: false: th
 /* For the thread. until: monotonic ns; UINT64_MAX: for ever. Whoever wakes it, it looks again whether it goes on. */
 bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number);
 void sm_worker_sleep(sm_worker *worker, uint64_t until);
+/* The CPU time that all workers have used in this process and those it was forked from, each up to its last sleep. */
+uint64_t sm_workers_cpu_ns(void);
 
 void sm_worker_wake(sm_worker *worker); /* from anywhere, a signal handler included */
 bool sm_worker_runs(const sm_worker *worker);

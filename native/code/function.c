@@ -94,10 +94,10 @@ static PyObject *module_of(PyObject *globals) {
     return module != NULL && PyUnicode_Check(module) ? module : NULL;
 }
 
-/* What was first seen where its globals are not known. Takes the name over. */
+/* What was first seen where its globals are not known. Takes the name over. The flush worker may be reading the old
+ * one, which is empty, so that is not freed. */
 static void name_module(sm_function *function, char *module) {
-    sm_free(function->module);
-    function->module = module;
+    __atomic_store_n(&function->module, module, __ATOMIC_RELEASE);
     function->left_out = is_left_out(function);
 }
 
@@ -197,7 +197,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         goto done;
     if (entry != NULL)
         entry->function = function;
-    function->flags |= flags_of_code(code);
+    __atomic_fetch_or(&function->flags, flags_of_code(code), __ATOMIC_RELAXED);
     function->code_bytes = 2 * (uint32_t)Py_SIZE(code);
 done:
     sm_exception_restore(kept);
@@ -235,7 +235,7 @@ sm_function *sm_function_synthetic(const char *name) {
 }
 
 uint32_t sm_functions_count(void) {
-    return functions.all.count;
+    return __atomic_load_n(&functions.all.count, __ATOMIC_RELAXED);
 }
 
 sm_function *sm_function_by_id(uint32_t id) {

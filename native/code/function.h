@@ -6,7 +6,8 @@
  * by its PyMethodDef, whose address is as good as static.
  *
  * All of this is registration: it happens at the first sight of a code object, with the GIL, never again on the way of
- * an event. Functions live as long as the process. */
+ * an event. Functions live as long as the process. The flush worker reads a function without the GIL: what may still
+ * change of it is atomic, or not for that worker. */
 #ifndef SM_CODE_FUNCTION_H
 #define SM_CODE_FUNCTION_H
 
@@ -29,12 +30,12 @@ enum { /* sm_function.flags; the file stores them as they are */
 typedef struct sm_function {
     uint32_t id; /* dense, from 0 */
     uint8_t kind;
-    bool hidden;   /* one of seismo's own */
-    bool left_out; /* of the recording: hidden, or where= does not want it */
-    uint32_t flags;
+    bool hidden;    /* with the GIL: one of seismo's own */
+    bool left_out;  /* with the GIL: not in the recording: hidden, or where= does not want it */
+    uint32_t flags; /* atomic */
     int line;
     uint32_t code_bytes;            /* of its instructions; 0: it has none */
-    char *module, *qualname, *file; /* owned; UTF-8 (surrogatepass); "" when unknown */
+    char *module, *qualname, *file; /* owned; UTF-8 (surrogatepass); "" when unknown. module: atomic */
     uint64_t extra;                 /* what tells it from others of this place: a hash of its line table and the like */
 } sm_function;
 

@@ -57,6 +57,15 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+/* The same from another thread, without the GIL: it may have ended meanwhile. */
+static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return __atomic_load_n((void **)&tstate->current_frame, __ATOMIC_RELAXED);
+#else
+    return __atomic_load_n((void **)&tstate->cframe->current_frame, __ATOMIC_RELAXED);
+#endif
+}
+
 /* Can code that was compiled to C tell of its events itself (PyMonitoring_FirePyResumeEvent and others)? Not in debug
  * builds for what is done about it: they let no deallocator set an exception. */
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_DEBUG)

@@ -209,6 +209,11 @@ static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return depth;
 }
 
+/* No frame is looked for by its depth on 3.11: no source of starts is there. */
+static inline int64_t sm_tstate_depth_racy(PyThreadState *Py_UNUSED(tstate)) {
+    return 0;
+}
+
 /* The local variable of that number, new; NULL: it has no value. No snapshot of the frame is made. */
 static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
     PyObject *value = frame->f_frame->localsplus[number];
@@ -237,6 +242,11 @@ static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
 
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return tstate->py_recursion_limit - tstate->py_recursion_remaining;
+}
+
+/* The same from another thread, without the GIL. */
+static inline int64_t sm_tstate_depth_racy(PyThreadState *tstate) {
+    return tstate->py_recursion_limit - __atomic_load_n(&tstate->py_recursion_remaining, __ATOMIC_RELAXED);
 }
 
 static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {

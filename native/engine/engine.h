@@ -3,8 +3,11 @@
  * inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that was
  * exchanged, a flush.
  *
- * Ownership and threads: everything here is touched with the GIL held. An sm_thread belongs to its OS thread while that
- * one runs Python; the flushing thread reads the others' records, which the GIL makes safe. Free-threaded builds and
+ * Ownership and threads: everything here is written with the GIL held. An sm_thread belongs to its OS thread while that
+ * one runs Python. The flush worker (engine/flush.h) reads it without the GIL, so what it must not find half done is
+ * changed with the engine's lock as well: the list of threads, their rows and homes, the output, and the recorders'
+ * tables that a save reads and that move when they grow. Lock order: GIL, engine's lock, sampler's lock. The holder of
+ * the engine's lock never waits for the GIL: it runs no Python code and drops no reference. Free-threaded builds and
  * subinterpreters are refused at start. */
 #ifndef SM_ENGINE_ENGINE_H
 #define SM_ENGINE_ENGINE_H
@@ -24,14 +27,15 @@
 /* How a frame or a C function is left. */
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
 
-/* Per thread. The first fields are read at every event. */
+/* Per thread. The first fields are read at every event. What is not said to be the thread's own is changed with the
+ * engine's lock. */
 typedef struct sm_thread {
-    PyThreadState *tstate;  /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
-    sm_chunk *chunk;        /* the data stack chunk at the last event: another one means a look at the frames */
-    sm_chunk *chunk_before; /* the one below it */
+    PyThreadState *tstate; /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
+    sm_chunk *chunk;       /* its own: the data stack chunk at the last event; another one means a look at the frames */
+    sm_chunk *chunk_before; /* its own: the one below it */
     uint32_t id;
     uint32_t session; /* of which start this record's content is */
-    uint8_t nameless; /* more events at which to ask for its name */
+    uint8_t nameless; /* its own: more events at which to ask for its name */
     bool main, ended;
     bool cleared;                    /* the interpreter clears the state, or has: nothing tells of its end again */
     bool late;                       /* and events have come meanwhile */
@@ -55,29 +59,32 @@ typedef struct sm_thread {
     uint64_t start_ticks, end_ticks;
     int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
     uint64_t kept;                /* once it has ended: bytes that the recorder keeps of it */
-    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
-    /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
-     * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
-    uint32_t visits, looks_lock, looks_other;
-    int64_t visited_ns; /* atomic, the ticker's: what its CPU clock said at the visit that it has not seen yet */
-    uint64_t looked_at;
-    size_t below;                   /* outermost frames that are no part of the recording */
-    const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
+    uint64_t rest_ticks;          /* that it ran outside of exact pieces: what the sampled times must add up to */
+    size_t below;                 /* its own: outermost frames that are no part of the recording */
+    const void *(
+        *below_frames)[2]; /* its own, owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
     char entry[96]; /* of those that are folded: what began it */
     struct sm_thread *next, *next_free;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
 
-typedef struct { /* ticks a call, found by calibration (engine/calibrate.c) */
+typedef struct { /* ticks of an entry that is only counted, in the callee's time and in the caller's */
     double inside, outside;
 } sm_cost;
+
+typedef struct { /* of the probes: engine/costs.c */
+    sm_cost python, c, resume;
+    double piece; /* ticks in an exact piece */
+    double error; /* relative half-width of all of these */
+} sm_probe_costs;
 
 typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     bool time_every;
     bool timeless;             /* of calls: count them, and read no clock at events */
+    unsigned rate;             /* looks of the sampler a second; 0: as it sees fit */
     bool opcodes;              /* count instructions, too */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */
@@ -88,6 +95,7 @@ typedef struct {
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of objects: which line made an object, not only its type */
+    bool paths;        /* of calls: objects are recorded alongside, with the path that runs */
     uint64_t max_live; /* of objects: objects that are kept track of at once; more are sampled */
 } sm_settings;
 
@@ -105,10 +113,11 @@ typedef struct { /* a frame that was found running */
 
 #define SM_RECORDER_ROOM 384 /* bytes of a thread that every recorder's state fits into: one may follow another */
 
-/* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
+/* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL, but for what
+ * the flush worker calls as well: `wake`, `save` and `rest`, with the engine's lock. */
 typedef struct sm_recorder {
     const char *name;
-    bool threadless;                            /* keeps nothing of a thread: poke, pause and go_on are given NULL */
+    bool threadless;                            /* keeps nothing of a thread: wake, pause and go_on are given NULL */
     void (*start)(const sm_settings *settings); /* a new recording: forget everything */
     /* What it keeps of paths is its home's, if that is another. False: out of memory. */
     bool (*thread_start)(sm_thread *thread);
@@ -121,17 +130,25 @@ typedef struct sm_recorder {
      * been exchanged. NULL, or false: it has to be walked to know. */
     bool (*follows)(sm_thread *thread, bool entering);
     void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
-    /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
-    void (*poke)(sm_thread *thread);
+    /* From the ticker's thread, without the GIL: the next event is to look at the clock. NULL: there is no need. */
+    void (*poke)(void);
     void (*pause)(sm_thread *thread); /* before and */
     void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
-    void (*save)(sm_output *output);
+    /* With the GIL and without the engine's lock, before its holder saves: what only the interpreter knows, and what
+     * runs Python code. whole: an image is to be saved. NULL: there is nothing. */
+    void (*settle)(bool whole);
+    /* The thread's next event takes the slow path, and calls sm_engine_attend(). */
+    void (*wake)(sm_thread *thread);
+    void (*save)(sm_output *output); /* output->gil: the GIL is held, and `settle` was called */
     void (*stop)(void);
-    void (*forget)(void);   /* frees everything: another recorder begins */
-    int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
-    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled, by
-     * whatever weights. */
-    void (*timed)(const sm_function *function, double sums[3]);
+    void (*forget)(void); /* frees everything: another recorder begins */
+    /* For the calibration. Of all exact pieces of the running thread: their ticks [0] and their number [1]. NULL: there
+     * are none. */
+    void (*timed)(double sums[2]);
+    /* How many events have been counted, if they are no calls; else NULL. */
+    uint64_t (*events)(void);
+    /* Ticks that the thread ran outside of exact pieces. */
+    uint64_t (*rest)(sm_thread *thread, uint64_t now);
     bool (*check)(void); /* consistency, for debug builds and tests */
 } sm_recorder;
 
@@ -157,41 +174,32 @@ typedef struct {
 
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on */
-    bool ahead;           /* the file has its end already: nothing more is flushed */
+    bool ahead;           /* with the lock of the disk, too: the file has its end already, nothing more is written */
+    /* Atomic; both are set by the flush worker before it saves. */
+    bool at_rest;    /* no event has come since */
+    bool unattended; /* no event has looked after what the interpreter does not tell */
     uint32_t session;
     const sm_recorder *recorder;
     const sm_source *source;
     /* A second one alongside them, with the same start, end and file: it starts after them and stops before them,
      * its rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless, and
-     * of the functions for threads nothing but poke, pause and go_on is called. */
+     * of the functions for threads nothing but wake, pause and go_on is called. */
     sm_pair alongside;
     sm_settings settings;
     sm_apart apart; /* threads whose events are unattributed */
-    /* These and the clock are read by the recorders' slow paths. */
-    uint64_t next_flush;      /* ticks: when the next is due */
-    uint64_t sampled_extra;   /* ticks that a segment seems longer by when it is sampled */
-    uint64_t long_ticks;      /* from so many on a segment is long; never with a simulated clock: no ticker */
-    uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
-    uint64_t visit_ticks;     /* atomic: mean time between the ticker's visits, of late */
     sm_clock clock;
-    sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
-    uint32_t thread_count;           /* rows of the recording */
-    uint32_t finished;               /* of these, threads that have ended and have rows of their own */
-    uint64_t kept;                   /* bytes: what the recorder keeps of those until the recording ends */
-    uint64_t flushed;                /* ticks: when the last flush was done */
-    uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
-    sm_output output;                /* the file; writer NULL: none */
-    bool same_frames;                /* a forked child: what its parent left out stays out */
-    bool from_here;                  /* the frames of the starting thread are no part of the recording */
+    sm_thread *threads;    /* newest first; of this and, while their threads live, of earlier sessions */
+    uint32_t thread_count; /* rows of the recording */
+    uint32_t finished;     /* of these, threads that have ended and have rows of their own */
+    uint64_t kept;         /* bytes: what the recorder keeps of those until the recording ends */
+    sm_output output; /* the file; writer NULL: none. Exchanged with the lock of the disk as well (engine/flush.c) */
+    bool same_frames; /* a forked child: what its parent left out stays out */
+    bool from_here;   /* the frames of the starting thread are no part of the recording */
     char *meta, *host, *argv, *interpreter, *exit; /* owned */
     int64_t start_ns, end_ns;
     sm_moment began; /* start_ns, by other clocks as well */
     uint64_t start_ticks;
-    sm_cost python, c, resume;
-    double cost_error;
-    double far, deep; /* ticks that an event far into its code, and a call with deep ones below it, cost more */
-    /* Ticks that catching an exception and calling a coroutine cost more; and less, a call that C code makes. */
-    double caught, coroutine, from_c;
+    sm_probe_costs costs;
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */
@@ -220,10 +228,24 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self);
 /* Compares the path with the frames and repairs it; counts a repair. */
 void sm_engine_repair(sm_thread *thread, bool entering);
 
-/* From a recorder's slow path: flush and look after things when it is time. */
-void sm_engine_tick(sm_thread *thread);
-static inline bool sm_engine_due(uint64_t now) {
-    return SM_UNLIKELY(now >= sm_engine.next_flush);
+/* The engine's lock. Recursive; never taken on the way of a common event. */
+void sm_engine_lock(void);
+void sm_engine_unlock(void);
+void sm_engine_lock_renew(void); /* in a forked child: its holder is not there */
+
+/* Something has happened that the file lacks. From anywhere. */
+static inline void sm_engine_stir(void) {
+    __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
+}
+
+/* From a recorder's slow path, with the GIL. */
+void sm_engine_look_after(void);
+static inline bool sm_engine_is_unattended(void) {
+    return SM_UNLIKELY(__atomic_load_n(&sm_engine.unattended, __ATOMIC_SEQ_CST));
+}
+static inline void sm_engine_attend(void) {
+    if (sm_engine_is_unattended())
+        sm_engine_look_after();
 }
 
 /* Around work of ours that is no part of the program: the threadless recorders look away. */
@@ -259,28 +281,17 @@ int sm_engine_init(void); /* once per process; -1 with an exception */
 int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
-void sm_engine_flush(void);
-/* Writes all and the file's end, as if the process ended now in this way (an exec); "" takes it back, for one that
- * goes on. */
-void sm_engine_ahead(const char *exit);
-/* Goes on in the file that fd is an opening of, a copy of the recording's. false: it has not as many bytes. */
-bool sm_engine_move(int fd);
 PyObject *sm_engine_snapshot(void);
-/* An output of this recording; writer: taken over, also on failure. False: out of memory. */
+/* save.c: an output of this recording; writer: taken over, also on failure. False: out of memory. */
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
-/* Writes what changed (whole: everything) and flushes. last: the end of the recording, with the END chunk. */
+/* The rows of what changed (whole: of everything). last: of the recording's end. With the engine's lock. */
 void sm_engine_save(sm_output *output, bool last);
-/* The same into the file, which may be written anew. */
-void sm_engine_write(sm_output *output, bool last);
-/* The end, when the recorder has stopped and nobody else writes: of a journal's file, too, which may be written anew.
- */
-void sm_engine_write_end(sm_output *output);
-/* The thread's row into the file, at once: what is written of it before the next flush can be read. */
+/* The thread's row, with the engine's lock: what is written of it before the next save can be read. */
 void sm_engine_announce(sm_thread *thread);
-/* Ticks until the next flush, of which one took so many ticks; 0: none is wanted. */
-uint64_t sm_engine_interval(uint64_t took);
 int sm_engine_after_fork(int fd, const char *meta);
 
+/* costs.c: what the probes cost, for these settings. -1 with an exception. */
+int sm_engine_find_costs(void);
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
  * exception. */
 int sm_engine_calibrate(void);

@@ -25,7 +25,6 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
     output->interpreter = put_text(output, about->interpreter);
     output->clock = put_text(output, about->clock);
     output->source = put_text(output, about->source);
-    output->boot = put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     return true;
 }
 
@@ -36,8 +35,9 @@ void sm_output_close(sm_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-sm_writer *sm_output_renew(const sm_output *output) {
-    return sm_writer_grown(output->writer) ? sm_writer_renew(output->writer) : NULL;
+sm_writer *sm_output_renew(const sm_output *output, bool by_rows) {
+    sm_writer *writer = output->writer;
+    return sm_writer_grown(writer) && (!by_rows || sm_writer_is_replaced(writer)) ? sm_writer_renew(writer) : NULL;
 }
 
 bool sm_output_take_place(sm_output *fresh, sm_output *output) {
@@ -55,11 +55,11 @@ bool sm_output_take_place(sm_output *fresh, sm_output *output) {
 static void write_function(sm_output *output, const sm_function *function, sm_output_function *known) {
     if (known->number == 0) {
         known->number = ++output->functions_count;
-        known->module = put_text(output, function->module);
+        known->module = put_text(output, __atomic_load_n(&function->module, __ATOMIC_ACQUIRE));
         known->qualname = put_text(output, function->qualname);
         known->file = put_text(output, function->file);
     }
-    known->flags = function->flags;
+    known->flags = __atomic_load_n(&function->flags, __ATOMIC_RELAXED);
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_FUNCTIONS_ID] = known->number - 1;
     row[SM_FUNCTIONS_KIND] = function->kind;
@@ -67,12 +67,12 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     row[SM_FUNCTIONS_QUALNAME] = (int64_t)known->qualname;
     row[SM_FUNCTIONS_FILE] = (int64_t)known->file;
     row[SM_FUNCTIONS_LINE] = function->line;
-    row[SM_FUNCTIONS_FLAGS] = function->flags;
+    row[SM_FUNCTIONS_FLAGS] = known->flags;
     row[SM_FUNCTIONS_CODE_BYTES] = function->code_bytes;
     uint64_t lost = sm_writer_lost(output->writer);
     sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
     if (sm_writer_lost(output->writer) != lost)
-        known->flags = ~function->flags; /* not taken: to be written again */
+        known->flags = ~known->flags; /* not taken: to be written again */
 }
 
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {
@@ -89,7 +89,7 @@ uint32_t sm_output_function_number(sm_output *output, const sm_function *functio
         output->functions_size = size;
     }
     sm_output_function *known = &output->functions[function->id];
-    if (known->number == 0 || known->flags != function->flags)
+    if (known->number == 0 || known->flags != __atomic_load_n(&function->flags, __ATOMIC_RELAXED))
         write_function(output, function, known);
     return known->number - 1;
 }
@@ -123,10 +123,10 @@ void sm_output_write_failed(sm_output *output) {
     sm_output_loss(output, "write-failed", error != 0, -1, detail);
 }
 
-void sm_output_unended(sm_output *output, uint64_t most_ns) {
+void sm_output_unended(sm_output *output, bool unended) {
     char detail[32];
     snprintf(detail, sizeof detail, "process %ld", (long)getpid());
-    sm_output_loss(output, "cut-short", most_ns, -1, detail);
+    sm_output_loss(output, "cut-short", unended, -1, detail);
 }
 
 void sm_output_process(sm_output *output, const sm_about *about) {
@@ -143,7 +143,7 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
     row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);
     row[SM_PROCESSES_SOURCE] = (int64_t)output->source;
-    row[SM_PROCESSES_BOOT] = (int64_t)output->boot;
+    row[SM_PROCESSES_BOOT] = (int64_t)put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     row[SM_PROCESSES_BOOT_NS] = about->boot_ns;
     row[SM_PROCESSES_UNIX_BOUND_NS] = about->unix_bound_ns;
     sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);

@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/pace.h"
 #include "base/time.h"
+#include "clock/waits.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
-#include "engine/waits.h"
 
 static sm_about about(void) {
     return (sm_about){.meta = sm_engine.meta,
@@ -31,27 +30,21 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
     return sm_output_open(output, writer, whole, &of);
 }
 
-/* A calibrated cost at the recording's pace, ns. */
 static double cost_ns(double ticks) {
-    return sm_clock_ns(&sm_engine.clock, ticks) * sm_pace_factor();
+    return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
 static void write_process(sm_output *output) {
     double reals[SM_MAX_COLUMNS] = {0};
-    reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.python.inside);
-    reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.python.outside);
-    reals[SM_PROCESSES_C_INSIDE] = cost_ns(sm_engine.c.inside);
-    reals[SM_PROCESSES_C_OUTSIDE] = cost_ns(sm_engine.c.outside);
-    reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.resume.inside);
-    reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.resume.outside);
+    reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.costs.python.inside);
+    reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.costs.python.outside);
+    reals[SM_PROCESSES_C_INSIDE] = cost_ns(sm_engine.costs.c.inside);
+    reals[SM_PROCESSES_C_OUTSIDE] = cost_ns(sm_engine.costs.c.outside);
+    reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.costs.resume.inside);
+    reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.costs.resume.outside);
     reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(&sm_engine.clock, sm_engine.clock.read_ticks);
-    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error + sm_pace_error();
-    reals[SM_PROCESSES_FAR_NS] = cost_ns(sm_engine.far);
-    reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.deep);
-    reals[SM_PROCESSES_CATCH_NS] = cost_ns(sm_engine.caught);
-    reals[SM_PROCESSES_COROUTINE_NS] = cost_ns(sm_engine.coroutine);
-    reals[SM_PROCESSES_FROM_C_NS] = cost_ns(sm_engine.from_c);
-    reals[SM_PROCESSES_PACE_NS] = sm_clock_ns(&sm_engine.clock, sm_pace_mean());
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.costs.error;
+    reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.costs.piece);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);
@@ -62,6 +55,8 @@ static void look_at_cpu(sm_thread *thread) {
     int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
     if (used >= 0 && thread->cpu_start_ns >= 0)
         thread->cpu_ns = used - thread->cpu_start_ns;
+    if (!thread->ended && sm_engine.recorder->rest != NULL)
+        thread->rest_ticks = sm_engine.recorder->rest(thread, sm_clock_read(&sm_engine.clock));
 }
 
 static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {
@@ -117,22 +112,6 @@ static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     return folded;
 }
 
-/* How long events may go unwritten from now on; 0: for ever. A flush may take 2 % of the time: with a large tree they
- * become rarer by themselves. */
-uint64_t sm_engine_interval(uint64_t took) {
-    uint64_t interval = (uint64_t)((double)sm_engine.settings.flush_ns / sm_engine.clock.ns_per_tick);
-    return interval != 0 && interval < took * 50 ? took * 50 : interval;
-}
-
-/* The last rows of a save, when most of its work is done: what remains takes no longer than what has been done. */
-static void write_unended(sm_output *output, bool last, uint64_t began) {
-    uint64_t took = 2 * sm_ticks_since(began, sm_clock_read(&sm_engine.clock));
-    uint64_t most = sm_engine_interval(took > sm_engine.flush_took ? took : sm_engine.flush_took);
-    sm_engine.flush_took = took;
-    sm_engine.flush_most = most;
-    sm_output_unended(output, last ? 0 : most == 0 ? INT64_MAX : (uint64_t)sm_clock_ns(&sm_engine.clock, (double)most));
-}
-
 void sm_engine_save(sm_output *output, bool last) {
     int64_t now_ns = sm_moment_since(&sm_engine.began);
     uint64_t now = sm_clock_read(&sm_engine.clock);
@@ -167,45 +146,5 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,
                    "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
     sm_output_write_failed(output);
-    write_unended(output, last, now);
-    if (output->journal != NULL) {
-        sm_writer_flush(output->writer); /* the rows that it names come first */
-        output->lost += sm_writer_copy_journal(output->writer, output->journal) != 0;
-    }
-    if (last)
-        sm_writer_finish(output->writer);
-    else
-        sm_writer_flush(output->writer);
-}
-
-/* writer: of the new file. */
-static bool save_anew(sm_output *output, sm_writer *writer, bool last) {
-    sm_output fresh;
-    if (writer == NULL)
-        return false;
-    bool open = sm_engine_open(&fresh, writer, false);
-    if (open) {
-        fresh.anew = true;
-        fresh.journal = sm_engine.settings.journal ? output->writer : NULL;
-        sm_engine_save(&fresh, last);
-        fresh.anew = false;
-        fresh.journal = NULL;
-        if (sm_output_take_place(&fresh, output))
-            return true;
-    }
-    output->anew = open; /* what the recorders took for written is not in this file */
-    return false;
-}
-
-void sm_engine_write(sm_output *output, bool last) {
-    if (!sm_engine.settings.journal && save_anew(output, sm_output_renew(output), last)) /* a journal grows on */
-        return;
-    sm_engine_save(output, last);
-    output->anew = false;
-}
-
-void sm_engine_write_end(sm_output *output) {
-    bool outgrown = sm_engine.settings.journal && sm_writer_outgrown(output->writer);
-    if (!outgrown || !save_anew(output, sm_writer_renew(output->writer), true))
-        sm_engine_write(output, true);
+    sm_output_unended(output, !last);
 }

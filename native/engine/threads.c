@@ -27,7 +27,7 @@ int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
 }
 
-/* Up to where the thread's times go, for now: it has ended, or is about to. */
+/* With the engine's lock. Up to where the thread's times go, for now: it has ended, or is about to. */
 static void note_end(sm_thread *thread) {
     if (pthread_equal(thread->pthread, pthread_self())) {
         int64_t cpu = sm_thread_cpu_ns(thread);
@@ -38,10 +38,11 @@ static void note_end(sm_thread *thread) {
     thread->end_ns = sm_moment_since(&sm_engine.began);
 }
 
-/* Last words of a thread. Idempotent. */
+/* With the engine's lock. Last words of a thread. Idempotent. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
         return;
+    sm_engine_stir();
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
         sm_engine.recorder->thread_end(thread);
@@ -53,10 +54,9 @@ static void end_thread(sm_thread *thread) {
         }
     }
     thread->ended = true;
-    __atomic_store_n(&thread->looked_at, 0, __ATOMIC_RELAXED);
 }
 
-/* ---- records, and whose they are ---- */
+/* ---- records, and whose they are; with the engine's lock ---- */
 
 /* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
 typedef struct keeper {
@@ -66,8 +66,7 @@ typedef struct keeper {
 
 static pthread_key_t keepers;
 static keeper *left;         /* atomic: of threads of the system that have ended */
-static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads, which the ticker
-                                walks at any time */
+static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads */
 
 static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
     keeper *ended = mine;
@@ -88,7 +87,7 @@ static void retire(sm_thread *thread) {
     thread->unreachable = true;
     if (!thread->grouped && thread->session == sm_engine.session)
         return;
-    __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+    thread->session = 0;
     thread->next_free = free_list;
     free_list = thread;
 }
@@ -102,7 +101,7 @@ static void detach(keeper *mine) {
     retire(thread);
 }
 
-static bool attach(sm_thread *thread) {
+static bool attach_locked(sm_thread *thread) {
     keeper *mine = pthread_getspecific(keepers);
     if (mine == NULL) {
         mine = sm_calloc(1, sizeof *mine);
@@ -120,6 +119,13 @@ static bool attach(sm_thread *thread) {
     return true;
 }
 
+static bool attach(sm_thread *thread) {
+    sm_engine_lock();
+    bool attached = attach_locked(thread);
+    sm_engine_unlock();
+    return attached;
+}
+
 static void look_for_left(void) {
     for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
         next = ended->next;
@@ -128,7 +134,7 @@ static void look_for_left(void) {
     }
 }
 
-sm_thread *sm_thread_new_record(void) {
+static sm_thread *new_record(void) {
     look_for_left();
     sm_thread *thread = free_list;
     if (thread != NULL) {
@@ -142,7 +148,14 @@ sm_thread *sm_thread_new_record(void) {
         return NULL;
     memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
     thread->next = sm_engine.threads;
-    __atomic_store_n(&sm_engine.threads, thread, __ATOMIC_RELEASE); /* the ticker may be on its way through */
+    sm_engine.threads = thread;
+    return thread;
+}
+
+sm_thread *sm_thread_new_record(void) {
+    sm_engine_lock();
+    sm_thread *thread = new_record();
+    sm_engine_unlock();
     return thread;
 }
 
@@ -154,12 +167,14 @@ static void thread_gone(PyObject *capsule) {
         PyErr_Clear();
         return;
     }
+    sm_engine_lock();
     end_thread(thread);
     thread->cleared = true;
     thread->tstate = &sm_no_tstate;
     thread->chunk = SM_NO_CHUNK;
     if (thread->attached == 0)
         retire(thread);
+    sm_engine_unlock();
 }
 
 #define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
@@ -235,40 +250,48 @@ static void note_chunk(sm_thread *thread) {
 
 #define NAMELESS 3 /* events at which a name is asked for once more */
 
-/* A thread that begins where threads are folded shares a row, and paths. */
-static void find_home(sm_thread *thread) {
-    bool folds = sm_thread_folds() && !thread->main && !thread->ended;
-    if (thread->name[0] == '\0' || folds) {
-        sm_thread_find_name(thread, folds, NULL, NULL);
-        thread->nameless = thread->name[0] ? 0 : NAMELESS;
-    }
-    thread->home = thread;
-    thread->grouped = thread->saved = thread->announced = false;
-    if (!folds || !sm_thread_fold(thread))
-        thread->id = sm_engine.thread_count++;
-}
-
-/* Makes the record belong to the recording that runs now. */
-static bool begin_thread(sm_thread *thread, bool entering) {
+/* With the engine's lock. folds: it shares a row, and paths. */
+static bool enter_recording(sm_thread *thread, bool folds) {
+    sm_engine_stir();
     thread->start_ns = sm_moment_since(&sm_engine.began);
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
     thread->rest_ticks = thread->kept = 0;
     thread->cpu_start_ns = sm_thread_cpu_ns(thread);
     thread->cpu_ns = -1;
-    find_home(thread);
-    __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
-    if (!sm_engine.recorder->thread_start(thread)) {
-        sm_engine.lost_memory++;
-        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED); /* tried again at its next event */
-        if (thread->home != thread)
-            sm_thread_unfold(thread);
-        return false;
+    thread->home = thread;
+    thread->grouped = thread->saved = thread->announced = false;
+    if (!folds || !sm_thread_fold(thread))
+        thread->id = sm_engine.thread_count++;
+    thread->session = sm_engine.session;
+    if (sm_engine.recorder->thread_start(thread))
+        return true;
+    sm_engine.lost_memory++;
+    thread->session = 0; /* tried again at its next event */
+    if (thread->home != thread)
+        sm_thread_unfold(thread);
+    return false;
+}
+
+/* Makes the record belong to the recording that runs now. */
+static bool begin_thread(sm_thread *thread, bool entering) {
+    bool folds = sm_thread_folds() && !thread->main && !thread->ended;
+    if (thread->name[0] == '\0' || folds) {
+        sm_thread_find_name(thread, folds, NULL, NULL);
+        thread->nameless = thread->name[0] ? 0 : NAMELESS;
     }
+    sm_engine_lock();
+    bool entered = enter_recording(thread, folds);
+    sm_engine_unlock();
+    if (!entered)
+        return false;
     walk(thread, entering, true);
     note_chunk(thread);
-    if (thread->ended) /* and is only being cleared now */
+    if (thread->ended) { /* and is only being cleared now */
+        sm_engine_lock();
         note_end(thread);
+        sm_engine_unlock();
+    }
     return true;
 }
 
@@ -300,8 +323,10 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
     PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
     if (capsule == NULL) { /* the record is not known to the interpreter */
+        sm_engine_lock();
         thread->ended = thread->cleared = true;
         retire(thread);
+        sm_engine_unlock();
         return NULL;
     }
     bool kept = PyDict_SetItemString(dict, CAPSULE, capsule) == 0;
@@ -313,24 +338,30 @@ static sm_thread *new_thread(PyThreadState *tstate) {
  * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
-    if (!thread->late && !sm_engine.recorder->thread_again(thread)) {
+    sm_engine_lock();
+    bool goes_on = thread->late || sm_engine.recorder->thread_again(thread);
+    copy = *tstate;
+    if (goes_on)
+        thread->tstate = &copy;
+    sm_engine_unlock();
+    if (!goes_on) {
         sm_engine.lost_memory++;
         return NULL;
     }
-    copy = *tstate;
-    thread->tstate = &copy;
     sm_chunk *chunk = sm_tstate_chunk(&copy);
     if (!thread->late || chunk != thread->chunk_before) {
         sm_engine.recorder->pause(thread);
         walk(thread, entering, false);
         sm_engine.recorder->go_on(thread);
     }
-    thread->late = true;
     thread->chunk_before = chunk;
     thread->chunk = SM_NO_CHUNK;
+    sm_engine_lock();
+    thread->late = true;
     note_end(thread);
     if (thread->home != thread)
         sm_thread_add_to_group(thread);
+    sm_engine_unlock();
     return thread;
 }
 
@@ -377,7 +408,7 @@ sm_thread *sm_engine_thread_here(bool entering) {
     return thread;
 }
 
-/* One that was folded before its name was known has no paths yet: it goes where it belongs. */
+/* With the engine's lock. One that was folded before its name was known has no paths yet: it goes where it belongs. */
 static void find_group(sm_thread *thread) {
     sm_thread *before = thread->home;
     if (!sm_thread_fold(thread))
@@ -387,7 +418,7 @@ static void find_group(sm_thread *thread) {
         sm_engine.recorder->thread_end(thread); /* its journal names the other group: another one begins */
     if (!sm_engine.recorder->thread_start(thread)) {
         sm_engine.lost_memory++;
-        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+        thread->session = 0;
     }
 }
 
@@ -401,8 +432,11 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     sm_engine_look_again();
     if (thread->name[0] != '\0')
         thread->nameless = 0;
-    if (folded && first)
+    if (folded && first) {
+        sm_engine_lock();
         find_group(thread);
+        sm_engine_unlock();
+    }
     sm_collection_release(held);
     sm_exception_restore(kept);
 }
@@ -449,7 +483,6 @@ void sm_threads_forked(void) {
             continue;
         }
         thread->ended = true;
-        thread->looked_at = 0;
         thread->attached = 0;
         thread->unreachable = thread->unreachable || thread->cleared;
     }

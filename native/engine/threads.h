@@ -23,7 +23,7 @@ void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyOb
 /* "Thread-7 (work)" to "Thread-* (work)". room: of both. */
 void sm_thread_pattern(char *pattern, const char *name, size_t room);
 
-/* threads_fold.c */
+/* threads_fold.c; with the engine's lock, but for sm_thread_folds */
 bool sm_thread_folds(void); /* is a thread that begins now folded? */
 /* Makes the group of the thread's name and entry its home. False: out of memory, it stays what it is. */
 bool sm_thread_fold(sm_thread *thread);

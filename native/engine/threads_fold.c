@@ -52,7 +52,7 @@ static sm_thread *new_group(const char *pattern, const char *entry, const sm_thr
     strcpy(group->entry, entry);
     if (!sm_engine.recorder->thread_start(group))
         return NULL; /* goes with the recording */
-    __atomic_store_n(&group->session, sm_engine.session, __ATOMIC_RELAXED);
+    group->session = sm_engine.session;
     return group;
 }
 

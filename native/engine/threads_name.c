@@ -62,23 +62,23 @@ static PyObject *of_frame(PyFrameObject *frame) {
     return object;
 }
 
+typedef struct {
+    char name[sizeof((sm_thread *)0)->name], entry[sizeof((sm_thread *)0)->entry];
+} names;
+
 /* What a thread of threading runs: the name of its target, or of its own type. Asks no object that has a say in it. */
-static void name_target(sm_thread *thread, PyObject *object) {
+static void name_target(names *found, PyObject *object) {
     PyObject *target = attribute(object, "_target");
     PyObject *function = target && PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
     if (function != NULL && PyFunction_Check(function))
-        copy_text(thread->entry, sizeof thread->entry, ((PyFunctionObject *)function)->func_qualname);
+        copy_text(found->entry, sizeof found->entry, ((PyFunctionObject *)function)->func_qualname);
     else
-        strncpy(thread->entry, Py_TYPE(target == NULL || target == Py_None ? object : target)->tp_name,
-                sizeof thread->entry - 1);
+        strncpy(found->entry, Py_TYPE(target == NULL || target == Py_None ? object : target)->tp_name,
+                sizeof found->entry - 1);
     Py_XDECREF(target);
 }
 
-void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self) {
-    if (thread->main) {
-        strcpy(thread->name, "MainThread");
-        return;
-    }
+static void find_names(const sm_thread *thread, names *found, bool entry, PyCodeObject *code, PyObject *self) {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
     PyObject *object = threading ? of_active(thread, threading) : NULL;
@@ -88,18 +88,32 @@ void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyOb
     else if (object == NULL && threading != NULL && self != NULL && is_bootstrap(code))
         object = Py_NewRef(self);
     PyObject *name = object ? attribute(object, "_name") : NULL;
-    copy_text(thread->name, sizeof thread->name, name);
+    copy_text(found->name, sizeof found->name, name);
     if (entry && object != NULL)
-        name_target(thread, object);
+        name_target(found, object);
     else if (entry && (frame != NULL || code != NULL)) {
         PyCodeObject *first = frame ? PyFrame_GetCode(frame) : (PyCodeObject *)Py_NewRef(code);
-        copy_text(thread->entry, sizeof thread->entry, first->co_qualname);
+        copy_text(found->entry, sizeof found->entry, first->co_qualname);
         Py_DECREF(first);
     }
     Py_XDECREF(name);
     Py_XDECREF(object);
     Py_XDECREF(frame);
     PyErr_Clear();
+}
+
+void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self) {
+    names found = {"", ""};
+    strcpy(found.name, thread->name);
+    strcpy(found.entry, thread->entry);
+    if (thread->main)
+        strcpy(found.name, "MainThread");
+    else
+        find_names(thread, &found, entry, code, self);
+    sm_engine_lock();
+    strcpy(thread->name, found.name);
+    strcpy(thread->entry, found.entry);
+    sm_engine_unlock();
 }
 
 static bool is_digit(char c) {

@@ -1,4 +1,4 @@
-/* From what was counted and timed to times with errors. No Python.h, no globals. */
+/* From what was counted, timed and sampled to times with errors. No Python.h, no globals. */
 #ifndef SM_ESTIMATE_ESTIMATE_H
 #define SM_ESTIMATE_ESTIMATE_H
 
@@ -7,35 +7,25 @@
 
 /* Costs of our probes in one process, ns; see the table `processes`. Each points to `processes` values. */
 typedef struct {
-    const double *python_inside, *python_outside;
+    const double *python_inside, *python_outside; /* an entry that is counted, in the callee's and the caller's time */
     const double *c_inside, *c_outside;
     const double *resume_inside, *resume_outside;
-    const double *clock_ns, *cost_error; /* 0: what the probes cost was not measured */
-    const double *far_ns;                /* that an event beyond byte 256 of its code costs more */
-    const double *deep_ns;               /* that a call costs more which has deep ones below it */
-    /* That it costs more to catch what a call has raised, and to call a coroutine; and less, a call that C code makes.
-     */
-    const double *catch_ns, *coroutine_ns, *from_c_ns;
+    const double *piece;      /* in each exact piece */
+    const double *cost_error; /* relative half-width of all of these; 0: what the probes cost was not measured */
 } sm_costs;
 
-/* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
+/* All borrowed. Sound as the reader leaves them: references in range, parents before children, nothing negative. */
 typedef struct {
     size_t nodes, functions, threads, processes;
-    const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
-    const int64_t *exceptions; /* calls that one has ended */
-    const int64_t *node_flags;
-    const int64_t *ticked, *ticked_ns, *stretches, *stretch_ns;
-    const double *ticked_var; /* of ticked_ns; 0: not known */
-    const double *sampled_sq, *timed_sq;
-    /* Samples of weights w of their own: their number; sums of w, w * ns, and of v = w * (w - 1), v * ns, v * ns
-     * squared. And the largest v * ns squared of all samples. */
-    const int64_t *young;
-    const double *young_weight, *young_ns, *young_var, *young_var_ns, *young_var_sq, *sampled_most;
-    const int64_t *wait_ns; /* off the CPU, in addition to the others */
-    const double *wait_sq;
-    const int64_t *ready_ns; /* of the former: without a processor */
-    const int64_t *function_kind, *function_flags, *code_bytes;
-    const int64_t *thread_process, *thread_rest;
+    const int64_t *parent, *thread, *function, *calls, *resumes;
+    const int64_t *timed, *timed_ns, *entered; /* exact pieces; entries at which one began */
+    const int64_t *sampled, *sampled_ns;       /* looks, and the time that they stand for */
+    const double *sampled_sq;                  /* of each look's time, ns squared */
+    const int64_t *wait_ns;                    /* off the CPU, in addition to the others */
+    const double *wait_sq;                     /* of looks that found it waiting, ns squared */
+    const int64_t *ready_ns;                   /* of wait_ns: without a processor */
+    const int64_t *function_kind;
+    const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces; 0: what looks found */
     sm_costs costs;
     int distorted; /* whether errors are to contain what probes do to the code around them */
 } sm_estimate_input;

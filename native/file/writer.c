@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/unnoticed.h"
 #include "base/varint.h"
 #include "file/writer_inside.h"
@@ -172,14 +173,38 @@ static cell *row_room(pending *p, int columns) {
     return p->cells + p->rows++ * (size_t)columns;
 }
 
+static bool build_all(sm_writer *w);
+
+/* With `lock`. */
+static bool build(sm_writer *w) {
+    pthread_mutex_lock(&w->taking);
+    w->building = true;
+    bool whole = build_all(w);
+    w->building = false;
+    pthread_mutex_unlock(&w->taking);
+    return whole;
+}
+
+/* Where somebody writes at this moment, the next row tries again. */
+static void build_without_waiting(sm_writer *w) {
+    if (pthread_mutex_trylock(&w->lock) != 0) {
+        return;
+    }
+    (void)build(w);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats) {
     assert(w != NULL && ints != NULL && (unsigned)table < SM_TABLES);
     pending *p = &w->tables[table];
     int columns = sm_tables[table].columns;
     pthread_mutex_lock(&w->taking);
-    if (p->rows >= ROWS_A_CHUNK && !w->stuck && !w->held) {
+    if (p->rows >= ROWS_A_CHUNK && !SM_READ(w->stuck)) {
         pthread_mutex_unlock(&w->taking);
-        sm_writer_flush(w);
+        if (w->held)
+            build_without_waiting(w);
+        else
+            sm_writer_flush(w);
         pthread_mutex_lock(&w->taking);
     }
     cell *row = row_room(p, columns);
@@ -455,19 +480,18 @@ void sm_writer_hold(sm_writer *w) {
 
 void sm_writer_build(sm_writer *w) {
     assert(w != NULL);
-    if (w->written != 0 && w->out.size != 0) {
-        return; /* what could not be written comes first; the header alone waits for more */
+    pthread_mutex_lock(&w->lock);
+    if (!w->stuck) { /* else what could not be written comes first */
+        (void)build(w);
     }
-    pthread_mutex_lock(&w->taking);
-    w->building = true;
-    (void)build_all(w);
-    w->building = false;
-    pthread_mutex_unlock(&w->taking);
+    pthread_mutex_unlock(&w->lock);
 }
 
 void sm_writer_send(sm_writer *w) {
-    assert(w != NULL && !w->building);
+    assert(w != NULL);
+    pthread_mutex_lock(&w->lock);
     w->stuck = !send_out(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 void sm_writer_flush(sm_writer *w) {
@@ -484,11 +508,7 @@ int sm_writer_catch_up(sm_writer *w) {
     pthread_mutex_lock(&w->lock);
     bool whole = send_out(w);
     if (whole) {
-        pthread_mutex_lock(&w->taking);
-        w->building = true;
-        whole = build_all(w);
-        w->building = false;
-        pthread_mutex_unlock(&w->taking);
+        whole = build(w);
         w->stuck = !send_out(w);
     }
     whole = whole && !w->stuck;

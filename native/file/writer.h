@@ -29,9 +29,10 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
 
 /* Writes what is pending: meta, strings, then a chunk or more of each table. */
 void sm_writer_flush(sm_writer *w);
-/* A flush in two steps, for who must not wait for the disk with a lock held. After sm_writer_hold, rows are only taken
- * in. sm_writer_build makes bytes of what is pending, unless older ones are still to be written. sm_writer_send writes
- * these; meanwhile other threads may add rows and strings, and nothing else. */
+/* A flush in two steps, for who must not wait for the disk with a lock held. After sm_writer_hold, rows are taken in
+ * and, when there are many, made bytes, but not written. sm_writer_build makes bytes of what is pending, unless older
+ * ones could not be written. sm_writer_send writes these; meanwhile other threads may add rows and strings, and nothing
+ * else. */
 void sm_writer_hold(sm_writer *w);
 void sm_writer_build(sm_writer *w);
 void sm_writer_send(sm_writer *w);
@@ -56,7 +57,7 @@ int sm_writer_catch_up(sm_writer *w);
 /* errno of the first failure (ENOMEM: something was not taken in), 0 if there was none; it stays. After a failed write
  * the file ends at its last whole chunk, and every later flush tries again with what it lacks. */
 int sm_writer_error(const sm_writer *w);
-/* Whether the file still lacks something that was flushed. */
+/* Whether the file still lacks something that was made bytes. */
 int sm_writer_behind(const sm_writer *w);
 /* Whether a write failed and nothing new is to be put in before a flush has caught up. A file that was cut is not
  * stuck: it can be written anew. */
@@ -70,8 +71,10 @@ void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
 /* ---- the whole file anew: see writer_renew.c ---- */
 
-/* Whether so much of the file has been replaced by later rows that it is worth writing it anew. */
+/* Whether the file has grown so much that it may be worth writing it anew. */
 int sm_writer_grown(const sm_writer *w);
+/* Of one that has: whether rows that later ones replace are a good part of it. If not, it may grow on. */
+int sm_writer_is_replaced(sm_writer *w);
 /* The same of a file with a journal, of which only the rest is replaced by later rows: whether what has been replaced
  * is a good part of it. */
 int sm_writer_outgrown(const sm_writer *w);

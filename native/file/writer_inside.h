@@ -25,15 +25,15 @@ typedef struct {
 } pending;
 
 struct sm_writer {
-    pthread_mutex_t lock;     /* while chunks are put together and sent: a journal comes from another thread */
-    pthread_mutex_t taking;   /* after `lock`, for instants: what is pending, which that thread makes chunks of, too */
+    pthread_mutex_t lock;     /* of what follows, while chunks are put together and sent */
+    pthread_mutex_t taking;   /* after `lock`, for instants: of what is pending, strings and rows, and of `lost` */
     int fd;                   /* borrowed; -1: memory */
     dev_t device;             /* which file fd was at the start */
     ino_t inode;              /* */
     off_t base;               /* where in the file our header is; -1: a pipe */
     int error;                /* first errno, sticky */
     bool stuck;               /* the last flush failed: sm_writer_row does not try, the next flush does */
-    bool held;                /* rows wait for sm_writer_build, however many there are */
+    bool held;                /* set before other threads come: rows are not written until a flush */
     bool building;            /* chunks are put together in `out`, and not sent */
     uint64_t lost;            /* rows and strings not taken in */
     uint64_t written;         /* bytes of whole chunks in the file */

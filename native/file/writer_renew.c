@@ -3,8 +3,9 @@
  * Why. The file is only appended to, and a running recorder brings its rows up to date by writing them again: a service
  * that is recorded for a day would leave gigabytes for some megabytes of paths. So when the file has become twice as
  * large as it was when it last held every row once, the whole recording goes into a new file, which then takes the old
- * one's name. Between two such times at least as much was appended as the new file holds, so that the work is at most
- * doubled, and the file is never larger than twice its content and one flush, however long it runs.
+ * one's name, unless it has grown by new rows alone. Between two such times at least as much was appended as the new
+ * file holds, so that the work is at most doubled, and the file is not much larger than twice its content and one
+ * flush, however long it runs.
  *
  * The journal of a trace is not out of date, and copying it again and again would cost more than it is worth. A file
  * with a journal is written anew once, at its end, if rows that are out of date are a good part of it: the rows as they
@@ -31,6 +32,8 @@
 #include "base/alloc.h"
 #include "base/varint.h"
 #include "file/writer_inside.h"
+
+#define WORTH_IT 0.25 /* part of it that is out of date */
 
 enum {
     LONGEST_PATH = 4096,
@@ -121,8 +124,26 @@ void sm_writer_regain(sm_writer *w) {
     errno = saved_errno;
 }
 
+/* Which part of the rows in the file has been replaced by later ones. */
+static double stale_part(const sm_writer *w) {
+    uint64_t taken = 0, ids = 0;
+    for (int t = 0; t < SM_TABLES; t++) {
+        taken += w->tables[t].taken;
+        ids += w->tables[t].ids;
+    }
+    return taken > ids ? (double)(taken - ids) / (double)taken : 0;
+}
+
 int sm_writer_grown(const sm_writer *w) {
     return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
+}
+
+int sm_writer_is_replaced(sm_writer *w) {
+    if (w->torn || stale_part(w) >= WORTH_IT) {
+        return 1;
+    }
+    plan(w, w->written); /* it has grown by what is new */
+    return 0;
 }
 
 bool sm_writer_is_of_journal(uint32_t kind) {
@@ -130,14 +151,9 @@ bool sm_writer_is_of_journal(uint32_t kind) {
 }
 
 int sm_writer_outgrown(const sm_writer *w) {
-    uint64_t taken = 0, ids = 0;
-    for (int t = 0; t < SM_TABLES; t++) {
-        taken += w->tables[t].taken;
-        ids += w->tables[t].ids;
-    }
-    uint64_t stale = taken > ids ? w->of_tables / taken * (taken - ids) : 0; /* bytes, about */
+    double stale = (double)w->of_tables * stale_part(w); /* bytes, about */
     return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
-           w->of_tables >= WORTH_A_COPY && stale >= w->written / 4;
+           w->of_tables >= WORTH_A_COPY && stale >= WORTH_IT * (double)w->written;
 }
 
 static bool read_at(int fd, void *to, size_t size, uint64_t at) {

@@ -3,20 +3,20 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/offcpu.h"
-#include "base/pace.h"
 #include "base/unnoticed.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
-#include "engine/waits.h"
+#include "engine/flush.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/coverage/coverage.h"
-#include "recorder/lines/linetimes.h"
+#include "recorder/lines/lines.h"
 #include "recorder/objects/objects.h"
 #include "source/sources.h"
 
@@ -77,6 +77,7 @@ static void replace(char **target, PyObject *text) {
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
     int opcodes, paths, apart, journal;
+    unsigned rate;
     unsigned long flush_ms;
     unsigned long depth;
     unsigned long long max_paths, max_live, min_duration_ns;
@@ -97,12 +98,14 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->time_every = strcmp(timing, "every") == 0;
     settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->lines = strcmp(objects, "lines") == 0;
+    settings->paths = given->paths != 0;
+    settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
-    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
+    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_lines_recorder.name) == 0;
     if (settings->timeless && settings->journal) {
         PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
         return -1;
@@ -143,7 +146,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     static char *names[] = {"source", "c_functions", "clock",     "timing",          "fd",    "flush_ms", "max_paths",
                             "hide",   "meta",        "calibrate", "interpreter",     "host",  "argv",     "running",
                             "where",  "recorder",    "opcodes",   "objects",         "paths", "max_live", "span",
-                            "apart",  "journal",     "depth",     "min_duration_ns", NULL};
+                            "apart",  "journal",     "depth",     "min_duration_ns", "rate",  NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -157,11 +160,12 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$zsssikKsUpUUUpOspspKOppkK:start", names, &given.source, &given.c_functions, &given.clock,
-            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
-            &running, &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths, &given.max_live,
-            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source,
+                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
+                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
+                                     &given.max_live, &given.span, &given.apart, &given.journal, &given.depth,
+                                     &given.min_duration_ns, &given.rate))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
@@ -277,10 +281,7 @@ static PyObject *clock_facts(const sm_clock *clock) {
 }
 
 /* Device and inode of the file that an output goes into: another one after it was written anew. */
-static PyObject *file_of(const sm_writer *writer) {
-    uint64_t identity[2] = {0, 0};
-    if (writer != NULL)
-        sm_writer_identity(writer, identity);
+static PyObject *pair_of(const uint64_t identity[2]) {
     return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
 
@@ -295,34 +296,45 @@ static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return file_of(sm_engine.output.writer);
+    sm_engine_lock(); /* the flush worker may exchange it */
+    uint64_t identity[2] = {0, 0};
+    if (sm_engine.output.writer != NULL)
+        sm_writer_identity(sm_engine.output.writer, identity);
+    sm_engine_unlock();
+    return pair_of(identity);
 }
 
 static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return file_of(sm_cover_writer());
+    uint64_t identity[2] = {0, 0};
+    sm_cover_identity(identity);
+    return pair_of(identity);
 }
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
     const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
     sm_objects_quiet(true);
-    sm_writer *writer = sm_engine.output.writer;
+    sm_engine_lock();
+    const sm_writer *writer = sm_engine.output.writer;
+    int error = writer != NULL ? sm_writer_error(writer) : 0;
+    bool kept =
+        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
+    sm_engine_unlock();
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
-        writer != NULL ? sm_writer_error(writer) : 0, "journal_kept",
-        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0,
-        "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside),
-        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error, "pace",
-        sm_pace_factor(), "pace_calibrated_ns", sm_clock_ns(&sm_engine.clock, sm_pace_calibrated()));
+        error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.outside), "resume_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error, "piece",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);
@@ -387,16 +399,9 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     if (ticks == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
     sm_simulated_ticks += ticks;
+    if (sm_engine.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+        sm_sampler_look();
     Py_RETURN_NONE;
-}
-
-static PyObject *limit_offcpu(PyObject *Py_UNUSED(module), PyObject *most) {
-    long kind = PyLong_AsLong(most);
-    if (kind == -1 && PyErr_Occurred())
-        return NULL;
-    return PyLong_FromLong(sm_offcpu_limit(kind <= 0   ? SM_OFFCPU_UNTOLD
-                                           : kind == 1 ? SM_OFFCPU_PREEMPTION
-                                                       : SM_OFFCPU_TOLD));
 }
 
 static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
@@ -404,14 +409,6 @@ static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
     if (truth < 0)
         return NULL;
     sm_waits_limit(truth);
-    Py_RETURN_NONE;
-}
-
-static PyObject *simulate_pace(PyObject *Py_UNUSED(module), PyObject *args) {
-    unsigned long long calibrating, recording;
-    if (!PyArg_ParseTuple(args, "KK", &calibrating, &recording))
-        return NULL;
-    sm_pace_simulate(calibrating, recording);
     Py_RETURN_NONE;
 }
 
@@ -446,13 +443,8 @@ static PyMethodDef functions[] = {
      "Return device and inode of the file that coverage is recorded into, or 0 and 0 where there is none."},
     {"clock_info", engine_clock_info, METH_NOARGS, "Return the clock that a recording would use."},
     {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
-    {"_limit_offcpu", limit_offcpu, METH_O,
-     "Use less of what the kernel says of waiting, from 0 (nothing) to 2, and return what is used from now on (for "
-     "tests)."},
     {"_limit_waits", limit_waits, METH_O,
      "Leave waits undivided, as where /proc cannot be read (false), or divide them (for tests)."},
-    {"_simulate_pace", simulate_pace, METH_VARARGS,
-     "Have the processor's pace read so many ticks while calibrating, and while recording; 0: what it is (for tests)."},
     {"waits_told", waits_told, METH_NOARGS,
      "Return what can be measured of waiting: see the column `waits` in docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},

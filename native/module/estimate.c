@@ -108,13 +108,8 @@ static void take_costs(views *v, PyObject *processes, sm_costs *costs, Py_ssize_
     costs->c_outside = take(v, processes, "processes", "c_outside", 'd', rows);
     costs->resume_inside = take(v, processes, "processes", "resume_inside", 'd', rows);
     costs->resume_outside = take(v, processes, "processes", "resume_outside", 'd', rows);
-    costs->clock_ns = take(v, processes, "processes", "clock_ns", 'd', rows);
+    costs->piece = take(v, processes, "processes", "piece_ns", 'd', rows);
     costs->cost_error = take(v, processes, "processes", "cost_error", 'd', rows);
-    costs->far_ns = take(v, processes, "processes", "far_ns", 'd', rows);
-    costs->deep_ns = take(v, processes, "processes", "deep_ns", 'd', rows);
-    costs->catch_ns = take(v, processes, "processes", "catch_ns", 'd', rows);
-    costs->coroutine_ns = take(v, processes, "processes", "coroutine_ns", 'd', rows);
-    costs->from_c_ns = take(v, processes, "processes", "from_c_ns", 'd', rows);
 }
 
 static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *in) {
@@ -125,32 +120,16 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->function = take(v, table, "nodes", "function", 'q', &nodes);
     in->calls = take(v, table, "nodes", "calls", 'q', &nodes);
     in->resumes = take(v, table, "nodes", "resumes", 'q', &nodes);
-    in->exceptions = take(v, table, "nodes", "exceptions", 'q', &nodes);
-    in->node_flags = take(v, table, "nodes", "flags", 'q', &nodes);
     in->timed = take(v, table, "nodes", "timed", 'q', &nodes);
     in->timed_ns = take(v, table, "nodes", "timed_ns", 'q', &nodes);
+    in->entered = take(v, table, "nodes", "entered", 'q', &nodes);
     in->sampled = take(v, table, "nodes", "sampled", 'q', &nodes);
     in->sampled_ns = take(v, table, "nodes", "sampled_ns", 'q', &nodes);
     in->sampled_sq = take(v, table, "nodes", "sampled_sq", 'd', &nodes);
-    in->timed_sq = take(v, table, "nodes", "timed_sq", 'd', &nodes);
-    in->sampled_most = take(v, table, "nodes", "sampled_most", 'd', &nodes);
-    in->young = take(v, table, "nodes", "young", 'q', &nodes);
-    in->young_weight = take(v, table, "nodes", "young_weight", 'd', &nodes);
-    in->young_ns = take(v, table, "nodes", "young_ns", 'd', &nodes);
-    in->young_var = take(v, table, "nodes", "young_var", 'd', &nodes);
-    in->young_var_ns = take(v, table, "nodes", "young_var_ns", 'd', &nodes);
-    in->young_var_sq = take(v, table, "nodes", "young_var_sq", 'd', &nodes);
     in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
     in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
     in->ready_ns = take(v, table, "nodes", "ready_ns", 'q', &nodes);
-    in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
-    in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
-    in->stretches = take(v, table, "nodes", "stretches", 'q', &nodes);
-    in->stretch_ns = take(v, table, "nodes", "stretch_ns", 'q', &nodes);
-    in->ticked_var = take(v, table, "nodes", "ticked_var", 'd', &nodes);
     in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
-    in->function_flags = take(v, table_of(v, tables, "functions"), "functions", "flags", 'q', &functions);
-    in->code_bytes = take(v, table_of(v, tables, "functions"), "functions", "code_bytes", 'q', &functions);
     in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
     in->thread_rest = take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);
     take_costs(v, table_of(v, tables, "processes"), &in->costs, &processes);

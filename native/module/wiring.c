@@ -4,7 +4,7 @@
 
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/starts.h"
-#include "recorder/lines/linetimes.h"
+#include "recorder/lines/lines.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/span_births.h"
 #include "source/evalframe.h"
@@ -113,13 +113,6 @@ static const sm_monitoring_callbacks *const callbacks[] = {EACH_WAY(CALLS)};
 /* ---- calls, by their starts alone ---- */
 
 #if SM_HAS_MONITORING
-static inline bool is_unwanted(const void *key, PyObject *callable) {
-    if (SM_LIKELY(!sm_engine.settings.narrow))
-        return false; /* none is proved trivial without a clock */
-    const sm_function *function = sm_function_of_c(key, callable);
-    return function != NULL && function->left_out;
-}
-
 static const sm_starts_receiver starts = {
     .enter_known = sm_starts_enter_known,
     .enter_near = sm_starts_enter_near,
@@ -129,47 +122,64 @@ static const sm_starts_receiver starts = {
     .unwind = sm_starts_unwind,
     .c_call = sm_starts_c_call,
     .c_leave = sm_starts_c_leave,
-    .may_disable = is_unwanted,
+    .leave = sm_starts_leave,
+    .may_disable = sm_starts_may_disable,
+    .site_off = sm_starts_site_off,
 };
 SM_STARTING_ENTER(starts, start, false)
 SM_STARTING_ENTER(starts, resume, true)
 SM_MONITORING_CALLBACK(sm_starting, starts, throw)
 SM_MONITORING_CALLBACK(sm_starting, starts, unwind)
+SM_MONITORING_CALLBACK(sm_starting, starts, return)
+SM_MONITORING_CALLBACK(sm_starting, starts, yield)
 SM_STARTING_CALLBACK(starts, call)
 SM_STARTING_CALLBACK(starts, c_return)
 SM_MONITORING_CALLBACK(sm_starting, starts, c_raise)
-static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, NULL, NULL,
-                                                          starts_unwind, starts_call, starts_c_return, starts_c_raise,
-                                                          NULL, NULL},
+static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, starts_return,
+                                                          starts_yield, starts_unwind, starts_call, starts_c_return,
+                                                          starts_c_raise, NULL, NULL},
                                                          NULL};
 #endif
 
 /* ---- lines ---- */
 
-static const sm_lines_receiver lines = {
-    .line = sm_lines_line,
-    .resume = sm_lines_resume,
-    .leave = sm_lines_leave,
-    .instruction = sm_lines_instruction,
-};
+SM_INLINE bool line_by_depth(sm_thread *thread, const void *code, const void *frame, int number) {
+    return sm_lines_line(thread, code, frame, number, SM_LINES_BY_DEPTH);
+}
+
+SM_INLINE bool line_by_ends(sm_thread *thread, const void *code, const void *frame, int number) {
+    return sm_lines_line(thread, code, frame, number, SM_LINES_BY_ENDS);
+}
+
+#define LINES_RECEIVER .resume = sm_lines_resume, .leave = sm_lines_leave, .instruction = sm_lines_count_instruction
+static const sm_lines_receiver lines_by_ends = {.line = line_by_ends, LINES_RECEIVER};
 
 #if SM_HAS_MONITORING
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, start)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, resume)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, throw)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, return)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, yield)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, unwind)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, line)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, instruction)
-SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, right)
-static const sm_monitoring_callbacks lines_callbacks = {{lines_start, lines_resume, lines_throw, lines_return,
-                                                         lines_yield, lines_unwind, NULL, NULL, NULL, lines_line,
-                                                         lines_instruction, lines_right},
-                                                        sm_lines_wants};
+static const sm_lines_receiver lines_by_depth = {.line = line_by_depth, LINES_RECEIVER};
+
+#define LINES_OF(receiver)                                                                                             \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, start)                                                       \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, resume)                                                      \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, throw)                                                       \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, yield)                                                       \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, line)                                                        \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, instruction)                                                 \
+    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, right)
+LINES_OF(lines_by_ends)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines_by_ends, return)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines_by_ends, unwind)
+LINES_OF(lines_by_depth)
+static const sm_monitoring_callbacks lines_by_ends_callbacks = {
+    {lines_by_ends_start, lines_by_ends_resume, lines_by_ends_throw, lines_by_ends_return, lines_by_ends_yield,
+     lines_by_ends_unwind, NULL, NULL, NULL, lines_by_ends_line, lines_by_ends_instruction, lines_by_ends_right},
+    sm_lines_wants};
+static const sm_monitoring_callbacks lines_by_depth_callbacks = {
+    {lines_by_depth_start, lines_by_depth_resume, lines_by_depth_throw, NULL, lines_by_depth_yield, NULL, NULL, NULL,
+     NULL, lines_by_depth_line, lines_by_depth_instruction, lines_by_depth_right},
+    sm_lines_wants};
 #else
 static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {
-    return sm_tracefunc_event(&lines, frame, what, arg);
+    return sm_tracefunc_event(&lines_by_ends, frame, what, arg);
 }
 #endif
 
@@ -234,7 +244,7 @@ OBJECTS_OF(objects_by_path);
 
 /* ---- recorders and their sources ---- */
 
-const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_objects_recorder, NULL};
+const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_lines_recorder, &sm_objects_recorder, NULL};
 
 static const sm_source *const calltree_sources[] = {&sm_source_starts, &sm_source_monitoring, &sm_source_evalframe,
                                                     &sm_source_profilefunc, NULL};
@@ -248,7 +258,7 @@ const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_obje
 const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
     if (recorder == &sm_objects_recorder)
         return objects_sources;
-    return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
+    return recorder == &sm_lines_recorder ? linetimes_sources : calltree_sources;
 }
 
 void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_recorder *alongside,
@@ -261,7 +271,8 @@ void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_reco
                           : (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
-    sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks
+    sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder
+                                         ? (settings->narrow ? &lines_by_ends_callbacks : &lines_by_depth_callbacks)
                                      : source->starts_only               ? &starts_callbacks
                                      : alongside == &sm_objects_recorder ? &paths_callbacks
                                                                          : callbacks[way];

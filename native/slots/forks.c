@@ -1,13 +1,16 @@
 /* os.fork counts the threads of the process in the end and warns of a second one, and hooks of the program run in it,
- * each of which may be where pending calls are run. So what comes back after a fork does when the frame that called
- * os.fork goes on: a pending call looks out for that. Where the fork was a thread's of C without the GIL, there is no
- * such frame, and nothing to wait for. */
+ * each of which may be where pending calls are run. So what comes back after a fork of the main thread does when the
+ * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread of Python it
+ * comes back at once: there are two threads in any case, and the main one may be busy in C for ever. Where a thread of
+ * C forks without the GIL, the main thread sees to it when it runs Python next. */
 #include "slots/forks.h"
 
 #include <Python.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "compat/compat.h"
 
@@ -32,16 +35,19 @@ static void before(void) {
     memcpy(forks.told, told, sizeof told); /* of two threads that fork, one is past this at a time: see base/worker.h */
 }
 
+static void go_on(uint32_t over) {
+    for (int who = 0; who < SM_FORK_USERS; who++) {
+        if ((over >> who & 1) != 0)
+            forks.calls[who]->over();
+    }
+}
+
 static int look(void *unused) { /* a pending call: on the main thread, between two instructions */
     bool early = forks.looks > 0 && sm_tstate_frame(PyThreadState_Get()) != forks.forking;
     forks.looks--;
     if (early && Py_AddPendingCall(look, unused) == 0)
         return 0;
-    uint32_t over = __atomic_exchange_n(&forks.over, 0, __ATOMIC_ACQ_REL);
-    for (int who = 0; who < SM_FORK_USERS; who++) {
-        if ((over >> who & 1) != 0)
-            forks.calls[who]->over();
-    }
+    go_on(__atomic_exchange_n(&forks.over, 0, __ATOMIC_ACQ_REL));
     return 0;
 }
 
@@ -51,10 +57,15 @@ static void parent(void) {
         if (forks.told[who] != NULL && forks.told[who]->parent != NULL && forks.told[who]->parent())
             wanted |= 1u << who;
     }
+    bool gil = sm_holds_gil();
+    if (gil && syscall(SYS_gettid) != getpid()) {
+        go_on(wanted);
+        return;
+    }
     if (wanted == 0)
         return;
     __atomic_fetch_or(&forks.over, wanted, __ATOMIC_ACQ_REL);
-    if (sm_holds_gil()) {
+    if (gil) {
         forks.forking = sm_tstate_frame(sm_tstate_unchecked());
         forks.looks = MOST_LOOKS;
     }

@@ -10,7 +10,9 @@
 typedef enum {
     SM_FORK_ENDING,
     SM_FORK_SAFEPOINT,
+    SM_FORK_FLUSH, /* its lock is taken before those that follow */
     SM_FORK_TICKER,
+    SM_FORK_SAMPLER,
     SM_FORK_JOURNAL,  /* as coverage */
     SM_FORK_COVERAGE, /* it holds locks that events take, so it comes late */
     SM_FORK_ENGINE,
@@ -22,7 +24,8 @@ typedef struct { /* any may be NULL */
     void (*before)(void);
     bool (*parent)(void); /* is `over` wanted? */
     void (*child)(void);
-    void (*over)(void); /* with the GIL, on the main thread, once the frame that called fork goes on */
+    void (*over)(void); /* with the GIL: on the main thread, once the frame that called fork goes on; where another
+                           thread of Python has forked, on that, at once */
 } sm_fork_calls;
 
 /* From now on, for good; with the GIL. calls is static. False: out of memory. */

@@ -395,9 +395,9 @@ sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject
     return newest;
 }
 
-sm_reference_facts sm_reference_ask_facts(void) {
-    sm_reference_poll();
-    return (sm_reference_facts){slot.active > 0 && slot.holding, slot.chained != NULL, slot.taken, slot.blind_ns};
+sm_reference_facts sm_reference_known_facts(void) {
+    return (sm_reference_facts){SM_READ(slot.active) > 0 && SM_READ(slot.holding), SM_READ(slot.chained) != NULL,
+                                SM_READ(slot.taken), SM_READ(slot.blind_ns)};
 }
 
 PyObject *sm_reference_status(void) {

@@ -117,8 +117,8 @@ typedef struct {
     int64_t blind_ns;
 } sm_reference_facts;
 
-/* How the slot fared since the first tool came; looks first. */
-sm_reference_facts sm_reference_ask_facts(void);
+/* How the slot fared since the first tool came, as it was found to be last; from any thread. */
+sm_reference_facts sm_reference_known_facts(void);
 
 /* A new dict: tools, holding, chained, taken, blind_ns, failed. */
 PyObject *sm_reference_status(void);

@@ -1,5 +1,4 @@
-/* The reftracer source: a tool of the reference tracer's shared slot. An event gives no moment for work that takes long
- * or touches Python objects, so flushes are made at the slot's safe points, on the main thread. */
+/* The reftracer source: a tool of the reference tracer's shared slot. */
 #include "source/reftracer.h"
 
 #include "engine/ticker.h"
@@ -7,14 +6,6 @@
 const sm_reftracer_functions *sm_reftracer_in_use = NULL;
 
 static sm_reference_tool tool;
-
-static void at_safe_point(sm_reference_tool *Py_UNUSED(self)) {
-    if (!sm_engine.running)
-        return;
-    sm_ticker_want(); /* at the start, and again after a fork */
-    if (sm_engine_due(sm_clock_read(&sm_engine.clock)))
-        sm_engine_tick(sm_this_thread);
-}
 
 static const char *objection(const sm_settings *Py_UNUSED(settings)) {
     return sm_reference_objection();
@@ -30,11 +21,10 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
     tool = (sm_reference_tool){.call = sm_reftracer_in_use->call,
                                .direct = sm_reftracer_in_use->direct,
                                .poked = sm_reftracer_in_use->poked,
-                               .safe = at_safe_point,
                                .stays = true}; /* what dies while the program ends belongs to the recording */
     if (sm_reference_add(&tool) < 0)
         return -1;
-    sm_ticker_want();
+    sm_ticker_start();
     return 0;
 }
 
@@ -44,4 +34,4 @@ static void stop(void) {
     sm_reference_remove(&tool);
 }
 
-const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, NULL, false, false, false};
+const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, sm_ticker_start, false, false, false};

@@ -33,7 +33,9 @@ typedef struct {
     bool (*unwind)(sm_thread *thread, const void *code);
     bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
     void (*c_leave)(sm_thread *thread, const void *key, sm_leaving how);
-    bool (*may_disable)(const void *key, PyObject *callable);
+    bool (*leave)(sm_thread *thread, const void *code, sm_leaving how); /* false: no more of this place */
+    bool (*may_disable)(sm_thread *thread, const void *key, PyObject *callable);
+    void (*site_off)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 } sm_starts_receiver;
 
 /* A recorder of lines: calls need no event, it tells frames apart. */

@@ -110,13 +110,12 @@ class Image:
         return found
 
 
-def sources(c_functions: str = "none", timing: str = "frugal") -> list[str]:
-    """The sources that can be used here, by trial: one that sees Python functions only says no to C functions, and one
-    of starts alone to times."""
+def sources(c_functions: str = "none", **options: Any) -> list[str]:
+    """Return the sources that can be used here with these options of _core.start, by trial."""
     found = []
     for source in _core.sources():
         try:
-            _core.start(source=source["name"], c_functions=c_functions, timing=timing, calibrate=False)
+            _core.start(source=source["name"], c_functions=c_functions, calibrate=False, **options)
         except RuntimeError:
             continue
         _core.stop()

@@ -31,14 +31,9 @@ from recorded import LOWER_BOUND, Image, Node, image, merged, sources, without
 from seismo import _core
 
 MODES = ["none", "all", "auto"]
-TIMED = sources()
-SOURCES = sources(timing="none")  # those of starts alone, too
-WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all", timing="none")]
-
-
-def timing_of(source: str) -> str:
-    """What a source is asked for that can do no more than count."""
-    return "frugal" if source in TIMED else "none"
+SOURCES = sources()
+TRACING = sources(journal=True)
+WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all")]
 
 
 @dataclass
@@ -137,7 +132,6 @@ def record(program: Program, source: str, c_functions: str, path: Path | None = 
     gc.disable()
     callbacks, gc.callbacks[:] = gc.callbacks[:], []  # of other tools in this process, hypothesis for one
     try:
-        options = {"timing": timing_of(source), **options}
         _core.start(source=source, c_functions=c_functions, running=False, calibrate=False, fd=fd, **options)
         try:
             main()

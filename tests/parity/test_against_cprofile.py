@@ -10,7 +10,7 @@ import sys
 import textwrap
 
 import pytest
-from program import MODES, SOURCES, WAYS, compared, timing_of, without_exceptions
+from program import MODES, SOURCES, WAYS, compared, without_exceptions
 from recorded import LOWER_BOUND, PYTHON, C, image, shown
 
 from seismo import _core
@@ -85,8 +85,7 @@ def collecting():
 
 
 def record(source, c_functions, function):
-    timing = timing_of(source)
-    _core.start(source=source, c_functions=c_functions, timing=timing, running=False, calibrate=False)
+    _core.start(source=source, c_functions=c_functions, running=False, calibrate=False)
     try:
         function()
     finally:

@@ -4,7 +4,7 @@ import contextlib
 import sys
 
 import pytest
-from program import MODES, SOURCES, WAYS, timing_of
+from program import MODES, SOURCES, WAYS
 from recorded import RUNNING, SEEDED, image, merged, shown, without
 
 import seismo
@@ -20,7 +20,6 @@ def leaf():
 def start(source, c_functions="none", running=True, **options):
     if (source, c_functions) not in WAYS:
         pytest.skip(f"{source} sees Python functions only")
-    options = {"timing": timing_of(source), **options}
     _core.start(source=source, c_functions=c_functions, running=running, calibrate=False, **options)
 
 
@@ -299,8 +298,6 @@ def test_a_function_has_its_own_module_s_name(source):
     _core.stop()
     assert find("elsewhere").facts["module"] == "there"
     assert find("elsewhere_steps").facts["module"] == "there"
-    with seismo.profile(
-        where='module("there")', source=source, c_functions="none", timing=timing_of(source)
-    ) as session:
+    with seismo.profile(where='module("there")', source=source, c_functions="none", timing="none") as session:
         there["elsewhere"]()
     assert [function.qualname for function in session.recording.functions if function.calls] == ["elsewhere"]

@@ -4,7 +4,7 @@ import itertools
 import os
 
 import pytest
-from program import SOURCES, timing_of
+from program import SOURCES
 from recorded import SEEDED, image, shown, sources
 
 from seismo import _core
@@ -21,8 +21,7 @@ def leaf():
 def run(source, main, c_functions="none"):
     if source == "evalframe" and "libasan" in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("greenlet copies the C stack, which AddressSanitizer takes for an overrun of our frame there")
-    timing = timing_of(source)
-    _core.start(source=source, c_functions=c_functions, timing=timing, running=False, calibrate=False)
+    _core.start(source=source, c_functions=c_functions, running=False, calibrate=False)
     try:
         main()
     finally:
@@ -198,7 +197,7 @@ def test_started_before_the_recording(source):
 
 def below_c_functions(source, main):
     """The recorded paths of leaf, as lists of names."""
-    if source not in sources("all", timing="none"):
+    if source not in sources("all"):
         pytest.skip(f"{source} sees Python functions only")
     recorded = run(source, main, "all")
     paths = {}

@@ -2,13 +2,13 @@
 
 import pytest
 from journals import recorded, sums
-from program import TIMED, WAYS, accept_lower_bounds, compared, load, record
+from program import TRACING, WAYS, accept_lower_bounds, compared, load, record
 from recorded import shown
 
 PROGRAMS = load()
 
 
-@pytest.mark.parametrize(("source", "c_functions"), [way for way in WAYS if way[0] in TIMED])
+@pytest.mark.parametrize(("source", "c_functions"), [way for way in WAYS if way[0] in TRACING])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.replace(" ", "-"))
 def test_journal(program, source, c_functions, tmp_path):
     recording = record(program, source, c_functions, tmp_path / "trace.seismo", journal=True)

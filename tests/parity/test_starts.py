@@ -16,6 +16,7 @@ from recorded import LOWER_BOUND, image, merged, shown
 
 import seismo
 from seismo import _core
+from seismo.errors import RecordingError
 from seismo.expression import parse
 
 pytestmark = pytest.mark.skipif("starts" not in SOURCES, reason="sys.monitoring was added in Python 3.12")
@@ -30,10 +31,12 @@ def both(main, c_functions="none", **options):
     """The program's tree by starts alone, as text; it is the same as with every end, and needs as few repairs."""
     found = {}
     main()  # what is done the first time falls into no recording
-    for source in ("monitoring", "starts"):
+    for source, timing in (("monitoring", "none"), ("starts", "frugal"), ("starts", "none")):
+        if timing != "none" and ("where" in options or c_functions == "auto"):
+            continue  # refused; and the places of trivial C functions are switched off
         gc.collect()
         gc.disable()
-        _core.start(source=source, c_functions=c_functions, timing="none", running=False, calibrate=False, **options)
+        _core.start(source=source, c_functions=c_functions, timing=timing, running=False, calibrate=False, **options)
         try:
             main()
         finally:
@@ -42,10 +45,11 @@ def both(main, c_functions="none", **options):
         assert _core.check()
         recorded = image()
         assert recorded.problems == []
-        found[source] = shown(merged(recorded.forests()["MainThread"])), recorded.losses.get("repaired", 0)
-    assert found["starts"][0] == found["monitoring"][0]
-    assert found["starts"][1] == found["monitoring"][1] == 0
-    return found["starts"][0]
+        found[source, timing] = shown(merged(recorded.forests()["MainThread"])), recorded.losses.get("repaired", 0)
+    trees, repaired = zip(*found.values(), strict=True)
+    assert all(tree == trees[0] for tree in trees)
+    assert set(repaired) == {0}
+    return trees[0]
 
 
 @BOTH
@@ -477,17 +481,20 @@ def test_every_count_is_exact_though_places_are_switched_off():
     assert not any(node.flags & LOWER_BOUND for root in recorded.forests()["MainThread"] for node in root.walk())
 
 
-def test_times_are_refused():
-    """A source that knows of no ends cannot be asked for times."""
-    with pytest.raises(RuntimeError, match="--no-times"):
-        _core.start(source="starts")
+def test_traces_and_recordings_that_leave_functions_out_are_refused():
+    """A trace needs the ends of calls; and of a frame that is left out nothing says that it runs."""
+    with pytest.raises(RuntimeError, match="a trace needs the ends"):
+        _core.start(source="starts", journal=True)
+    with pytest.raises(RecordingError, match="where= leaves out"), seismo.profile(source="starts", where='call("f")'):
+        pass
     assert not _core.status()["running"]
 
 
-def test_it_is_chosen_where_no_times_are_wanted():
-    with seismo.profile(timing="none") as session:
-        leaf()
-    assert {row.source for row in session.recording.processes} == {"starts"}
-    with seismo.profile() as session:
-        leaf()
-    assert {row.source for row in session.recording.processes} == {"monitoring"}
+def test_it_is_chosen_where_it_can_be_used():
+    def sources(**options):
+        with seismo.profile(**options) as session:
+            leaf()
+        return {row.source for row in session.recording.processes}
+
+    assert sources(timing="none") == sources() == sources(timing="every") == {"starts"}
+    assert sources(where='call("leaf")') == {"monitoring"}

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from program import SOURCES, timing_of
+from program import SOURCES
 from recorded import SEEDED, image, shown
 
 from seismo import _core
@@ -31,7 +31,6 @@ def only(nodes, name):
 
 
 def start(source, **options):
-    options = {"timing": timing_of(source), **options}
     _core.start(source=source, c_functions="none", running=False, calibrate=False, **options)
 
 

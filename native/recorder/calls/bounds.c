@@ -11,7 +11,7 @@
  * C function are marked, as are its buckets under <folded paths>.
  *
  * The table of pairs is a set, keyed by the ids of both functions. If there is no memory for a pair,
- * all C functions are marked. */
+ * all C functions are marked. It is touched with the engine's lock, as is what nodes note. */
 #include "base/map.h"
 #include "recorder/calls/store.h"
 
@@ -39,7 +39,7 @@ static void mark_all_running(bool running) {
         if (thread->session != sm_engine.session)
             continue;
         sm_tree_mark_parked(thread, running); /* those go on without being entered again, too */
-        sm_tree_mark_running(thread, running);
+        sm_tree_mark_running(thread, true, running);
     }
 }
 
@@ -48,7 +48,7 @@ static void note_entries(sm_tree_function *caller) {
     mark_all_running(true);
     for (sm_node *node = caller->nodes; node != NULL; node = sm_rest(node)->same) {
         sm_node_rest *rest = sm_rest(node);
-        if (rest->flags & SM_NODE_RUNNING)
+        if (rest->running)
             continue;
         rest->before = node->calls + node->resumes;
         rest->flags |= SM_NODE_BEFORE;
@@ -56,7 +56,7 @@ static void note_entries(sm_tree_function *caller) {
     mark_all_running(false);
 }
 
-void sm_tree_note_site(sm_function *caller, sm_function *callee) {
+static void note_site(sm_function *caller, sm_function *callee) {
     sm_engine.sites_off++;
     sm_tree_function *known = caller != NULL ? sm_tree_function_of(caller) : NULL;
     if (callee == NULL || known == NULL || !add(caller->left_out ? ANY : caller->id, callee->id)) {
@@ -67,6 +67,13 @@ void sm_tree_note_site(sm_function *caller, sm_function *callee) {
     if (!known->sites_off)
         note_entries(known);
     known->sites_off = true;
+}
+
+void sm_tree_note_site(sm_function *caller, sm_function *callee) {
+    sm_tree_settle();
+    sm_engine_lock();
+    note_site(caller, callee);
+    sm_engine_unlock();
 }
 
 static bool is_callee(uint32_t callee) { /* rare: asked of buckets only */

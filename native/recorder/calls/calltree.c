@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "clock/sampler.h"
 #include "recorder/calls/frames.h"
 #include "recorder/calls/pauses.h"
 #include "recorder/calls/store.h"
@@ -16,7 +17,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     if (child == NULL)
         sm_engine.lost_memory++;
     else if (sm_journal_has_file())
-        sm_calltree_announce(&sm_engine.output, thread, child);
+        sm_calltree_announce(thread, child);
     return child;
 }
 
@@ -271,17 +272,19 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_node *from = tree->node;
     sm_journal_entered(thread, child);
     sm_journal_left(thread, from, SM_BY_RETURN);
-    /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
-    sm_tree_function *known = sm_rest(tree->node)->function;
-    known->past = (sm_past){0};
-    known->step = tree->node->step = SM_SEGMENT_ALWAYS;
 }
+
+#define TRIVIAL_NS 500.0        /* a C function's mean call, */
+#define TRIVIAL_LONGEST_NS 50e3 /* and its longest so far */
 
 bool sm_tree_is_trivial(const sm_node *node) {
     /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
-    const sm_tree_function *function = sm_rest(node)->function;
-    return function->step != SM_SEGMENT_ALWAYS && function->longest < 50 * sm_engine.threshold_ticks &&
-           sm_past_mean(&function->past) < (double)sm_engine.threshold_ticks / 2;
+    const sm_node_rest *rest = sm_rest(node);
+    const sm_tree_function *function = rest->function;
+    double per_ns = 1.0 / sm_engine.clock.ns_per_tick;
+    return !function->young && (double)function->longest < TRIVIAL_LONGEST_NS * per_ns &&
+           (double)function->ticks < TRIVIAL_NS * per_ns * (double)function->pieces &&
+           (double)rest->sampled_ticks < 2 * TRIVIAL_NS * per_ns * (double)node->calls;
 }
 
 /* ---- suspended coroutines ---- */
@@ -325,7 +328,7 @@ void sm_tree_carry(sm_node *node, bool calls) {
 /* ---- the recorder's interface ---- */
 
 static void forget(void) {
-    sm_tree_unsettle();
+    sm_sampler_forget();
     sm_tree_free();
     sm_tree_bounds_free();
 }
@@ -334,9 +337,9 @@ static void start(const sm_settings *settings) {
     forget();
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
-    sm_tree.gaps = sm_segments_seed();
     sm_journal_start(settings, sm_engine.output.writer);
-    sm_pauses_start(settings);
+    sm_pauses_start();
+    sm_tree_sample(settings);
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -347,32 +350,44 @@ static sm_node *new_root(sm_tree_thread *tree) {
 
 static bool thread_start(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    sm_sampler_remove(&tree->timing); /* it begins again in another group of threads */
+    sm_tree_free_stacks(tree);        /* of the record's last thread: what its finalizers left */
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
     if (tree->root == NULL)
         return false;
-    tree->node = tree->looked = tree->root;
+    tree->node = tree->root;
     if (!sm_journal_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
         return false;
-    if (!sm_engine.settings.timeless)
-        sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
+    tree->gate = !sm_engine.settings.timeless;
+    tree->shadows.open = sm_engine.settings.timeless ? tree->shadows.size : 0;
+    if (!sm_engine.settings.timeless && !thread->is_group) {
+        sm_timing_start(&tree->timing);
+        sm_sampler_add(&tree->timing, thread->cpu_clock, thread->native_id);
+    }
     return true;
+}
+
+static uint64_t rest(sm_thread *thread, uint64_t now) {
+    const sm_timing *timing = &sm_tree_of(thread)->timing;
+    return timing->listed ? sm_sampler_ran(&sm_tree_of(thread)->timing, now) : thread->rest_ticks;
 }
 
 static void thread_end(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_tree_hold(thread);
-    sm_tree_close(thread);
+    if (tree->timing.listed)
+        sm_tree_end_time(thread);
     sm_journal_thread_end(thread);
     thread->kept = sm_tree_bytes(tree);
-    tree->segments.open = NULL;
     tree->node = tree->root;
     sm_tree_free_stacks(tree);
 }
 
 static bool thread_again(sm_thread *thread) {
+    if (sm_engine.source->starts_only && !sm_shadows_reserve(&sm_tree_of(thread)->shadows, 0))
+        return false;
     sm_tree_go_on(thread);
     return sm_journal_thread(thread);
 }
@@ -409,20 +424,30 @@ static void code_died(sm_code_entry *entry) {
     sm_node_code_died(entry, function);
 }
 
+static void settle(bool whole) {
+    if (!whole)
+        sm_journal_flush();
+    sm_tree_settle();
+}
+
 static void stop(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session && sm_tree_of(thread)->timing.listed)
+            sm_tree_end_time(thread);
+    }
     sm_pauses_stop();
     sm_journal_stop();
     sm_node_forget_lists();
 }
 
-static void timed(const sm_function *function, double sums[3]) {
-    sm_tree_settle();
-    bool known = function->id < sm_tree.functions_size && sm_tree.functions[function->id] != NULL;
-    const sm_tree_function *of = known ? sm_tree.functions[function->id] : NULL;
-    sums[0] = 0.0;
-    for (const sm_node *node = of ? of->nodes : NULL; node != NULL; node = sm_rest(node)->same)
-        sums[0] += (double)sm_rest(node)->timed_ticks;
-    sums[1] = of ? of->sampled_ticks : 0.0, sums[2] = of ? (double)of->sampled : 0.0;
+static void timed(double sums[2]) {
+    sums[0] = sums[1] = 0.0;
+    for (const sm_tree_chunk *chunk = sm_tree_of(sm_this_thread)->chunks; chunk != NULL; chunk = chunk->next) {
+        for (uint32_t i = 0; i < chunk->used; i++) {
+            sums[0] += (double)chunk->rest[i].timed_ticks;
+            sums[1] += (double)chunk->rest[i].timed;
+        }
+    }
 }
 
 static bool check(void) {
@@ -445,8 +470,6 @@ static bool check(void) {
         }
         if (!sm_tree_check_nodes(tree))
             return false;
-        if (tree->segments.open != NULL ? tree->segments.countdown > 0 : tree->segments.countdown < 0)
-            return false;
     }
     return true;
 }
@@ -456,7 +479,7 @@ _Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_RO
 uint64_t sm_calltree_bytes(void) {
     if (sm_engine.recorder != &sm_calltree)
         return 0; /* what hangs on the threads is another recorder's */
-    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables + sm_tree.young_count * sizeof *sm_tree.young;
+    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
             bytes += SM_TREE_CHUNK;
@@ -477,12 +500,14 @@ const sm_recorder sm_calltree = {
     .resync = resync,
     .follows = sm_shadows_follow,
     .code_died = code_died,
-    .poke = sm_tree_poke,
     .pause = sm_tree_hold,
     .go_on = sm_tree_go_on,
+    .settle = settle,
+    .wake = sm_tree_wake,
     .save = sm_calltree_save,
     .stop = stop,
     .forget = forget,
     .timed = timed,
+    .rest = rest,
     .check = check,
 };

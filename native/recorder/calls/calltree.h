@@ -5,11 +5,9 @@
  * compares the code object with the two children met last or first (in the node's own cache line), then asks a small
  * hash table.
  *
- * Time. A *segment* is the time between two consecutive events of a thread; it belongs to the node that was current. A
- * function's own time is the sum of its segments, so own times are measured directly and totals are sums over the tree:
- * no difference of two large estimates, no negative time. Which segments are timed is decided by function
- * (recorder/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the
- * clock. A node whose own mean is worth it, as its samples say, is timed always as well (timing.c).
+ * Time. Where a young or long function begins or ends, the clock is read; all other time is sampled (node_times.c). A
+ * function's own time is measured directly, and totals are sums over the tree: no difference of two large estimates, no
+ * negative time.
  *
  * Invariants (`check` in calltree.c): thread.node is reached from its root; a child's parent is the node that holds it;
  * a node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
@@ -41,10 +39,11 @@ bool sm_tree_calls_from(sm_thread *thread, const void *caller);
 void sm_tree_raised(sm_node *node);
 void sm_tree_suspended(sm_thread *thread, sm_node *node);
 void sm_tree_awaited(sm_thread *thread, sm_node *node);
-/* The clock says so at an event (timing.c). from: whose segment has just ended. */
-void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now);
-void sm_tree_clock_stamped(sm_thread *thread, sm_node *from, uint64_t now); /* and the journal has it already */
-void sm_tree_look(sm_thread *thread);                                       /* instead, where no time is kept */
+/* The clock is read at an event: from now on `to` runs. entered: it, if it has been entered, else NULL. */
+void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now);
+void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now);
+void sm_tree_entry(sm_node *node);    /* an entry of this node is timed */
+void sm_tree_look(sm_thread *thread); /* instead, where no time is kept, and the gate is closed */
 void sm_tree_carry(sm_node *node, bool calls);
 /* Is this C function known to be trivial: not worth an event at a place that always calls it? */
 bool sm_tree_is_trivial(const sm_node *node);
@@ -74,47 +73,43 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
     return SM_LIKELY(child != NULL) ? child : sm_tree_find(thread, key, kind, object);
 }
 
-/* The thread has stepped from one node to another, which it is at already. */
-static inline void sm_tree_stepped(sm_thread *thread, sm_node *from, const sm_node *to) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (SM_UNLIKELY((tree->segments.countdown -= to->step) <= 0))
-        sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
+/* The thread has entered (or left) a node, and is at `to` already. */
+static inline void sm_tree_stepped(sm_thread *thread, const sm_node *node, sm_node *entered, sm_node *to) {
+    if (SM_UNLIKELY(node->timed | sm_tree_of(thread)->gate))
+        sm_tree_clock(thread, entered, to, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
 }
 
 static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
     sm_tree_of(thread)->node = to;
-    sm_tree_stepped(thread, from, to);
+    sm_tree_stepped(thread, from, NULL, to);
 }
 
-/* The same where every segment is timed: as sm_tree_clock() where there is nothing else to do. The clock is read once;
- * what is done here is part of the segment that begins, as all else that an event costs. */
+/* The same where every piece is exact: as sm_tree_clock() where there is nothing else to do. The clock is read once;
+ * what is done here is part of the piece that begins, as all else that an event costs. */
 SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint8_t token, sm_tree_way way) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_segments *segments = &tree->segments;
+    sm_timing *timing = &tree->timing;
     tree->node = to;
     if (way & SM_WAY_JOURNAL)
         sm_journal_stamp(thread, token, now);
-    uint64_t ticks = now - segments->opened;
-    if (SM_UNLIKELY(segments->open != from || now < segments->opened || !sm_segments_quiet(segments, now))) {
-        (way & SM_WAY_JOURNAL ? sm_tree_clock_stamped : sm_tree_clock)(thread, from, now);
+    uint64_t ticks = now - timing->since;
+    if (SM_UNLIKELY(timing->open != from || now < timing->since || now - timing->cpu_ticks >= sm_timing_long)) {
+        sm_tree_switch(thread, to, now);
         return;
     }
     sm_node_rest *rest = sm_rest(from);
     rest->timed++;
     rest->timed_ticks += ticks;
-    rest->timed_sq += (double)ticks * (double)ticks;
-    segments->open = to;
-    segments->opened = now;
-    segments->opening = 0;
-    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&timing->since, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
 
-/* The same where no time is kept; now and then somebody has to look whether the file is due. */
+/* The same where no time is kept. */
 static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->node = to;
-    if (SM_UNLIKELY(--tree->segments.countdown <= 0))
+    if (SM_UNLIKELY(tree->gate))
         sm_tree_look(thread);
 }
 
@@ -132,7 +127,7 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
         sm_journal_enter(thread, child, resumed);
     else
         sm_tree_of(thread)->node = child;
-    sm_tree_stepped(thread, from, child);
+    sm_tree_stepped(thread, child, child, child);
 }
 
 /* It leaves that node for its parent. */
@@ -149,7 +144,7 @@ SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm
         sm_journal_leave(thread, node->parent, how);
     else
         sm_tree_of(thread)->node = node->parent;
-    sm_tree_stepped(thread, node, node->parent);
+    sm_tree_stepped(thread, node, NULL, node->parent);
 }
 
 /* The events. */

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "compat/opcodes.h"
+#include "clock/sampler.h"
 #include "recorder/calls/store.h"
+#include "recorder/frame_depths.h"
 
 #define FIRST 64  /* slots */
 #define KEPT 1024 /* the same, however deep the stack is */
@@ -23,18 +24,22 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     while (size <= depth && size <= UINT32_MAX / 4)
         size *= 2;
     sm_shadow *base = shadows->slots != NULL ? shadows->slots - BELOW : NULL;
+    sm_sampler_lock(); /* the sampler reads them */
     sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + BELOW) * sizeof *grown) : NULL;
-    if (grown == NULL)
-        return false;
-    for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
-        grown[i] = (sm_shadow){.frame = &nowhere};
-    shadows->slots = grown + BELOW;
-    shadows->size = size;
-    return true;
+    if (grown != NULL) {
+        for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
+            grown[i] = (sm_shadow){.frame = &nowhere};
+        shadows->slots = grown + BELOW;
+        shadows->size = size;
+        shadows->open = shadows->open != 0 ? size : 0;
+    }
+    sm_sampler_unlock();
+    return grown != NULL;
 }
 
 /* Another stack than before, maybe: of that, no frame is to be known. */
 static bool begin_again(sm_shadows *shadows, uint32_t depth) {
+    sm_sampler_lock();
     if (shadows->size > KEPT && shadows->size / 8 > depth) {
         sm_shadow *shrunk = sm_realloc(shadows->slots - BELOW, (KEPT + BELOW) * sizeof *shrunk);
         shadows->slots = shrunk != NULL ? shrunk + BELOW : shadows->slots;
@@ -42,12 +47,14 @@ static bool begin_again(sm_shadows *shadows, uint32_t depth) {
     }
     for (size_t i = 0; i < shadows->size; i++)
         shadows->slots[i].frame = &nowhere;
+    shadows->open = shadows->open != 0 ? shadows->size : 0;
+    sm_sampler_unlock();
     return sm_shadows_reserve(shadows, depth);
 }
 
 void sm_shadows_free(sm_shadows *shadows) {
     sm_free(shadows->slots != NULL ? shadows->slots - BELOW : NULL);
-    *shadows = (sm_shadows){NULL, 0};
+    *shadows = (sm_shadows){NULL, 0, 0};
 }
 
 /* ---- looking ---- */
@@ -57,42 +64,10 @@ static bool is_left_out(const PyCodeObject *code) {
     return entry != NULL && entry->function != NULL && entry->function->left_out;
 }
 
-#if SM_HAS_MONITORING
-/* Is the frame a generator's that waits for another one? An exception that is thrown into it goes on to that one, and
- * links the frame into the stack without running it: nothing is told of it then. */
-static bool waits(const sm_frame_head *frame, PyCodeObject *code) {
-    if ((code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0)
-        return false;
-    int at = PyUnstable_InterpreterFrame_GetLasti((struct _PyInterpreterFrame *)(uintptr_t)frame);
-    PyObject *bytes = at >= 0 ? PyCode_GetCode(code) : NULL;
-    bool found = bytes != NULL && at < PyBytes_GET_SIZE(bytes) && sm_op_suspends((uint8_t)PyBytes_AS_STRING(bytes)[at]);
-    if (at >= 0 && bytes == NULL)
-        PyErr_Clear();
-    Py_XDECREF(bytes);
-    return found;
-}
-#else
-static bool waits(const sm_frame_head *frame, PyCodeObject *code) {
-    (void)frame, (void)code;
-    return false;
-}
-#endif
-
-/* Of a frame that is no function's: does the interpreter count it, as it does those of specialised calls of classes? */
-static bool is_counted(const sm_frame_head *frame) {
-#ifdef CO_NO_MONITORING_EVENTS
-    PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
-    return executable != NULL && PyCode_Check(executable);
-#else
-    (void)frame;
-    return false;
-#endif
-}
-
 /* Not a function's frame: what it runs is remembered, and never goes away. Is it counted? */
 static bool pass_by(const sm_frame_head *frame) {
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
-    bool counted = is_counted(frame);
+    bool counted = sm_frame_is_counted(frame);
     const void **known = &sm_frames_of_c[counted ? SM_FRAME_CLASS : SM_FRAME_ENTRY];
     if (*known == &nowhere && executable != NULL)
         *known = Py_NewRef(executable);
@@ -116,14 +91,14 @@ sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from) {
         const sm_shadow *slot = slot_of(&tree->shadows, frame, from.depth);
         if (slot == NULL && waited && (slot = slot_of(&tree->shadows, frame, from.depth + 1)) != NULL)
             from.depth++;
-        bool passed = from.thrown && waits(frame, code);
+        bool passed = from.thrown && sm_frame_waits(frame, code);
         if (!passed && slot != NULL && from.through_c && sm_shadow_is_in_c(slot, frame))
             return slot->c_node;
         if (!passed && slot != NULL && sm_shadow_is_of(slot, frame))
             return slot->node;
         if (!passed && !from.unknown && !is_left_out(code))
             return NULL;
-        waited = slot == NULL && (passed || (from.unknown && waits(frame, code)));
+        waited = slot == NULL && (passed || (from.unknown && sm_frame_waits(frame, code)));
         from.depth -= slot != NULL || !passed;
         from.through_c = passed; /* by throw(), which is a C function */
     }
@@ -182,33 +157,13 @@ static sm_node **path_to(sm_node *end, size_t *length) {
     return path;
 }
 
-/* The depths of walked frames; 0: that one is not counted. NULL: out of memory, or there is none. Owned by the caller.
- */
-static uint32_t *depths_of(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
-    const sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    uint32_t *depths = count > 0 ? sm_calloc(count, sizeof *depths) : NULL;
-    const sm_frame_head *frame = depths != NULL ? running(thread) : NULL;
-    uint32_t depth = frame != NULL ? (uint32_t)sm_tstate_depth(thread->tstate) : 0, *above = NULL;
-    for (; frame != NULL && count > 0; frame = frame->previous) {
-        PyCodeObject *code = sm_frame_code_of(frame);
-        if (code == NULL || frame != frames[count - 1].frame) {
-            depth -= code != NULL || pass_by(frame);
-            continue;
-        }
-        bool here = slot_of(shadows, frame, depth) != NULL;
-        if (above != NULL && !here && slot_of(shadows, frame, depth + 1) != NULL) {
-            *above = 0;
-            depth++;
-        }
-        depths[--count] = depth--;
-        above = waits(frame, code) ? &depths[count] : NULL;
-    }
-    return depths;
+static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
+    return slot_of(&sm_tree_of(thread)->shadows, frame, depth) != NULL;
 }
 
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    uint32_t *depths = depths_of(thread, frames, count);
+    uint32_t *depths = sm_frame_depths(thread, frames, count, is_at);
     bool ready = begin_again(&tree->shadows, (uint32_t)sm_tstate_depth(thread->tstate));
     if (depths == NULL || !ready) {
         sm_engine.lost_memory += count > 0 || !ready;

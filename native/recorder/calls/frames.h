@@ -19,7 +19,7 @@
  *
  * Which frames the interpreter counts. Those of Python functions, and those behind __init__ in the specialised call of
  * a class; not those of entries from C. Nor a generator's that waits for another one, when an exception is thrown
- * through it: see waits().
+ * through it: see frame_depths.h.
  *
  * A C function that runs is in its caller's shadow, with where in its code the caller is. It is the parent of what C
  * code calls while the caller is still there. */
@@ -50,6 +50,17 @@ static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadStat
     return here;
 }
 
+/* The same for the fast path: NULL also while each event has to take the slow path. */
+static inline sm_shadow *sm_shadows_open(const sm_shadows *shadows, PyThreadState *tstate) {
+    uint32_t depth = (uint32_t)sm_tstate_depth(tstate);
+    if (SM_UNLIKELY(depth >= shadows->open))
+        return NULL;
+    sm_shadow *here = &shadows->slots[depth];
+    if (here == NULL)
+        __builtin_unreachable();
+    return here;
+}
+
 static inline bool sm_shadow_is_of(const sm_shadow *shadow, const sm_frame_head *frame) {
     return shadow->frame == frame && SM_LIKELY(shadow->at == frame->executable);
 }
@@ -63,7 +74,7 @@ typedef struct {
     const sm_frame_head *frame; /* the innermost that may be the one; NULL: none */
     uint32_t depth;             /* its own; of one that stands for C code, that of what is below it */
     bool through_c;             /* what is above was called by C code */
-    bool thrown;                /* what is above was entered by an exception: see waits() */
+    bool thrown;                /* what is above was entered by an exception: see frame_depths.h */
     bool unknown;               /* pass those by, too, that should have a shadow */
 } sm_reach;
 

@@ -24,10 +24,8 @@ static struct {
     bool filtered;   /* the worker leaves calls out, and has to know how deep they are */
     uint32_t depth;  /* ... of the deepest that stay */
     uint64_t gaps;   /* times that events had to be left out */
-    uint32_t nodes;  /* that were there at the last flush */
-    uint64_t looked; /* ticks: when somebody looked whether something has to be done for the file; */
+    uint64_t looked; /* ticks: when somebody looked whether the worker is late; */
     uint64_t late;   /* ticks: from then until the next such look */
-    uint64_t soon;   /* ticks: from one flush for new paths to the next, at least */
 } journal;
 
 /* ---- what is written ---- */
@@ -127,20 +125,12 @@ void sm_journal_mark(sm_thread *thread, uint64_t now) {
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
-/* Who is killed leaves what has happened, and a tree that has the counts of new paths: both should be in the file soon,
- * the first also where the system does not let the worker run. */
+/* Who is killed leaves what has happened, also where the system does not let the worker run. */
 static void look_after_file(uint64_t now) {
     if (sm_ticks_since(journal.looked, now) < journal.late)
         return;
     journal.looked = now;
     sm_blocks_help();
-    if (journal.nodes == sm_tree.nodes || sm_engine.next_flush == UINT64_MAX)
-        return;
-    uint64_t since = sm_ticks_since(sm_engine.flushed, now);
-    if (since >= journal.soon && since >= 50 * sm_engine.flush_took) {
-        journal.nodes = sm_tree.nodes;
-        sm_engine.next_flush = now;
-    }
 }
 
 void sm_journal_look(sm_thread *thread) {
@@ -312,10 +302,9 @@ void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;
-    journal.gaps = journal.pauses = journal.nodes = 0;
+    journal.gaps = journal.pauses = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
     journal.late = (uint64_t)(LATE_NS / sm_engine.clock.ns_per_tick);
-    journal.soon = (uint64_t)(SM_JOURNAL_SOON_NS / sm_engine.clock.ns_per_tick);
     sm_journal_unit = 0;
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
            sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)
@@ -335,6 +324,11 @@ void sm_journal_stop(void) {
     if (journal.on)
         sm_blocks_stop();
     journal.on = journal.file = false;
+}
+
+void sm_journal_flush(void) {
+    if (sm_journal_has_file())
+        sm_blocks_flush();
 }
 
 uint64_t sm_journal_gaps(void) {

@@ -31,12 +31,11 @@
 
 #define SM_JOURNAL_STRIDE 31 /* bytes between two marks, at most */
 
-#define SM_JOURNAL_SOON_NS 50000000 /* after which the counts of a new path are written, for who is killed */
-
 /* A recording begins, perhaps with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
 void sm_journal_start(const sm_settings *settings, sm_writer *writer);
 /* It ends: all streams have their ends, and everything is in the file. */
 void sm_journal_stop(void);
+void sm_journal_flush(void);    /* what is there goes into the file, if there is one; without the engine's lock */
 uint64_t sm_journal_gaps(void); /* times that events had to be left out */
 
 /* A thread begins, or goes on after its end. False: out of memory. */

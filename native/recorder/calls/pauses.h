@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 
 /* A recording begins, after its journal; it ends. With the GIL. */
-void sm_pauses_start(const sm_settings *settings);
+void sm_pauses_start(void);
 void sm_pauses_stop(void);
 
 #endif

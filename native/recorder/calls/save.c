@@ -1,23 +1,44 @@
 /* The calltree's rows in a recording. */
 #include <stdio.h>
 
-#include "recorder/calls/blocks.h"
+#include "clock/sampler.h"
 #include "recorder/calls/store.h"
 
-enum { /* as in the file */
-       FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING | SM_NODE_WORTH |
-       SM_NODE_FROM_C
-};
+/* The node's thread may be changing what is read here; what only grows is as it was at some moment. */
+static uint32_t flags_of(const sm_node *node, const sm_node_rest *rest) {
+    uint32_t flags = SM_READ(rest->flags) & (SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED);
+    return flags | (rest->running ? SM_NODE_RUNNING : 0) | (sm_tree_is_bound(node) ? SM_NODE_LOWER_BOUND : 0);
+}
 
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node) {
+typedef struct { /* of a node's exact pieces, and of its waiting */
+    uint64_t ticks;
+    sm_off off;
+} sums;
+
+static void add_off(sm_off *to, const sm_off *off) {
+    to->all += SM_READ(off->all);
+    to->ready += SM_READ(off->ready);
+    to->lock += SM_READ(off->lock);
+}
+
+static sums sums_of(const sm_node_rest *rest) {
+    const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
+    sums of = {__atomic_load_n(&rest->timed_ticks, __ATOMIC_ACQUIRE), {0, 0, 0}};
+    if (more != NULL) {
+        add_off(&of.off, &more->off);
+        add_off(&of.off, &more->seen);
+    }
+    return of;
+}
+
+static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node, sums of) {
     const sm_node_rest *rest = sm_rest(node);
-    const sm_function *function = rest->function->function;
     const sm_node_rest *above = node->parent->parent ? sm_rest(node->parent) : NULL;
-    uint32_t number = sm_output_function_number(output, function);
+    uint32_t number = sm_output_function_number(output, rest->function->function);
     if (number == UINT32_MAX)
         return;
     int64_t row[SM_MAX_COLUMNS] = {0};
@@ -26,40 +47,34 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_PARENT] = above ? (int64_t)above->id : -1;
     row[SM_NODES_THREAD] = thread->id;
     row[SM_NODES_FUNCTION] = number;
-    row[SM_NODES_CALLS] = node->calls;
-    row[SM_NODES_RESUMES] = node->resumes;
-    row[SM_NODES_EXCEPTIONS] = rest->exceptions;
-    row[SM_NODES_TIMED] = (int64_t)rest->timed;
-    row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)rest->timed_ticks);
-    row[SM_NODES_SAMPLED] = rest->sampled;
-    row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)rest->sampled_ticks);
-    reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(rest->sampled_sq));
-    reals[SM_NODES_SAMPLED_MOST] = to_ns(to_ns(rest->sampled_most));
-    reals[SM_NODES_TIMED_SQ] = to_ns(to_ns(rest->timed_sq));
-    row[SM_NODES_STRETCHES] = rest->stretches;
-    row[SM_NODES_STRETCH_NS] = (int64_t)to_ns((double)rest->stretch_ticks);
-    row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
-    if (rest->more != 0) {
-        const sm_node_more *more = &sm_tree.more[rest->more];
-        row[SM_NODES_CALLS] += (int64_t)((uint64_t)more->calls_high << 32);
-        row[SM_NODES_RESUMES] += (int64_t)((uint64_t)more->resumes_high << 32);
-        row[SM_NODES_TICKED] = more->ticked;
-        row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)more->ticked_ticks);
-        reals[SM_NODES_TICKED_VAR] = to_ns(to_ns(more->ticked_var));
-        row[SM_NODES_AWAITS] = more->awaits;
-        row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)more->await_ticks);
-        row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)more->off.all);
-        row[SM_NODES_READY_NS] = (int64_t)to_ns((double)more->off.ready);
-        row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)more->off.lock);
-        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(more->guessed_sq));
+    row[SM_NODES_CALLS] = SM_READ(node->calls);
+    row[SM_NODES_RESUMES] = SM_READ(node->resumes);
+    row[SM_NODES_EXCEPTIONS] = SM_READ(rest->exceptions);
+    row[SM_NODES_TIMED] = (int64_t)SM_READ(rest->timed);
+    row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)of.ticks);
+    row[SM_NODES_ENTERED] = SM_READ(rest->entered);
+    row[SM_NODES_SAMPLED] = SM_READ(rest->sampled);
+    row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)SM_READ(rest->sampled_ticks));
+    reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(SM_READ(rest->sampled_sq)));
+    row[SM_NODES_FLAGS] = flags_of(node, rest);
+    const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
+    if (more != NULL) {
+        row[SM_NODES_CALLS] += (int64_t)((uint64_t)SM_READ(more->calls_high) << 32);
+        row[SM_NODES_RESUMES] += (int64_t)((uint64_t)SM_READ(more->resumes_high) << 32);
+        row[SM_NODES_AWAITS] = SM_READ(more->awaits);
+        row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)SM_READ(more->await_ticks));
+        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(SM_READ(more->seen_sq)));
     }
-    if (rest->young != 0)
-        sm_young_save(&sm_tree.young[rest->young], row, reals, SM_NODES_YOUNG);
+    row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)of.off.all);
+    row[SM_NODES_READY_NS] = (int64_t)to_ns((double)of.off.ready);
+    row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)of.off.lock);
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
-void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_node *node) {
-    save_node(output, thread->home, node);
+void sm_calltree_announce(const sm_thread *thread, const sm_node *node) {
+    sm_engine_lock();
+    save_node(&sm_engine.output, thread->home, node, sums_of(sm_rest(node)));
+    sm_engine_unlock();
 }
 
 int64_t sm_calltree_number(const sm_node *node) {
@@ -69,60 +84,52 @@ int64_t sm_calltree_number(const sm_node *node) {
 
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
-    const sm_node_more *more = rest->more != 0 ? &sm_tree.more[rest->more] : NULL;
-    uint32_t seldom = more != NULL ? (uint32_t)more->off.all + more->awaits + more->ticked : 0;
-    uint32_t young = rest->young != 0 ? sm_tree.young[rest->young].count : 0;
-    return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->stretches +
-           seldom + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
+    const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
+    uint32_t seldom = 0;
+    if (more != NULL)
+        seldom = (uint32_t)(SM_READ(more->off.all) + SM_READ(more->seen.all)) + SM_READ(more->awaits);
+    return SM_READ(node->calls) + SM_READ(node->resumes) + SM_READ(rest->exceptions) + (uint32_t)SM_READ(rest->timed) +
+           SM_READ(rest->sampled) + seldom + (flags_of(node, rest) << 24) + 1;
 }
 
-/* The node whose segment is being timed gets what that has so far, or gives it back. Threads may share nodes. */
-static void credit_open(sm_thread *thread, uint64_t now, bool on) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (on)
-        tree->credit = sm_segments_so_far(thread, &tree->segments, now);
-    sm_node_more *wait = tree->credit.off.all != 0 ? sm_node_has(tree->segments.open) : NULL;
-    if (wait == NULL)
-        tree->credit.off = (sm_off){0}; /* or there was no memory for it */
-    if (tree->credit.ticks + tree->credit.off.all == 0)
-        return;
-    sm_node_rest *rest = sm_rest(tree->segments.open);
-    if (on) {
-        rest->flags |= SM_NODE_OPEN;
-        rest->timed_ticks += tree->credit.ticks;
-    } else {
-        rest->flags &= ~(uint32_t)SM_NODE_OPEN;
-        rest->timed_ticks -= tree->credit.ticks;
-    }
-    if (wait != NULL && on)
-        sm_off_add(&wait->off, &tree->credit.off);
-    else if (wait != NULL)
-        sm_off_take(&wait->off, &tree->credit.off);
-    if (!on)
-        tree->credit = (sm_so_far){0};
-}
-
-static void mark_all(uint64_t now, bool on) {
+static void mark_all(bool gil, bool on) {
+    sm_sampler_lock(); /* with which shadows are moved */
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session)
-            continue;
-        sm_tree_mark_running(thread, on);
-        credit_open(thread, now, on);
+        if (thread->session == sm_engine.session)
+            sm_tree_mark_running(thread, gil, on);
     }
+    sm_sampler_unlock();
 }
 
-static void save_thread(sm_output *output, sm_thread *thread) {
-    for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next) {
-        for (uint32_t i = 0; i < chunk->used; i++) {
+/* The rows of nodes with an exact piece that is open, once more: with what that has so far. */
+static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint64_t now) {
+    const sm_timing *timing = &sm_tree_of(thread)->timing;
+    sm_node *node = thread->ended ? NULL : sm_sampler_so_far(timing, now).of;
+    if (node == NULL || sm_rest(node)->id >= nodes)
+        return;
+    sums of = sums_of(sm_rest(node));
+    sm_piece open = sm_sampler_so_far(timing, now); /* later: nothing is counted twice */
+    if (open.of != node)
+        return;
+    of.ticks += open.ran;
+    add_off(&of.off, &open.off);
+    save_node(output, thread->home, node, of);
+    sm_rest(node)->saved--; /* it has to be written again */
+}
+
+/* nodes: so many have been published. */
+static void save_thread(sm_output *output, sm_thread *thread, uint32_t nodes) {
+    sm_tree_chunk *chunk = __atomic_load_n(&sm_tree_of(thread)->chunks, __ATOMIC_ACQUIRE);
+    for (; chunk != NULL; chunk = chunk->next) {
+        uint32_t used = __atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE);
+        for (uint32_t i = 0; i < used; i++) {
             sm_node *node = &chunk->nodes[i];
             sm_node_rest *rest = &chunk->rest[i];
-            if (rest->flags & SM_NODE_ROOT)
+            if (node->parent == NULL || rest->id >= nodes)
                 continue;
-            if (sm_tree_is_bound(node)) /* and stays one */
-                rest->flags |= SM_NODE_LOWER_BOUND;
             uint32_t sum = changes(node, rest);
-            if (sm_output_all(output) || (rest->flags & SM_NODE_OPEN) || sum != rest->saved) {
-                save_node(output, thread, node);
+            if (sm_output_all(output) || sum != rest->saved) {
+                save_node(output, thread, node, sums_of(rest));
                 if (!output->whole)
                     rest->saved = sum;
             }
@@ -131,16 +138,18 @@ static void save_thread(sm_output *output, sm_thread *thread) {
 }
 
 void sm_calltree_save(sm_output *output) {
-    sm_tree_settle();
-    if (output->writer == sm_engine.output.writer)
-        sm_blocks_flush();
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    mark_all(now, true);
+    uint32_t nodes = __atomic_load_n(&sm_tree.nodes, __ATOMIC_ACQUIRE);
+    mark_all(output->gil, true);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session)
-            save_thread(output, thread);
+            save_thread(output, thread, nodes);
     }
-    mark_all(now, false);
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL && !sm_engine.settings.timeless; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            save_open(output, thread, nodes, now);
+    }
+    mark_all(output->gil, false);
     char detail[160];
     snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
              (unsigned long long)sm_engine.settings.max_paths);

@@ -119,21 +119,25 @@ static sm_node *below_c(sm_node *node, const void *code) {
 }
 
 void sm_tree_mark(sm_node *node, bool running) {
-    for (; node->parent != NULL; node = node->parent) {
-        if (running)
-            sm_rest(node)->flags |= SM_NODE_RUNNING;
-        else
-            sm_rest(node)->flags &= ~(uint32_t)SM_NODE_RUNNING;
+    for (; node != NULL && node->parent != NULL; node = node->parent)
+        sm_rest(node)->running = running;
+}
+
+void sm_tree_settle(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session && !thread->ended)
+            sm_shadows_settle(thread);
     }
 }
 
-void sm_tree_mark_running(sm_thread *thread, bool running) {
-    const sm_tree_thread *tree = sm_tree_of(thread);
+void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
+    sm_tree_thread *tree = sm_tree_of(thread);
     if (thread->ended)
         return;
-    sm_shadows_settle(thread);
-    sm_tree_mark(tree->node, running);
-    if (tree->fold_count > 0)
+    if (running)
+        tree->marked = gil ? tree->node : sm_tree_running(tree);
+    sm_tree_mark(tree->marked, running);
+    if (gil && tree->fold_count > 0)
         sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
 }
 

@@ -6,27 +6,20 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frames.h"
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define SM_LOW_BYTE 3
-#else
-#define SM_LOW_BYTE 0
-#endif
-
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
 
 static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
 
-/* One more entry of a node. Those that pass a multiple of 256 are for sm_starts_count(), which does what is due. */
+/* One more entry of a node. False: there have been 2^32, and it is for the slow path. */
 SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
-    uint8_t *low = (uint8_t *)(resumed ? &child->resumes : &child->calls) + SM_LOW_BYTE;
-    if (SM_LIKELY(++*low != 0))
+    uint32_t *entries = resumed ? &child->resumes : &child->calls;
+    if (SM_LIKELY(++*entries != 0))
         return true;
-    --*low;
+    --*entries;
     return false;
 }
-void sm_starts_count(sm_thread *thread, sm_node *child, bool resumed);
 
 /* The events. Those that say `known` do the common case, and no more: they call nothing, so that the callbacks need no
  * stack of their own. False: nothing was done, and the event is for the function after. */
@@ -43,6 +36,8 @@ SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed)
         if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
             return NULL;
     }
+    if (SM_UNLIKELY(child->timed) || (resumed && SM_UNLIKELY(child->awaits)))
+        return NULL;
     return sm_starts_count_known(child, resumed) ? child : NULL;
 }
 
@@ -65,7 +60,7 @@ SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool r
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return false;
-    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     const sm_frame_head *below = frame->previous;
     if (SM_UNLIKELY(here == NULL) || here[-1].frame != below || SM_UNLIKELY(here[-1].at != below->executable))
         return false;
@@ -77,7 +72,7 @@ SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool re
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return false;
-    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     const sm_frame_head *below = frame->previous;
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(below == NULL))
         return false;
@@ -98,7 +93,7 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
 
 SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)))
         return false;
     sm_node *child = sm_starts_child(here->node, key, false);
@@ -115,7 +110,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
 
 /* What the frame has called returns: the C function that it is in, if it is in any. */
 SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
-    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(here->frame != sm_starts_frame(thread)))
         return false;
     here->c_at = 0;
@@ -125,12 +120,19 @@ SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
 /* The C function has been left. */
 void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 
+/* A frame of a function of this code returns or yields. False: nobody need know it of this place again. */
+bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how);
+/* Is this C function, which a frame of the code `caller` calls, not worth an event at a place that always calls it? */
+bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable);
+/* The place is switched off: its call is counted, and nothing more. */
+void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+
 /* An exception leaves a frame. False: of a function that is left out. */
 SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)) ||
-        SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+        SM_UNLIKELY(!sm_frame_is_of(frame, code)) || here->node->timed)
         return sm_starts_unwind_slow(thread, code);
     sm_tree_raised(here->node);
     return true;

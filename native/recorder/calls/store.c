@@ -25,7 +25,8 @@ sm_tree_function *sm_tree_function_of(sm_function *function) {
     if (*place == NULL) {
         *place = sm_calloc(1, sizeof **place);
         if (*place != NULL)
-            **place = (sm_tree_function){.function = function, .step = SM_SEGMENT_ALWAYS};
+            **place = (sm_tree_function){.function = function,
+                                         .young = !sm_engine.settings.timeless && function->kind != SM_SYNTHETIC};
     }
     return *place;
 }
@@ -185,7 +186,8 @@ static sm_tree_chunk *room(sm_tree_thread *tree) {
     chunk->first = first;
     chunk->number = tree->chunks != NULL ? tree->chunks->number + 1 : 0;
     chunk->next = tree->chunks;
-    return tree->chunks = chunk;
+    __atomic_store_n(&tree->chunks, chunk, __ATOMIC_RELEASE);
+    return chunk;
 }
 
 sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function) {
@@ -201,7 +203,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     node->parent = parent;
     if (parent != NULL)
         node->depth = parent->depth == SM_TREE_DEPTH ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
-    node->step = function->step;
+    node->timed = function->young;
     node->awaits = !sm_engine.settings.timeless &&
                    (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     rest->function = function;
@@ -210,7 +212,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     else if (!add_child(parent, key, node))
         return NULL;
     else
-        rest->id = sm_tree.nodes++;
+        rest->id = sm_tree.nodes;
     if (parent != NULL) {
         uint8_t *among = &sm_rest(parent)->children;
         node->token = *among < SM_TOKEN_CHILDREN_CALLED ? (uint8_t)(SM_TOKEN_CALL_CHILD + *among) : 0;
@@ -218,7 +220,9 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     }
     rest->same = function->nodes;
     function->nodes = node;
-    chunk->used++;
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    if (parent != NULL)
+        __atomic_store_n(&sm_tree.nodes, sm_tree.nodes + 1, __ATOMIC_RELEASE);
     return node;
 }
 
@@ -363,54 +367,15 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
     return found ? rekey(parent, child, key) : NULL;
 }
 
-/* Room for one more in a table of which `count` are in use, from 1. NULL: out of memory. */
-static void *room_in(void *table, uint32_t *size, uint32_t count, size_t each) {
-    if (count + 1 < *size)
-        return table;
-    uint32_t more = *size ? *size * 2 : 64;
-    void *grown = sm_realloc(table, more * each);
-    if (grown != NULL)
-        *size = more;
-    return grown;
-}
-
-sm_young *sm_node_young(sm_node *node) {
-    sm_node_rest *rest = sm_rest(node);
-    if (rest->young == 0) {
-        sm_young *table = room_in(sm_tree.young, &sm_tree.young_size, sm_tree.young_count, sizeof *table);
-        if (table == NULL)
-            return NULL;
-        sm_tree.young = table;
-        rest->young = ++sm_tree.young_count;
-        table[rest->young] = (sm_young){0};
-    }
-    return &sm_tree.young[rest->young];
-}
-
 sm_node_more *sm_node_has(sm_node *node) {
-    sm_node_rest *rest = sm_rest(node);
-    if (rest->more == 0) {
-        sm_node_more *table = room_in(sm_tree.more, &sm_tree.more_size, sm_tree.more_count, sizeof *table);
-        if (table == NULL)
-            return NULL;
-        sm_tree.more = table;
-        rest->more = ++sm_tree.more_count;
-        table[rest->more] = (sm_node_more){.off = {0}};
-    }
-    return &sm_tree.more[rest->more];
-}
-
-/* Two looks are as far apart as there were events in between, a hundred or so: only what jumps is farther. */
-static const int FAR = 1024;
-
-sm_node *sm_node_common(sm_node *one, sm_node *other) {
-    for (int steps = 0; one != other; steps++) {
-        sm_node **deeper = one->depth >= other->depth ? &one : &other;
-        *deeper = (*deeper)->parent;
-        if (*deeper == NULL || steps == FAR)
-            return NULL;
-    }
-    return one;
+    sm_node_more **place = &sm_rest(node)->more, *more = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    sm_node_more *made = more == NULL ? sm_calloc(1, sizeof *made) : NULL;
+    if (more != NULL || made == NULL)
+        return more;
+    if (__atomic_compare_exchange_n(place, &more, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    sm_free(made); /* the sampler, or the thread, was first */
+    return more;
 }
 
 /* ---- consistency ---- */
@@ -456,6 +421,8 @@ void sm_tree_free_stacks(sm_tree_thread *tree) {
 static void free_thread(sm_tree_thread *tree) {
     for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
+        for (uint32_t i = 0; i < chunk->used; i++)
+            sm_free(chunk->rest[i].more);
         if (chunk->first) /* the oldest of its block: the others have been seen */
             free(chunk);
     }
@@ -474,9 +441,7 @@ void sm_tree_free(void) {
     for (uint32_t i = 1; i <= sm_tree.tables_count; i++)
         sm_free(sm_tree.tables[i]);
     sm_free(sm_tree.tables);
-    sm_free(sm_tree.young);
     sm_node_forget_lists();
-    sm_free(sm_tree.more);
     memset(&sm_tree, 0, sizeof sm_tree);
 }
 

@@ -3,23 +3,17 @@
 #define SM_RECORDER_CALLS_STORE_H
 
 #include "recorder/calls/calltree.h"
-#include "recorder/young.h"
 
 typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
     sm_function *function;
-    int32_t step;    /* what its nodes' step should be; they follow when they are next timed */
+    bool young;      /* the clock is read at its entries and ends */
     bool several;    /* there have been more code objects than `first`, or that is gone */
     bool first_gone; /* that is; what is at its address now is another */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
-    bool sites_off;  /* it has a place that no longer tells which C function it calls: see bounds.c */
-    sm_past past;
-    uint64_t longest; /* ticks */
-    uint64_t sampled;
-    double sampled_ticks; /* whatever they weigh */
-    sm_node *odd;         /* of a sample that was like no others and is not believed yet (timing.c); NULL: none */
-    uint64_t odd_ticks;
-    double odd_weight; /* 0: it is believed by now */
-    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
+    bool
+        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: bounds.c */
+    uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
+    sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
 } sm_tree_function;
 
@@ -27,22 +21,20 @@ enum { /* the first as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
-       SM_NODE_RUNNING = 8,
-       SM_NODE_WORTH = 16,        /* its segments are timed always, whatever those of its function on other paths are */
+       SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
        SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
        SM_NODE_LISTED = 256, /* while a list is looked through */
-       SM_NODE_OPEN = 512,   /* while it is saved: its segment is being timed */
        SM_NODE_BEFORE = 1024 /* sm_node_rest.before holds */
 };
 
-typedef struct { /* of the few nodes that have any of this */
-    sm_off off;
-    double guessed_sq; /* ticks squared: of what was off the CPU and may be another node's */
-    double ticked_var; /* ticks squared */
-    uint64_t await_ticks, ticked_ticks;
-    uint32_t awaits, ticked;
+typedef struct sm_node_more { /* of the few nodes that have any of this */
+    sm_off off;               /* of exact pieces; with the GIL */
+    sm_off seen;              /* of looks; these two are the sampler's */
+    double seen_sq;           /* ticks squared */
+    uint64_t await_ticks;
+    uint32_t awaits;
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
 } sm_node_more;
 
@@ -65,16 +57,10 @@ typedef struct sm_fold { /* a frame entered while folded */
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;
-    uint32_t nodes;       /* made, without roots: the next id */
+    uint32_t nodes;       /* atomic: made, without roots; the next id. Those before it have been published */
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
-    sm_node_more *more; /* by sm_node_rest.more, from 1 */
-    uint32_t more_size, more_count;
-    sm_young *young; /* by sm_node_rest.young, from 1 */
-    uint32_t young_size, young_count;
-    uint64_t gaps; /* seeds of the threads' random gaps */
-    double ticks;  /* of all functions, as far as they are learnt: see young.h */
 } sm_tree_state;
 
 extern sm_tree_state sm_tree;
@@ -96,28 +82,28 @@ void sm_node_note_key(const void *key, sm_node *node);
 void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
-sm_node_more *sm_node_has(sm_node *node);           /* made when missing. NULL: out of memory */
-sm_young *sm_node_young(sm_node *node);             /* the same */
-/* The innermost node that both are in or below. NULL: they are of two threads, or far apart. */
-sm_node *sm_node_common(sm_node *one, sm_node *other);
+/* Made when missing, by any thread. NULL: out of memory. */
+sm_node_more *sm_node_has(sm_node *node);
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 
 void sm_calltree_save(sm_output *output);
-void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_node *node); /* a new node's row */
-/* Marks, or unmarks, a path as running; those of the frames that run now. */
+void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* a new node's row, into the file */
+void sm_tree_settle(void); /* with the GIL: each thread's node is where its frames are */
+/* Marks, or unmarks, a path as running, with the engine's lock; NULL: none. */
 void sm_tree_mark(sm_node *node, bool running);
-void sm_tree_mark_running(sm_thread *thread, bool running);
+/* The path of what runs now. gil: it is held, and the thread has been settled. */
+void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
-/* timing.c */
-void sm_tree_settle(void);            /* all that was timed is in the nodes */
-void sm_tree_unsettle(void);          /* all that was timed is forgotten: a recording begins */
-void sm_tree_poke(sm_thread *thread); /* these three are the recorder's */
-void sm_tree_hold(sm_thread *thread);
+/* node_times.c */
+void sm_tree_sample(const sm_settings *settings); /* a recording begins */
+void sm_tree_hold(sm_thread *thread);             /* these two are the recorder's */
 void sm_tree_go_on(sm_thread *thread);
-void sm_tree_close(sm_thread *thread); /* held, it ends: with its open segment, if that is timed always */
-/* So many ticks of what the current node did are known: those that began then and end now, without an event. */
-void sm_tree_take_out(sm_thread *thread, uint64_t began, uint64_t ticks);
+/* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
+void sm_tree_end_time(sm_thread *thread);
+void sm_tree_wake(sm_thread *thread);
+/* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
+sm_node *sm_tree_running(const sm_tree_thread *tree);
 
 /* stacks.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

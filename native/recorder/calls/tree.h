@@ -2,10 +2,11 @@
 #ifndef SM_RECORDER_CALLS_TREE_H
 #define SM_RECORDER_CALLS_TREE_H
 
+#include "base/map.h"
+#include "clock/timing.h"
+#include "engine/engine.h"
 #include "recorder/awaits.h"
-#include "recorder/segments.h"
 
-#define SM_TREE_FIRST 64
 #define SM_TREE_DEPTH 32767 /* below, nodes' depths are not told apart */
 
 typedef struct sm_node sm_node;
@@ -15,29 +16,31 @@ struct sm_node { /* one cache line: all that an event touches */
     uint32_t calls, resumes; /* modulo 2^32: the rest is in sm_node_rest */
     const void *child_key[2];
     sm_node *child[2];
-    sm_node *parent;    /* NULL: a thread's root */
-    uint32_t more : 24; /* number of the table of all children, once there are more than two; 0: none */
-    uint32_t token : 8; /* what the journal calls it, from its parent: journal/tokens.h. 0: it takes an operand */
-    int16_t step;
+    sm_node *parent;     /* NULL: a thread's root */
+    uint32_t more : 24;  /* number of the table of all children, once there are more than two; 0: none */
+    uint32_t token : 8;  /* what the journal calls it, from its parent: journal/tokens.h. 0: it takes an operand */
+    uint8_t timed;       /* the clock is read where it is entered and left */
     uint16_t awaits : 1; /* a coroutine or asynchronous generator: its suspensions are timed */
     uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
 };
 
-typedef struct { /* a node's cold part; what a timed segment is added to comes first */
-    uint64_t timed, timed_ticks;
-    double timed_sq; /* ticks squared */
+/* Guard. Nodes never move, and one is published complete: with its chunk's `used`. From then on its thread, with the
+ * GIL, changes what is not said to be another's; the flush worker reads counters meanwhile, which only grow. */
+typedef struct {                 /* a node's cold part */
+    uint64_t timed, timed_ticks; /* exact pieces: how many, and for how long they ran */
+    uint64_t sampled_ticks;      /* these three are the sampler's */
+    double sampled_sq;           /* of the looks' weights, ticks squared */
+    uint32_t sampled;
+    uint32_t entered; /* so many entries were timed */
     struct sm_tree_function *function;
+    struct sm_node_more *more; /* owned; atomic. NULL: it has none */
     sm_node *same;
-    uint64_t sampled_ticks;
-    uint64_t stretch_ticks; /* from one look at the clock to the next, in and below this node */
-    double sampled_sq;      /* ticks squared */
-    float sampled_most;     /* see sm_sample_var */
-    uint32_t exceptions, sampled, stretches, id, saved;
-    uint32_t more;    /* number of its sm_node_more; 0: it has none */
-    uint32_t young;   /* number of its sm_young; 0: it has none */
+    uint32_t exceptions, id;
+    uint32_t saved;   /* with the engine's lock */
     uint32_t before;  /* entries, modulo 2^32, before its function had a place switched off */
     uint16_t flags;   /* SM_NODE_... of store.h */
     uint8_t children; /* so many have been made; of more, the first UINT8_MAX */
+    bool running;     /* with the engine's lock: while somebody looks, whether it is on a path that runs */
 } sm_node_rest;
 
 #define SM_TREE_CHUNK 65536
@@ -46,7 +49,7 @@ typedef struct { /* a node's cold part; what a timed segment is added to comes f
 
 typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
     struct sm_tree_chunk *next;
-    uint32_t used;
+    uint32_t used;   /* atomic */
     uint32_t first;  /* of its block: the one to free */
     uint32_t number; /* in its thread, from 0 */
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
@@ -54,7 +57,7 @@ typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its 
 } sm_tree_chunk;
 
 _Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
-_Static_assert(sizeof(sm_node_rest) == 104, "with it a path takes 168 bytes");
+_Static_assert(sizeof(sm_node_rest) == 88, "with it a path takes 152 bytes");
 _Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
 
 static inline sm_node_rest *sm_rest(const sm_node *node) {
@@ -86,21 +89,24 @@ typedef struct {       /* of a frame: frames.h */
 } sm_shadow;
 
 typedef struct {
-    sm_shadow *slots; /* by depth; there are two below the first. NULL: every end is told */
-    uint32_t size;    /* of the depths that there are slots for */
+    sm_shadow
+        *slots;    /* by depth; there are two below the first. NULL: every end is told. Moved with the sampler's lock */
+    uint32_t size; /* of the depths that there are slots for */
+    uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
 } sm_shadows;
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
     sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
     sm_journal_end journal;
     sm_shadows shadows;
-    sm_segments segments;
+    uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
+    uint32_t held; /* pauses; they nest */
+    sm_timing timing;
     sm_node *root, *folded;
-    sm_node *looked;              /* where it was when the clock was read last */
+    sm_node *marked;              /* with the engine's lock: whose path is marked as running */
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
-    sm_so_far credit;             /* while it is saved: of the open segment, added to its node */
-    struct sm_tree_chunk *chunks;
-    unsigned char *block; /* what is left of the newest block of chunks */
+    struct sm_tree_chunk *chunks; /* atomic; newest first */
+    unsigned char *block;         /* what is left of the newest block of chunks */
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;

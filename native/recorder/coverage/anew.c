@@ -117,7 +117,7 @@ void sm_cover_anew_read(uint32_t contexts) {
 bool sm_cover_anew_begin(const sm_about *about) {
     sm_cover_store_state *store = &sm_cover_store;
     assert(store->fresh.writer == NULL);
-    sm_writer *writer = sm_output_renew(&store->output);
+    sm_writer *writer = sm_output_renew(&store->output, false);
     if (writer == NULL || !sm_output_open(&store->fresh, writer, true, about)) {
         sm_output_close(&store->fresh);
         return false;

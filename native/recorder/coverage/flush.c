@@ -70,16 +70,13 @@ void sm_cover_flush_now(void) {
     sm_cover_unlock_file();
 }
 
-uint64_t sm_cover_flush_period(void) {
-    return flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
-}
-
 /* For how long the thread sleeps now; 0: until there is something new. */
 static uint64_t next_period(void) {
     pthread_mutex_lock(&flush.lock);
-    uint64_t period = sm_cover_store.changed || flush.always ? sm_cover_flush_period() : 0;
+    uint64_t period = flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
+    bool some = sm_cover_store.changed || flush.always;
     pthread_mutex_unlock(&flush.lock);
-    return period;
+    return some ? period : 0;
 }
 
 static void work(sm_worker *worker, uintptr_t number) {

@@ -67,7 +67,7 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_loss(output, "odd-branches", sm_cover.odd_branches, -1,
                    "branch events at places where the code has no branch that is known");
     sm_output_write_failed(output);
-    sm_output_unended(output, last ? 0 : recording.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
+    sm_output_unended(output, !last);
 }
 
 /* What a flush is about to send. */
@@ -419,8 +419,11 @@ int sm_cover_after_fork(int fd, const char *meta) {
 
 /* ---- facts ---- */
 
-const struct sm_writer *sm_cover_writer(void) {
-    return sm_cover_store.output.writer;
+void sm_cover_identity(uint64_t identity[2]) {
+    sm_cover_lock(); /* with which the file is exchanged */
+    if (sm_cover_store.output.writer != NULL)
+        sm_writer_identity(sm_cover_store.output.writer, identity);
+    sm_cover_unlock();
 }
 
 sm_cover_facts sm_cover_status(void) {

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/linewalk.h"
 #include "compat/exception.h"
-#include "recorder/lines/store.h"
+#include "recorder/lines/line_tables.h"
 
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
     uint32_t count = (uint32_t)Py_SIZE(code);
@@ -35,8 +36,8 @@ void sm_lines_free_instructions(sm_line_table *table) {
 }
 
 bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset) {
-    const sm_line_entry *top = sm_lines_of(thread)->top;
-    sm_line_table *table = SM_LIKELY(top->code == code) ? top->table : sm_lines_table(code, NULL);
+    (void)thread;
+    sm_line_table *table = sm_lines_table(code, NULL);
     if (table == NULL)
         return !sm_lines_hides(code);
     if (table->instructions != NULL && offset / 2 < table->instructions->count)
@@ -56,16 +57,16 @@ static PyObject *text_of(PyObject *instruction) {
     return text;
 }
 
-static void tell_one(sm_line_instructions *of, PyObject *instruction) {
+static void tell_one(const sm_line_instructions *of, char **texts, PyObject *instruction) {
     PyObject *offset = PyObject_GetAttrString(instruction, "offset"), *text = text_of(instruction), *bytes = NULL;
     long place = offset ? PyLong_AsLong(offset) / 2 : -1;
     if (text != NULL)
         bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
-    if (bytes != NULL && place >= 0 && place < (long)of->count && of->texts[place] == NULL) {
+    if (bytes != NULL && place >= 0 && place < (long)of->count && texts[place] == NULL) {
         size_t size = (size_t)PyBytes_GET_SIZE(bytes) + 1;
-        of->texts[place] = sm_malloc(size);
-        if (of->texts[place] != NULL)
-            memcpy(of->texts[place], PyBytes_AS_STRING(bytes), size);
+        texts[place] = sm_malloc(size);
+        if (texts[place] != NULL)
+            memcpy(texts[place], PyBytes_AS_STRING(bytes), size);
     }
     Py_XDECREF(offset);
     Py_XDECREF(text);
@@ -75,20 +76,23 @@ static void tell_one(sm_line_instructions *of, PyObject *instruction) {
 
 static void tell(sm_line_instructions *of, PyObject *get_instructions) {
     of->told = true;
-    of->texts = sm_calloc(of->count, sizeof *of->texts);
-    if (of->texts == NULL) {
+    char **texts = sm_calloc(of->count, sizeof *texts);
+    if (texts == NULL) {
         sm_engine.lost_memory++;
         return;
     }
     PyObject *all = PyObject_CallOneArg(get_instructions, (PyObject *)of->code), *instruction = NULL;
     PyObject *each = all ? PyObject_GetIter(all) : NULL;
     while (each != NULL && (instruction = PyIter_Next(each)) != NULL) {
-        tell_one(of, instruction);
+        tell_one(of, texts, instruction);
         Py_DECREF(instruction);
     }
     Py_XDECREF(each);
     Py_XDECREF(all);
     PyErr_Clear();
+    sm_engine_lock();
+    of->texts = texts;
+    sm_engine_unlock();
 }
 
 void sm_lines_disassemble(void) {
@@ -118,7 +122,7 @@ static uint32_t number_of(sm_line_instructions *of, uint32_t i) {
     return of->rows[i] - 1;
 }
 
-static void save_one(sm_output *output, const sm_line_table *table, uint32_t i) {
+static void save_one(sm_output *output, const sm_line_table *table, uint32_t i, int64_t line) {
     sm_line_instructions *of = table->instructions;
     const char *text = of->texts ? of->texts[i] : NULL;
     uint32_t function = sm_output_function_number(output, table->function);
@@ -130,33 +134,29 @@ static void save_one(sm_output *output, const sm_line_table *table, uint32_t i) 
         return;
     }
     int64_t row[SM_MAX_COLUMNS] = {0};
-    int line = PyCode_Addr2Line(of->code, (int)i * 2);
     row[SM_INSTRUCTIONS_ID] = number;
     row[SM_INSTRUCTIONS_FUNCTION] = function;
     row[SM_INSTRUCTIONS_OFFSET] = (int64_t)i * 2;
     row[SM_INSTRUCTIONS_LINE] = line > 0 ? line : 0;
     row[SM_INSTRUCTIONS_TEXT] = text ? (int64_t)sm_writer_string(output->writer, text, strlen(text)) : 0;
-    row[SM_INSTRUCTIONS_HITS] = (int64_t)of->hits[i];
+    row[SM_INSTRUCTIONS_HITS] = (int64_t)SM_READ(of->hits[i]);
     sm_writer_row(output->writer, SM_INSTRUCTIONS, row, NULL);
 }
 
 /* Of a function whose texts are there all instructions are saved, those that never ran, too; before that, those that
  * ran. */
 void sm_lines_save_instructions(sm_output *output) {
-    if (output->whole) {
-        PyThreadState *tstate = PyThreadState_Get();
-        PyThreadState_EnterTracing(tstate); /* no event reaches any tool meanwhile */
-        sm_lines_disassemble();
-        PyThreadState_LeaveTracing(tstate);
-    }
     for (uint32_t t = 0; t < sm_lines.tables_size; t++) {
         const sm_line_table *table = sm_lines.tables[t];
         if (table == NULL || table->instructions == NULL)
             continue;
         const sm_line_instructions *of = table->instructions;
-        for (uint32_t i = 0; i < of->count; i++) {
-            if (of->texts != NULL ? of->texts[i] != NULL : of->hits[i] > 0)
-                save_one(output, table, i);
+        sm_line_walk walk = sm_line_walk_of(of->code); /* its bytes never change */
+        for (bool more = sm_line_next(&walk); more; more = sm_line_next(&walk)) {
+            for (uint64_t i = walk.unit; i < walk.unit + walk.units && i < of->count; i++) {
+                if (of->texts != NULL ? of->texts[i] != NULL : SM_READ(of->hits[i]) > 0)
+                    save_one(output, table, (uint32_t)i, walk.has_line ? walk.line : 0);
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ static void keep_for_timeline(uint64_t ticks, bool last) {
     if (known.ended) {
         sm_objects_time *end = &sm_objects.times[sm_objects.times_count - 1];
         if (end->born == sm_objects.births) {
-            end->died = sm_objects.deaths;
+            __atomic_store_n(&end->died, sm_objects.deaths, __ATOMIC_RELAXED);
             return;
         }
         known.ended = false;
@@ -51,12 +51,15 @@ static void keep_for_timeline(uint64_t ticks, bool last) {
         return;
     known.passed = 0;
     if (sm_objects.times_count == SM_OBJECTS_MARKS) {
+        sm_engine_lock();
         for (uint32_t i = 1; i < SM_OBJECTS_MARKS / 2; i++)
             sm_objects.times[i] = sm_objects.times[i * 2];
         sm_objects.times_count = SM_OBJECTS_MARKS / 2;
+        sm_engine_unlock();
         known.apart *= 2;
     }
-    sm_objects.times[sm_objects.times_count++] = (sm_objects_time){sm_objects.births, sm_objects.deaths, ticks};
+    sm_objects.times[sm_objects.times_count] = (sm_objects_time){sm_objects.births, sm_objects.deaths, ticks};
+    __atomic_store_n(&sm_objects.times_count, sm_objects.times_count + 1, __ATOMIC_RELEASE);
 }
 
 static void note(uint64_t ticks, bool last) {
@@ -92,10 +95,11 @@ void sm_objects_note_end(void) {
 }
 
 void sm_objects_poked(void) {
+    sm_engine_stir();
     sm_objects_note_time();
 }
 
-void sm_objects_poke(sm_thread *Py_UNUSED(thread)) { /* without the GIL */
+void sm_objects_poke(void) { /* without the GIL */
     uint64_t none = 0;
     __atomic_compare_exchange_n(&known.poked, &none, sm_clock_read(&sm_engine.clock), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);

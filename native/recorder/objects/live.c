@@ -121,8 +121,10 @@ static bool grow(sm_objects_live_shard *shard) {
             free(larger.entries);
     }
     sm_objects.live_bytes += bytes_of(&larger) - bytes_of(shard);
+    sm_engine_lock(); /* a save may be going through it */
     free(shard->entries);
     *shard = larger;
+    sm_engine_unlock();
     return true;
 }
 
@@ -144,6 +146,7 @@ static void drop(const sm_objects_live_entry *entry) {
 /* One object in twice as many is kept track of from here on. The unattributed are dropped as well: when they die, they
  * will be taken for objects from before the recording, or for dropped ones of their type, which is rare. */
 static void sample_less(void) {
+    sm_engine_lock();
     sm_objects.sampled++;
     sm_objects.weight *= 2;
     sm_objects_hot.unsampled = sm_objects.weight - 1;
@@ -165,6 +168,7 @@ static void sample_less(void) {
         site->peak = (site->peak + 1) / 2;
         site->peak = site->peak < site->live ? site->live : site->peak;
     }
+    sm_engine_unlock();
 }
 
 void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
@@ -238,10 +242,11 @@ void sm_objects_each_live(void (*visit)(const sm_object *object, void *context),
     for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++) {
         const sm_objects_live_shard *shard = &sm_objects_hot.shards[i];
         for (const sm_objects_live_entry *entry = shard->entries; entry < shard->end; entry++) {
-            if (entry->where == 0 || site_of(entry) == 0 || is_dying(entry))
+            sm_objects_live_entry one = {SM_READ(entry->where), SM_READ(entry->what)};
+            if (one.where == 0 || site_of(&one) == 0 || is_dying(&one))
                 continue;
-            uint64_t serial = sm_objects_whole_serial(entry->what);
-            sm_object object = {address_of(entry), (uint32_t)site_of(entry), sm_objects_live_span(entry), serial};
+            uint64_t serial = sm_objects_whole_serial(one.what);
+            sm_object object = {address_of(&one), (uint32_t)site_of(&one), sm_objects_live_span(&one), serial};
             visit(&object, context);
         }
     }

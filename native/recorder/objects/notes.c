@@ -14,15 +14,18 @@ static char *copy_of(const char *text) {
 
 bool sm_objects_add_mark(const char *name) {
     sm_objects_notes_state *notes = &sm_objects_notes;
-    sm_objects_mark *marks = sm_grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks, 16);
-    if (marks == NULL)
-        return false;
-    notes->marks = marks;
     char *copy = copy_of(name);
-    if (copy == NULL)
-        return false;
-    marks[notes->marks_count++] = (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
-    return true;
+    sm_engine_lock();
+    sm_objects_mark *marks = sm_grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks, 16);
+    bool made = copy != NULL && marks != NULL;
+    notes->marks = marks != NULL ? marks : notes->marks;
+    if (made)
+        marks[notes->marks_count++] = (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
+    sm_engine_unlock();
+    sm_engine_stir();
+    if (!made)
+        sm_free(copy);
+    return made;
 }
 
 bool sm_objects_add_holder(const sm_objects_holder *holder) {

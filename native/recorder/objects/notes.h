@@ -18,9 +18,9 @@ typedef struct { /* as in the file */
 } sm_objects_holder;
 
 typedef struct {
-    sm_objects_mark *marks; /* owned */
+    sm_objects_mark *marks; /* owned; these three with the engine's lock as well */
     uint32_t marks_count, marks_size;
-    sm_objects_holder *holders; /* owned */
+    sm_objects_holder *holders; /* owned; saved with the GIL alone */
     uint32_t holders_count, holders_size;
 } sm_objects_notes_state;
 

@@ -283,16 +283,17 @@ static void look_again(sm_thread *Py_UNUSED(thread)) {
     sm_objects_quiet(false);
 }
 
+static void wake(sm_thread *Py_UNUSED(thread)) {
+    sm_objects_poke();
+}
+
+static void settle(bool Py_UNUSED(whole)) {
+    sm_reference_poll();
+    sm_objects_note_time();
+}
+
 static void stop(void) {
     sm_objects_note_end();
-}
-
-static int calibrate(void) {
-    return 0; /* no times are measured that the hook's own cost would be part of */
-}
-
-static void timed(const sm_function *Py_UNUSED(function), double sums[3]) {
-    sums[0] = sums[1] = sums[2] = 0.0;
 }
 
 /* By line, and while nothing was lost, types have what their sites have together. */
@@ -333,9 +334,9 @@ const sm_recorder sm_objects_recorder = {.name = "lifetimes",
                                          .poke = sm_objects_poke,
                                          .pause = look_away,
                                          .go_on = look_again,
+                                         .settle = settle,
+                                         .wake = wake,
                                          .save = sm_objects_save,
                                          .stop = stop,
                                          .forget = forget,
-                                         .calibrate = calibrate,
-                                         .timed = timed,
                                          .check = check};

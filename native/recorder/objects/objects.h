@@ -10,7 +10,9 @@
  * Nothing here makes a Python object, touches an exception or takes a lock: it runs inside the allocation of others.
  * What is rare (a new type, a new site, a shard that is full) allocates with the C library.
  *
- * Ownership and threads: all with the GIL of the main interpreter. sm_objects_here belongs to its thread.
+ * Ownership and threads: all is changed with the GIL of the main interpreter. What moves or is put in order anew
+ * (types, sites, times, spans, notes, the shards of the live table) changes with the engine's lock as well, which a
+ * save holds: it reads counters while they go on. sm_objects_here belongs to its thread.
  *
  * This header is what other parts of the recorder see; events.h is the way of an event. */
 #ifndef SM_RECORDER_OBJECTS_OBJECTS_H
@@ -54,7 +56,7 @@ typedef struct sm_objects_type { /* never moves, lives as long as the recording;
     uint64_t collection_born; /* how many of those there may still be */
     char *module, *name;      /* owned; UTF-8 (surrogatepass) */
     Py_ssize_t basic_size;    /* as the type object says */
-    uint64_t saved;           /* for the save: what it was at the last */
+    uint64_t saved;           /* the save's: what it was at the last */
 } __attribute__((aligned(64))) sm_objects_type;
 
 typedef struct { /* one cache line: what an event touches. Site 0 is unattributed: births that are not recorded */
@@ -74,8 +76,8 @@ typedef struct {           /* what of a site no birth touches */
     bool approximate;      /* objects of it were sampled out or lost: live, died and so on are estimates */
     uint32_t next;         /* in its bucket */
     uint64_t unseen;       /* weighted */
-    uint64_t span_live;    /* room for the save */
-    uint64_t saved;        /* for the save: what it was at the last */
+    uint64_t span_live;    /* the save's */
+    uint64_t saved;        /* the save's: what it was at the last */
     uint64_t events[SM_OBJECTS_BUCKETS]; /* ages in births, weighted: bucket b from 4^(b-1) to 4^b - 1 */
     uint64_t ns[SM_OBJECTS_BUCKETS];     /* ages in ns: bucket b is that of 4^(b+2) to 4^(b+3) - 1 */
 } sm_objects_rest;
@@ -100,7 +102,7 @@ typedef struct {
     sm_interned types; /* sm_objects_type, by id */
 
     sm_objects_time *times; /* ascending; the first is the beginning */
-    uint32_t times_count;
+    uint32_t times_count;   /* atomic */
 
     uint64_t live_peak;  /* about the most entries that the live table had, unattributed and dying ones included */
     uint64_t live_bytes; /* memory of the live table */
@@ -150,7 +152,8 @@ typedef struct {
 uint64_t sm_objects_live_count(void); /* entries in the live table now */
 
 /* Every object of a site that lives as far as is known, in no order. No births or deaths may happen meanwhile on this
- * thread: no Python object may be made. */
+ * thread: no Python object may be made. With the GIL; or with the engine's lock, and then objects that are born or die
+ * meanwhile may be left out, taken for each other or come twice. */
 void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context);
 
 int64_t sm_objects_unix_ns(uint64_t ticks); /* of sm_engine.clock */
@@ -160,13 +163,6 @@ void sm_objects_note_time(void);
 /* The program is over: no later time becomes a row of sm_objects.times, unless something is born. What dies until then
  * died at its end. */
 void sm_objects_note_end(void);
-
-static inline uint64_t sm_objects_live_of(const sm_objects_type *type) {
-    return type->born - type->gone;
-}
-static inline uint64_t sm_objects_deaths_of(const sm_objects_type *type) {
-    return type->gone - type->unseen;
-}
 
 /* save.c */
 void sm_objects_save(sm_output *output);

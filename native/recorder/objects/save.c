@@ -1,5 +1,8 @@
 /* The objects recorder's rows in a recording.
  *
+ * Counters go on while they are read, if the GIL is not held: then what is a part of others is read before them, so
+ * that no row has more deaths than births.
+ *
  * A flush writes what changed since the last one, or was lost by it for want of memory: a sum of each row's counters
  * tells. A snapshot writes all and remembers nothing. Rows refer to rows of functions, which are written when they are
  * first named, and to nodes of the call tree, which that recorder has written into the same output just before.
@@ -59,14 +62,19 @@ void sm_objects_rows_forget(void) {
 void sm_objects_rows_start(void) {
     sm_objects_rows_forget();
     sm_objects_spans_start();
-    saved.at_start = sm_reference_ask_facts();
+    sm_reference_poll();
+    saved.at_start = sm_reference_known_facts();
 }
 
 sm_reference_facts sm_objects_slot_facts(void) {
-    sm_reference_facts now = sm_reference_ask_facts();
+    sm_reference_facts now = sm_reference_known_facts();
     now.taken -= saved.at_start.taken;
     now.blind_ns -= saved.at_start.blind_ns;
     return now;
+}
+
+static uint64_t less(uint64_t all, uint64_t part) {
+    return all > part ? all - part : 0;
 }
 
 static uint64_t put_text(const sm_output *output, const char *text) {
@@ -100,31 +108,39 @@ static void write_type(sm_output *output, const sm_objects_type *type) {
         names[0] = put_text(output, type->module);
         names[1] = put_text(output, type->name);
     }
+    uint64_t by_gc = SM_READ(type->died_by_gc), unseen = SM_READ(type->unseen);
+    uint64_t gone = __atomic_load_n(&type->gone, __ATOMIC_ACQUIRE),
+             born = __atomic_load_n(&type->born, __ATOMIC_ACQUIRE);
+    uint64_t live = less(born, gone), peak = SM_READ(type->peak), died = less(gone, unseen);
     row[SM_TYPES_ID] = type->id;
     row[SM_TYPES_MODULE] = (int64_t)names[0];
     row[SM_TYPES_NAME] = (int64_t)names[1];
-    row[SM_TYPES_FLAGS] = type->flags;
+    row[SM_TYPES_FLAGS] = SM_READ(type->flags);
     row[SM_TYPES_SIZE] = (int64_t)type->size;
     row[SM_TYPES_ITEM_SIZE] = type->item_size;
-    row[SM_TYPES_BORN] = (int64_t)type->born;
-    row[SM_TYPES_DIED] = (int64_t)sm_objects_deaths_of(type);
-    row[SM_TYPES_DIED_BY_GC] = (int64_t)type->died_by_gc;
-    row[SM_TYPES_LIVE] = (int64_t)sm_objects_live_of(type);
-    row[SM_TYPES_PEAK] = (int64_t)type->peak;
-    row[SM_TYPES_BEFORE] = (int64_t)type->before;
-    row[SM_TYPES_UNSEEN] = (int64_t)type->unseen;
-    row[SM_TYPES_RESURRECTED] = (int64_t)type->resurrected;
-    row[SM_TYPES_ITEM_BYTES] = (int64_t)type->item_bytes;
+    row[SM_TYPES_BORN] = (int64_t)born;
+    row[SM_TYPES_DIED] = (int64_t)died;
+    row[SM_TYPES_DIED_BY_GC] = (int64_t)(by_gc < died ? by_gc : died);
+    row[SM_TYPES_LIVE] = (int64_t)live;
+    row[SM_TYPES_PEAK] = (int64_t)(peak > live ? peak : live);
+    row[SM_TYPES_BEFORE] = (int64_t)SM_READ(type->before);
+    row[SM_TYPES_UNSEEN] = (int64_t)unseen;
+    row[SM_TYPES_RESURRECTED] = (int64_t)SM_READ(type->resurrected);
+    row[SM_TYPES_ITEM_BYTES] = (int64_t)SM_READ(type->item_bytes);
     sm_writer_row(output->writer, SM_TYPES, row, NULL);
+}
+
+/* One more sum, of three values: see rows.h. */
+static uint64_t mix(uint64_t sum, uint64_t first, uint64_t second, uint64_t third) {
+    return sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, first), second), third);
 }
 
 static void write_types(sm_output *output) {
     for (uint32_t i = 0; i < sm_objects.types.count; i++) {
         sm_objects_type *type = sm_objects.types.records[i];
-        uint64_t sum = 1 + type->flags;
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->born), type->gone), type->peak);
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->before), type->died_by_gc), type->item_bytes);
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->unseen), type->resurrected), type->size) | 1;
+        uint64_t sum = mix(1 + SM_READ(type->flags), SM_READ(type->born), SM_READ(type->gone), SM_READ(type->peak));
+        sum = mix(sum, SM_READ(type->before), SM_READ(type->died_by_gc), SM_READ(type->item_bytes));
+        sum = mix(sum, SM_READ(type->unseen), SM_READ(type->resurrected), type->size) | 1;
         if (!sm_output_all(output) && sum == type->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer);
@@ -159,7 +175,8 @@ static uint32_t age_number(const sm_output *output, uint32_t site, uint32_t buck
 
 static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const uint64_t *counts, uint32_t first) {
     for (uint32_t i = 0; i < SM_OBJECTS_BUCKETS; i++) {
-        if (counts[i] == 0)
+        uint64_t count = SM_READ(counts[i]);
+        if (count == 0)
             continue;
         uint32_t number = age_number(output, site, unit * SM_OBJECTS_BUCKETS + i);
         if (number == NO_NUMBER) {
@@ -171,7 +188,7 @@ static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const ui
         row[SM_LIFETIMES_OBJECT] = (int64_t)site - 1;
         row[SM_LIFETIMES_UNIT] = unit;
         row[SM_LIFETIMES_BUCKET] = first + i;
-        row[SM_LIFETIMES_COUNT] = (int64_t)counts[i];
+        row[SM_LIFETIMES_COUNT] = (int64_t)count;
         sm_writer_row(output->writer, SM_LIFETIMES, row, NULL);
     }
 }
@@ -188,21 +205,27 @@ static void write_site(sm_output *output, uint32_t id) {
     const sm_objects_rest *rest = &sm_objects.rests[id];
     uint32_t number = rest->function != NULL ? sm_output_function_number(output, rest->function) : UINT32_MAX;
     int64_t row[SM_MAX_COLUMNS] = {0};
+    uint64_t by_gc = SM_READ(site->died_by_gc), unseen = SM_READ(rest->unseen), span_died = SM_READ(site->span_died);
+    uint64_t died = __atomic_load_n(&site->died, __ATOMIC_ACQUIRE), span_born = SM_READ(site->span_born);
+    uint64_t born = __atomic_load_n(&site->born, __ATOMIC_ACQUIRE);
+    bool approximate = SM_READ(rest->approximate);
+    uint64_t live = approximate ? SM_READ(site->live) * sm_objects.weight : less(born, died + unseen);
+    uint64_t peak = SM_READ(site->peak) * sm_objects.weight;
     row[SM_OBJECTS_ID] = (int64_t)id - 1;
     row[SM_OBJECTS_TYPE] = site->type->id;
     row[SM_OBJECTS_FUNCTION] = number != UINT32_MAX ? (int64_t)number : -1;
     row[SM_OBJECTS_LINE] = rest->line;
     row[SM_OBJECTS_NODE] = node_number(output, rest->node);
-    row[SM_OBJECTS_FLAGS] = rest->approximate ? FLAG_APPROXIMATE : 0;
-    row[SM_OBJECTS_BORN] = (int64_t)site->born;
-    row[SM_OBJECTS_DIED] = (int64_t)site->died;
-    row[SM_OBJECTS_DIED_BY_GC] = (int64_t)site->died_by_gc;
-    row[SM_OBJECTS_LIVE] = (int64_t)(site->live * sm_objects.weight);
-    row[SM_OBJECTS_PEAK] = (int64_t)(site->peak * sm_objects.weight);
-    row[SM_OBJECTS_UNSEEN] = (int64_t)rest->unseen;
-    row[SM_OBJECTS_ITEM_BYTES] = (int64_t)site->item_bytes;
-    row[SM_OBJECTS_SPAN_BORN] = (int64_t)site->span_born;
-    row[SM_OBJECTS_SPAN_DIED] = (int64_t)site->span_died;
+    row[SM_OBJECTS_FLAGS] = approximate ? FLAG_APPROXIMATE : 0;
+    row[SM_OBJECTS_BORN] = (int64_t)born;
+    row[SM_OBJECTS_DIED] = (int64_t)died;
+    row[SM_OBJECTS_DIED_BY_GC] = (int64_t)(by_gc < died ? by_gc : died);
+    row[SM_OBJECTS_LIVE] = (int64_t)live;
+    row[SM_OBJECTS_PEAK] = (int64_t)(peak > live ? peak : live);
+    row[SM_OBJECTS_UNSEEN] = (int64_t)unseen;
+    row[SM_OBJECTS_ITEM_BYTES] = (int64_t)SM_READ(site->item_bytes);
+    row[SM_OBJECTS_SPAN_BORN] = (int64_t)span_born;
+    row[SM_OBJECTS_SPAN_DIED] = (int64_t)span_died;
     row[SM_OBJECTS_SPAN_LIVE] = (int64_t)rest->span_live;
     sm_writer_row(output->writer, SM_OBJECTS, row, NULL);
     write_ages(output, id, 0, rest->events, 0);
@@ -213,11 +236,11 @@ static void write_sites(sm_output *output) {
     for (uint32_t i = 1; i < sm_objects.sites_count; i++) {
         const sm_objects_site *site = &sm_objects.sites[i];
         sm_objects_rest *rest = &sm_objects.rests[i];
-        uint64_t sum = sm_objects.weight + rest->approximate;
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->born), site->died),
-                             (uint64_t)site->live << 32 | site->peak);
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->span_born), site->span_died), rest->span_live);
-        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->item_bytes), site->died_by_gc), rest->unseen) | 1;
+        uint64_t sum = sm_objects.weight + SM_READ(rest->approximate);
+        sum = mix(sum, SM_READ(site->born), SM_READ(site->died),
+                  (uint64_t)SM_READ(site->live) << 32 | SM_READ(site->peak));
+        sum = mix(sum, SM_READ(site->span_born), SM_READ(site->span_died), rest->span_live);
+        sum = mix(sum, SM_READ(site->item_bytes), SM_READ(site->died_by_gc), SM_READ(rest->unseen)) | 1;
         if (!sm_output_all(output) && sum == rest->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer) + output->lost;
@@ -241,8 +264,8 @@ static void write_time(sm_output *output, uint32_t id, const sm_objects_time *ti
 /* The last row of the file may have changed. When times were thinned, all are others; rows that the file has too many
  * of repeat the last. */
 static void write_times(sm_output *output) {
-    sm_objects_note_time();
-    uint32_t count = sm_objects.times_count, first = sm_output_all(output) ? 0 : saved.times;
+    uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE),
+             first = sm_output_all(output) ? 0 : saved.times;
     if (count == 0)
         return;
     if (first > count || (first > 0 && sm_objects.times[first - 1].ticks != saved.last_time))

@@ -99,8 +99,7 @@ static uint32_t new_site(sm_objects_type *type, sm_function *function, int32_t l
     return number;
 }
 
-/* NOTHING: no memory, or no number left. */
-static uint32_t intern(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
+static uint32_t intern_locked(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
     if (!grow_sites())
         return NOTHING;
     uint32_t *bucket = &sites.by_content[bucket_of(type, function, line, node)];
@@ -114,6 +113,14 @@ static uint32_t intern(sm_objects_type *type, sm_function *function, int32_t lin
     uint32_t number = new_site(type, function, line, node);
     sm_objects.rests[number].next = *bucket;
     return *bucket = number;
+}
+
+/* NOTHING: no memory, or no number left. */
+static uint32_t intern(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
+    sm_engine_lock();
+    uint32_t number = intern_locked(type, function, line, node);
+    sm_engine_unlock();
+    return number;
 }
 
 /* ---- by instruction ---- */

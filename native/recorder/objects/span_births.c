@@ -74,7 +74,7 @@ static void fold(void) {
     spans->folds++;
 }
 
-/* The row of the next call; NULL: out of memory. */
+/* With the engine's lock. The row of the next call; NULL: out of memory. */
 static sm_objects_span_row *next_row(const sm_function *function) {
     sm_objects_spans_state *spans = &sm_objects_spans;
     if (spans->count >> spans->shift == SM_OBJECTS_SPAN_ROWS)
@@ -105,7 +105,9 @@ uint64_t sm_objects_span_open(const sm_function *function) {
         }
     }
     uint64_t number = open.given + 1;
+    sm_engine_lock();
     sm_objects_span_row *row = *link_of(low_of(number)) == NULL ? next_row(function) : NULL;
+    sm_engine_unlock();
     if (row == NULL) { /* or one that began 2^18 calls ago still runs */
         sm_objects_spans.lost++;
         return 0;

@@ -119,37 +119,44 @@ static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     return type;
 }
 
-static sm_objects_type *intern(PyTypeObject *object) {
+/* With the engine's lock. Takes the names over where it returns a new type; NULL: out of memory. */
+static sm_objects_type *intern(sm_objects_type *facts, bool *new) {
     if (!sm_interned_grow(&sm_objects.types, 256))
         return NULL;
-    sm_objects_type facts = {0};
-    sm_objects_type *type = NULL;
-    find_facts(&facts, object);
-    find_names(object, &facts.module, &facts.name);
-    if (facts.module == NULL || facts.name == NULL)
-        goto done;
-    uint64_t key = sm_hash_text((uint64_t)object->tp_basicsize << 8 ^ facts.flags, facts.name);
-    key = sm_hash_text(key, facts.module);
-    type = sm_interned_find(&sm_objects.types, &key, same_content, &facts);
+    uint64_t key = sm_hash_text((uint64_t)facts->basic_size << 8 ^ facts->flags, facts->name);
+    key = sm_hash_text(key, facts->module);
+    sm_objects_type *type = sm_interned_find(&sm_objects.types, &key, same_content, facts);
     if (type != NULL || (type = types.others) != NULL)
-        goto done;
+        return type;
     bool too_many = sm_objects.types.count >= MOST_TYPES;
     if (too_many) {
-        sm_free(facts.name);
-        sm_free(facts.module);
-        facts = (sm_objects_type){.module = sm_copy_chars(""), .name = sm_copy_chars("<other types>")};
-        if (facts.module == NULL || facts.name == NULL)
-            goto done;
+        sm_free(facts->name);
+        sm_free(facts->module);
+        *facts = (sm_objects_type){.module = sm_copy_chars(""), .name = sm_copy_chars("<other types>")};
+        if (facts->module == NULL || facts->name == NULL)
+            return NULL;
     }
-    type = new_type(&facts, too_many ? 0 : key);
-    if (type == NULL)
-        goto done;
+    type = new_type(facts, too_many ? 0 : key);
+    *new = type != NULL;
     if (too_many)
         types.others = type;
     return type;
-done:
-    sm_free(facts.module);
-    sm_free(facts.name);
+}
+
+static sm_objects_type *find_or_make(PyTypeObject *object) {
+    sm_objects_type facts = {0}, *type = NULL;
+    bool new = false;
+    find_facts(&facts, object);
+    find_names(object, &facts.module, &facts.name);
+    if (facts.module != NULL && facts.name != NULL) {
+        sm_engine_lock();
+        type = intern(&facts, &new);
+        sm_engine_unlock();
+    }
+    if (!new) {
+        sm_free(facts.module);
+        sm_free(facts.name);
+    }
     return type;
 }
 
@@ -159,7 +166,7 @@ sm_objects_type *sm_objects_find_type(PyTypeObject *object) {
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
     sm_objects_type_key *key = sm_map_find(&types.keys, (uintptr_t)object, sizeof *key);
     if (key == NULL) {
-        sm_objects_type *type = !sm_is_finalizing() ? intern(object) : NULL;
+        sm_objects_type *type = !sm_is_finalizing() ? find_or_make(object) : NULL;
         key = type != NULL ? sm_map_make(&types.keys, (uintptr_t)object, sizeof *key, 256) : NULL;
         if (key == NULL) {
             sm_objects.lost_types++;

@@ -134,7 +134,7 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool 
     sm_function *function = sm_function_of_code((PyCodeObject *)code, NULL);
     if (function == NULL || !sm_monitoring_remember(code))
         return false;
-    function->flags |= SM_FUNCTION_SITES_OFF;
+    __atomic_fetch_or(&function->flags, SM_FUNCTION_SITES_OFF, __ATOMIC_RELAXED);
     return true;
 }
 

@@ -134,8 +134,13 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static const char *starts_objection(const sm_settings *settings) {
-    return settings->timeless ? NULL
-                              : "it tells of starts alone, which is enough for counts (--no-times) and not for times";
+    if (settings->journal)
+        return "a trace needs the ends of all calls";
+    if (settings->paths)
+        return "objects need the path that runs, and so the ends of all calls";
+    if (settings->narrow && !settings->timeless)
+        return "nothing is reported of functions that where= leaves out, so the sampler could not tell their frames";
+    return NULL;
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};

@@ -83,6 +83,21 @@ SM_INLINE PyObject *sm_starting_unwind(const sm_starts_receiver *to, PyObject *c
     return Py_None; /* cannot be disabled */
 }
 
+SM_INLINE PyObject *sm_starting_leave(const sm_starts_receiver *to, PyObject *const *args, sm_leaving how) {
+    sm_thread *thread = sm_event_thread(false);
+    if (thread == NULL || to->leave(thread, args[0], how) || !sm_monitoring_remember(args[0]))
+        return Py_None;
+    return sm_monitoring_disable;
+}
+
+SM_INLINE PyObject *sm_starting_return(const sm_starts_receiver *to, PyObject *const *args) {
+    return sm_starting_leave(to, args, SM_BY_RETURN);
+}
+
+SM_INLINE PyObject *sm_starting_yield(const sm_starts_receiver *to, PyObject *const *args) {
+    return sm_starting_leave(to, args, SM_BY_YIELD);
+}
+
 SM_INLINE PyObject *sm_starting_call(const sm_starts_receiver *to, PyObject *const *args) {
     PyObject *callable = sm_unbound(args[2]);
     const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
@@ -96,8 +111,10 @@ SM_INLINE PyObject *sm_starting_call(const sm_starts_receiver *to, PyObject *con
     sm_thread *thread = sm_event_thread(false);
     if (SM_UNLIKELY(thread == NULL))
         return Py_None;
-    if (sm_sites_look() && sm_site_is_done(args[0], args[1], method, to->may_disable(method, callable)))
+    if (sm_sites_look() && sm_site_is_done(args[0], args[1], method, to->may_disable(thread, method, callable))) {
+        to->site_off(thread, args[0], method, callable);
         return sm_monitoring_disable;
+    }
     (void)to->c_call(thread, args[0], method, callable);
     return Py_None;
 }

@@ -201,10 +201,19 @@ FLUSH = Option(
 )
 
 
-def clock(what: str) -> Option:
-    """The option that says how times are taken, of each `what`."""
-    text = f"the clock to read (default: auto); every: time every {what} instead of a random sample of the short ones"
-    return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
+CLOCK = Option(
+    "--clock",
+    "clock",
+    "the clock to read (default: auto); every: time every call by it, not only the first ones and the long ones",
+    choices=("auto", "tsc", "monotonic", "every"),
+)
+RATE = Option(
+    "--rate",
+    "rate",
+    "look N times a second what runs (default: 4,000 in the first second, 1,000 later)",
+    metavar="N",
+    read=whole,
+)
 
 
 def source(*names: str) -> Option:

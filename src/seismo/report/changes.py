@@ -57,7 +57,7 @@ def tell(
 ) -> str:
     """Writes the rows; without a paper, returns them as JSON."""
     if paper is None:
-        return as_json(found, *files, sides)
+        return as_json(found, *files)
     write_changes(paper, *sides, found, limit, words)
     return ""
 
@@ -123,28 +123,19 @@ def overview(
     return [
         *sides,
         ("change", change),
-        *[("pace", pace) for pace in _paces(old, new, found) if pace],
+        *[("pace", pace) for pace in _paces(found) if pace],
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
         *incomplete(signs, *named(old, "old"), *named(new, "new")),
     ]
 
 
-def _paces(old: Sequence[Recording], new: Sequence[Recording], found: Difference) -> Iterator[str]:
-    """Yield that times are given as at one pace; nothing: they are as they were measured."""
+def _paces(found: Difference) -> Iterator[str]:
+    """Yield that times are those of a mean run; nothing: they are as they were measured."""
     paces = [*found.paces[0], *found.paces[1]]
     if any(pace != 1 for pace in paces):
         low, high = min(paces), max(paces)
         yield f"the runs took {low:.2f} to {high:.2f} times as long as their mean; times below are those of a mean run"
-    slowest = max(one.slower for one in (*old, *new))
-    if slowest == 1:
-        return
-    if len(old) == len(new) == 1:
-        slow, fast = ("new", "old") if new[0].slower > 1 else ("old", "new")
-        words = f"in {slow} the processor was {slowest:.2f} times as slow as in {fast}"
-    else:
-        words = f"the processor was up to {slowest:.2f} times as slow as in the fastest run"
-    yield f"{words}; times are given as at the faster pace, with a fourth of the change as error"
 
 
 STRANGERS = "no function of one side's own code is on the other: they are recordings of different programs"
@@ -347,11 +338,10 @@ class _Section:
         return [(text.shorten(name, width, self._paper.signs), "name")]
 
 
-def as_json(difference: Difference, old: Sequence[str], new: Sequence[str], recordings: Sides | None = None) -> str:
+def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:
     """All rows as one JSON object, those whose own time changed first; times in ns, of several runs the mean.
 
-    old, new: the files. One is a string, several are a list; so are the fewest and the most calls. recordings: of both
-    sides; what their times were divided by is told where that is anything but 1.
+    old, new: the files. One is a string, several are a list; so are the fewest and the most calls.
     """
     rows = difference.rows
     several = len(old) > 1 or len(new) > 1
@@ -376,11 +366,6 @@ def as_json(difference: Difference, old: Sequence[str], new: Sequence[str], reco
         for row in rows
     ]
     sides: dict[str, Any] = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
-    slower = [
-        [one.slower * pace for one, pace in zip(side, paces, strict=True)]
-        for side, paces in zip(recordings or ((), ()), difference.paces, strict=True)
-        if side
-    ]
-    if any(by != 1 for side in slower for by in side):
-        sides |= {f"slower_{name}": of if several else of[0] for name, of in zip(("old", "new"), slower, strict=True)}
+    if any(pace != 1 for side in difference.paces for pace in side):
+        sides |= {"slower_old": difference.paces[0], "slower_new": difference.paces[1]}
     return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

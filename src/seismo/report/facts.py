@@ -41,6 +41,7 @@ NOTES = (
     "cut-edges",
     "calls-left-out",
     "caught-up",
+    "older-times",
 )
 
 LABEL = 10  # columns that the labels of the facts take
@@ -58,8 +59,6 @@ LOSSES = {
     "and were not recorded",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran in the meantime is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
-    "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): up to the last "
-    "{time}, and the call that was running, are missing",
     "caught-up": "the last {time} before the end are counted in the journal, which does not tell waiting from running: "
     "their times are divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
@@ -100,6 +99,7 @@ LOSSES = {
     "refs-unspecialised": "while call paths are recorded, the interpreter makes a few more objects for calls than "
     "otherwise (tuples of arguments, bound methods, super objects)",
     "survivors-old": "objects left alive by the calls were last counted {time} before the last flush",
+    "older-times": "made by an older version of seismo, which measured times in another way: they are approximate",
     "time-unexplained": "{time} of the threads' time is unattributed: it belongs to no recorded function",
 }
 
@@ -360,6 +360,34 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
     return facts
 
 
+def _clock(ns: int) -> str:
+    """Return a Unix time in ns as the time of the day, in tenths of a second; empty when it is out of range."""
+    from datetime import UTC, datetime
+
+    try:
+        return f"{datetime.fromtimestamp(ns // 10**8 / 10, UTC):%H:%M:%S}.{ns // 10**8 % 10} UTC"
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _since(recording: Recording, name: str, signs: Signs) -> str:
+    """Return since when the process of this name is missing: since its file was written last."""
+    for row in recording.processes:
+        if f"process {row.pid}" == name and row.end_ns >= row.start_ns > 0 and _clock(row.end_ns):
+            return f"after {_clock(row.end_ns)} ({duration(row.end_ns - row.start_ns, signs)} after its start)"
+    return "last"
+
+
+def _end_missing(recording: Recording, names: list[str], signs: Signs) -> str:
+    if len(names) == 1:
+        who, what = names[0], f"what it did {_since(recording, names[0], signs)} is missing"
+        return printable(f"the end is missing ({who} was killed, could not write, or still runs): {what}")
+    what = "; ".join(f"what {name} did {_since(recording, name, signs)}" for name in names[:2])
+    more = f"; and the ends of {len(names) - 2:,} more" if len(names) > 2 else ""
+    count = f"{len(names):,} processes were killed, could not write, or still run"
+    return printable(f"the end is missing ({count}): {what}{more}")
+
+
 def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     summed: dict[str, int] = {}
     details: dict[str, list[str]] = {}
@@ -369,7 +397,16 @@ def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
         detail = str(row.detail)
         if detail and detail not in details.setdefault(loss, []):
             details[loss].append(detail)
-    return [(loss, _loss(loss, number, details.get(loss, []), signs)) for loss, number in summed.items() if number]
+    return [
+        (
+            loss,
+            _end_missing(recording, details.get(loss, [""]), signs)
+            if loss == "cut-short"
+            else _loss(loss, number, details.get(loss, []), signs),
+        )
+        for loss, number in summed.items()
+        if number
+    ]
 
 
 def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
@@ -384,7 +421,7 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
             s="" if number == 1 else "s",
             es="" if number == 1 else "es",
             time=duration(number, signs) if number < _UNKNOWN else "an unknown time",
-            detail=shown if loss == "cut-short" else f": {shown}" if shown else "",
+            detail=f": {shown}" if shown else "",
             at_least=signs.at_least,
             about=signs.about,
         )

@@ -78,7 +78,7 @@ class File:
             if last:
                 self._ended = content = image(watch, exit_)
             else:
-                content = image(watch, cut_short=self._every)
+                content = image(watch, unended=True)
             self._output.put(content, last)
             if not last and self._ended is not None:  # the end came in the middle, by a signal's handler
                 self._output.put(self._ended, True)
@@ -133,10 +133,10 @@ def _keep(how: str) -> int:
     return every
 
 
-def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
+def image(watch: Watched, exit_: str = "", unended: bool = False) -> bytes:
     """What the watch has counted so far as the content of a .seismo file.
 
-    exit_: how the process ended. cut_short: 0, or how many ns at most may be missing if nothing follows.
+    exit_: how the process ended. unended: it goes on, and something is missing if nothing follows.
     """
     writer = _core.Writer(None)
     settings: dict[str, object] = {"expression": engine.printable(watch.expression.text.strip())}
@@ -177,8 +177,8 @@ def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
     add("functions", [{"id": n, **dict(zip(names, place, strict=True))} for n, place in enumerate(places)])
     add("nodes", [_node(number, row) for number, row in enumerate(rows)])
     losses = _losses(watch, rows)
-    if cut_short:
-        losses.append({"kind": "cut-short", "count": cut_short, "detail": f"process {os.getpid()}"})
+    if unended:
+        losses.append({"kind": "cut-short", "count": 1, "detail": f"process {os.getpid()}"})
     add("losses", [{"id": number, "thread": -1, **loss} for number, loss in enumerate(losses)])
     content = writer.finish()
     assert content is not None
@@ -186,9 +186,10 @@ def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
 
 
 def _node(number: int, row: Row) -> dict[str, int]:
-    """The root of a function. timed: all its segments, so that its time is taken as it is."""
+    """The root of a function. All that it ran is exact."""
     own = min(round(row.own), _MOST)
-    return {"id": number, "parent": -1, "function": number, "calls": row.matches, "timed": row.matches, "timed_ns": own}
+    counts = dict.fromkeys(("calls", "entered", "timed"), row.matches)
+    return {"id": number, "parent": -1, "function": number, "timed_ns": own, **counts}
 
 
 def _losses(watch: Watched, rows: list[Row]) -> list[dict[str, Any]]:

@@ -10,12 +10,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/lock.h"
+#include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "engine/waits.h"
 #include "recorder/coverage/store.h"
-#include "recorder/segments.h"
+#include "slots/forks.h"
 #include "slots/safepoint.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
@@ -23,6 +26,7 @@ enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 /* ---- what the core takes for the interpreter and for the rest of itself ---- */
 
 sm_engine_state sm_engine;
+PyThreadState sm_no_tstate;
 sm_cover_state sm_cover;
 sm_cover_store_state sm_cover_store;
 
@@ -40,6 +44,10 @@ int Py_AddPendingCall(int (*function)(void *), void *Py_UNUSED(argument)) {
         pending.calls[pending.count++] = function;
     pthread_mutex_unlock(&pending.lock);
     return room ? 0 : -1;
+}
+
+uint64_t sm_interpreters_made(void) {
+    return 0;
 }
 
 void sm_wake_for_pending_calls(void) {}
@@ -99,29 +107,22 @@ static void run_beside_forks(void *(*worker)(void *)) {
         pthread_join(threads[i], NULL);
 }
 
-/* ---- the ticker, and the list of threads that it walks ---- */
+/* ---- the ticker ---- */
 
-bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
-    *from = (uintptr_t)&gil;
-    *below = (uintptr_t)(&gil + 1);
-    return true;
+static uint32_t poked; /* atomic */
+
+static void poke(void) {
+    __atomic_fetch_add(&poked, 1, __ATOMIC_RELAXED);
 }
 
-static void poke(sm_thread *thread) {
-    if (thread != NULL)
-        sm_segments_poke(thread, (sm_segments *)thread->recorder);
-}
-
-static void *meet_threads(void *unused) {
+static void *start_and_stop(void *unused) {
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&gil);
-        sm_thread *thread = sm_thread_new_record();
-        if (thread != NULL) {
-            thread->native_id = (uint64_t)i;
-            __atomic_store_n(&thread->looked_at, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
-            __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
+        run_pending();
+        if (i % 50 == 49) {
+            sm_ticker_stop();
+            sm_ticker_start();
         }
-        sm_ticker_want();
         pthread_mutex_unlock(&gil);
         nap(200);
     }
@@ -131,14 +132,177 @@ static void *meet_threads(void *unused) {
 static void drive_ticker(void) {
     static const sm_recorder recorder = {.name = "none", .poke = poke};
     sm_engine.recorder = &recorder;
-    sm_engine.session = 1;
+    sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
+    if (!sm_ticker_init())
+        _exit(2);
+    sm_ticker_start();
+    run_beside_forks(start_and_stop);
+    sm_ticker_stop();
+    if (poked == 0)
+        _exit(3);
+}
+
+/* ---- the flush of the engine's file: threads come and go, counters grow, a table moves ---- */
+
+static struct {
+    uint64_t *rows; /* with the engine's lock; what they hold is atomic */
+    uint32_t count;
+} counters;
+static uint32_t saves;
+
+static void wake(sm_thread *thread) {
+    __atomic_store_n(thread->recorder, 1, __ATOMIC_SEQ_CST);
+}
+
+static void save_counters(sm_output *output) {
+    for (uint32_t i = 0; i < counters.count; i++) {
+        int64_t row[SM_MAX_COLUMNS] = {0};
+        row[SM_MARKS_ID] = i;
+        row[SM_MARKS_BORN] = (int64_t)__atomic_load_n(&counters.rows[i], __ATOMIC_RELAXED);
+        sm_writer_row(output->writer, SM_MARKS, row, NULL);
+    }
+    saves++;
+}
+
+void sm_engine_look_after(void) {
+    __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir();
+}
+
+static sm_thread *meet_thread(void) { /* with the GIL */
+    sm_thread *thread = sm_thread_new_record();
+    sm_engine_lock();
+    thread->home = thread;
+    thread->id = sm_engine.thread_count++;
+    thread->cpu_clock = CLOCK_MONOTONIC;
+    thread->session = sm_engine.session;
+    uint64_t *rows = realloc(counters.rows, (counters.count + 1) * sizeof *rows);
+    counters.rows = rows;
+    rows[counters.count++] = 0;
+    sm_engine_unlock();
+    return thread;
+}
+
+static void *count(void *unused) {
+    sm_thread *thread = NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(&gil);
+        run_pending();
+        if (i % 50 == 0)
+            thread = meet_thread();
+        if (__atomic_exchange_n(thread->recorder, 0, __ATOMIC_SEQ_CST) != 0)
+            sm_engine_attend();
+        __atomic_fetch_add(&counters.rows[i % counters.count], 1, __ATOMIC_RELAXED);
+        if (i % 50 == 25)
+            sm_engine_flush();
+        if (i % 50 == 49) {
+            sm_engine_lock();
+            thread->ended = true;
+            sm_engine_unlock();
+        }
+        pthread_mutex_unlock(&gil);
+        nap(200);
+    }
+    return unused;
+}
+
+static void drive_flush(void) {
+    static const sm_recorder recorder = {.name = "none", .wake = wake, .save = save_counters};
+    static const sm_source source = {.name = "none"};
+    char path[] = "/tmp/seismo-flush-XXXXXX";
+    int fd = mkstemp(path);
+    sm_engine.recorder = &recorder;
+    sm_engine.source = &source;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
-    sm_waits_init();
-    if (sm_threads_init() < 0 || !sm_ticker_init())
+    sm_engine.session = 1;
+    sm_engine.settings.flush_ns = 1000000;
+    sm_engine.running = sm_engine.settings.timeless = true;
+    if (fd < 0 || !sm_flush_init() || sm_threads_init() < 0 ||
+        !sm_engine_open(&sm_engine.output, sm_writer_new(fd), false))
         _exit(2);
-    run_beside_forks(meet_threads);
-    sm_ticker_stop();
+    sm_writer_hold(sm_engine.output.writer);
+    sm_flush_start();
+    run_beside_forks(count);
+    sm_flush_stop();
+    sm_flush_end(true);
+    if (saves < 10 || sm_writer_error(sm_engine.output.writer) != 0)
+        _exit(3);
+    unlink(path);
+}
+
+/* ---- the sampler ---- */
+
+bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
+    *from = (uintptr_t)&gil;
+    *below = (uintptr_t)(&gil + 1);
+    return true;
+}
+
+static struct { /* a recorder's data: with the sampler's lock */
+    uint64_t looks, ran, off;
+} sampled;
+
+static void *current(const sm_timing *Py_UNUSED(timing)) {
+    return &sampled;
+}
+
+static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look *look) {
+    sampled.looks++;
+    sampled.ran += look->ran;
+    sampled.off += look->off.all;
+}
+
+static uint32_t gates; /* atomic: closed so far */
+
+static void close_gate(sm_timing *Py_UNUSED(timing), bool on) {
+    __atomic_fetch_add(&gates, on, __ATOMIC_RELAXED);
+}
+
+static sm_wait waits_of(const sm_timing *timing) {
+    return sm_waits_of(timing->native_id);
+}
+
+/* Threads that begin and end while they are looked at, in each state, and idle in between. */
+static void *be_sampled(void *unused) {
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        sm_timing timing;
+        clockid_t clock;
+        pthread_getcpuclockid(pthread_self(), &clock);
+        sm_timing_start(&timing);
+        sm_sampler_add(&timing, clock, (uint64_t)syscall(SYS_gettid));
+        for (int k = 0; k < 40; k++) {
+            uint64_t now = sm_clock_read(sm_timing_clock);
+            if (__atomic_load_n(&timing.idle, __ATOMIC_RELAXED))
+                sm_sampler_attend(&timing, now);
+            sm_timing_end(&timing, now);
+            pthread_mutex_lock(&gil);
+            run_pending();
+            pthread_mutex_unlock(&gil);
+            sm_timing_begin(&timing, k % 3 == 0 ? SM_TIME_EXACT : SM_TIME_SAMPLED, &sampled);
+            nap(k % 16 == 0 ? 8000 : 50);
+        }
+        (void)sm_sampler_ran(&timing, sm_clock_read(sm_timing_clock));
+        sm_sampler_remove(&timing);
+    }
+    return unused;
+}
+
+static void drive_sampler(void) {
+    static const sm_fork_calls calls = {.before = sm_sampler_before_fork,
+                                        .parent = sm_sampler_parent_forked,
+                                        .child = sm_sampler_child_forked,
+                                        .over = sm_sampler_go_on};
+    static const sm_sampled recorder = {current, add, close_gate, waits_of, NULL};
+    static sm_clock clock;
+    sm_waits_init();
+    if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))
+        _exit(2);
+    sm_sampler_start(&recorder, &clock, 0);
+    run_beside_forks(be_sampled);
+    sm_sampler_stop();
+    if (sampled.looks == 0 || sampled.off == 0 || __atomic_load_n(&gates, __ATOMIC_RELAXED) == 0)
+        _exit(3); /* nothing of it happened */
 }
 
 /* ---- the safe point ---- */
@@ -256,6 +420,10 @@ int main(int argc, char **argv) {
     const char *part = argc > 1 ? argv[1] : "";
     if (strcmp(part, "ticker") == 0)
         drive_ticker();
+    else if (strcmp(part, "flush") == 0)
+        drive_flush();
+    else if (strcmp(part, "sampler") == 0)
+        drive_sampler();
     else if (strcmp(part, "safepoint") == 0)
         drive_safepoint();
     else if (strcmp(part, "coverage") == 0)

@@ -1,14 +1,16 @@
 /* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
  * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
  * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
-#include "recorder/lines/store.h"
-#include "recorder/lines/searches.h"
+#include "recorder/lines/line_tables.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "clock/sampler.h"
 #include "code/linewalk.h"
+
+sm_lines_state sm_lines;
 
 #define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
 
@@ -46,10 +48,8 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
     if (table == NULL)
         return NULL;
     table->function = function;
-    table->id = ++sm_lines.tables_count;
     table->first = (int32_t)first;
     table->count = (uint32_t)count;
-    table->far = sm_lines_are_searched() && (count >= SM_FAR_LINES || Py_SIZE(code) >= SM_FAR_UNITS);
     table->awaits = (function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     if (sm_engine.settings.opcodes)
         sm_lines_add_instructions(table, code);
@@ -73,11 +73,13 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals) {
     if (function != NULL && function->left_out)
         return NULL;
     sm_line_table *table = NULL;
+    sm_engine_lock();
     if (function != NULL && grow_tables(function->id)) {
         table = sm_lines.tables[function->id];
         if (table == NULL)
             table = sm_lines.tables[function->id] = new_table(function, (PyCodeObject *)object);
     }
+    sm_engine_unlock();
     if (table == NULL)
         sm_engine.lost_memory++;
     return table;
@@ -100,7 +102,7 @@ bool sm_lines_wants(PyObject *code, PyObject *globals) {
 
 /* ---- lines ---- */
 
-sm_line *sm_line_new(sm_line_table *table, int number) {
+static sm_line *new_line(sm_line_table *table, int number) {
     sm_line_block *block = sm_lines.blocks;
     if (block == NULL || block->used == SM_LINES_BLOCK) {
         size_t size = sizeof *block + SM_LINES_BLOCK * sizeof block->lines[0];
@@ -109,14 +111,25 @@ sm_line *sm_line_new(sm_line_table *table, int number) {
             return NULL;
         memset(block, 0, size);
         block->next = sm_lines.blocks;
-        sm_lines.blocks = block;
+        __atomic_store_n(&sm_lines.blocks, block, __ATOMIC_RELEASE);
     }
-    sm_line *line = &block->lines[block->used++];
+    sm_line *line = &block->lines[block->used];
     line->table = table;
     line->number = number;
-    line->step = SM_SEGMENT_ALWAYS;
     line->id = sm_lines.lines_count++;
+    __atomic_store_n(&block->used, block->used + 1, __ATOMIC_RELEASE);
     return line;
+}
+
+void sm_lines_add_elsewhere(void) {
+    sm_function *function = sm_function_synthetic("<elsewhere>");
+    if (function == NULL || !grow_tables(function->id))
+        return;
+    sm_line_table *table = sm_lines.tables[function->id] = sm_calloc(1, sizeof *table);
+    if (table == NULL)
+        return;
+    table->function = function;
+    sm_lines.elsewhere = new_line(table, 0);
 }
 
 static sm_line *outside(sm_line_table *table, int number) {
@@ -128,21 +141,19 @@ static sm_line *outside(sm_line_table *table, int number) {
             return *link;
         }
     }
-    return *link = sm_line_new(table, number);
+    return *link = new_line(table, number);
 }
 
 sm_line *sm_lines_at(sm_line_table *table, int number) {
     assert(table != NULL);
     uint32_t index = (uint32_t)number - (uint32_t)table->first;
     sm_line *line;
-    if (table == &sm_lines_unattributed)
-        return sm_lines.elsewhere;
     if (index >= table->count)
         line = outside(table, number);
     else if (table->lines[index] != NULL)
         line = table->lines[index];
     else
-        line = table->lines[index] = sm_line_new(table, number);
+        line = table->lines[index] = new_line(table, number);
     if (line == NULL)
         sm_engine.lost_memory++;
     return line;
@@ -167,73 +178,35 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
     return line;
 }
 
-/* ---- a thread's stack ---- */
+/* ---- a thread's entries ---- */
 
-static bool grow_stack(sm_lines_thread *state) {
-    size_t used = state->top ? (size_t)(state->top - state->stack) + 1 : 0, size = (size_t)(state->end - state->stack);
-    if (used < size)
+bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
+    if (number < state->size)
         return true;
-    size = size ? size * 2 : 64;
-    sm_line_entry *grown = sm_realloc(state->stack, size * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    sm_line_known *known = sm_realloc(state->known, size * sizeof *known);
-    state->stack = grown; /* which may be larger than its end says */
-    if (known == NULL) {
-        state->top = used ? grown + used - 1 : NULL;
-        state->end = used ? grown + used : NULL;
-        return false;
+    uint32_t size = state->size > 0 ? state->size : 64;
+    while (size <= number && size <= UINT32_MAX / 4)
+        size *= 2;
+    sm_sampler_lock(); /* the sampler reads them */
+    sm_line_entry *grown = number < size ? sm_realloc(state->entries, size * sizeof *grown) : NULL;
+    if (grown != NULL) {
+        memset(grown + state->size, 0, (size - state->size) * sizeof *grown);
+        state->entries = grown;
+        state->size = size;
+        state->open = state->open != 0 ? size : 0;
     }
-    state->known = known;
-    state->top = used ? grown + used - 1 : NULL;
-    state->end = grown + size;
-    return true;
-}
-
-static bool grow_innermost(sm_lines_thread *state, uint32_t id) {
-    if (id < state->innermost_size)
-        return true;
-    uint32_t size = sm_lines.tables_count + 256;
-    uint32_t *grown = sm_realloc(state->innermost, size * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + state->innermost_size, 0, (size - state->innermost_size) * sizeof *grown);
-    state->innermost = grown;
-    state->innermost_size = size;
-    return true;
-}
-
-bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line) {
-    assert(table != NULL && line != NULL);
-    if (!grow_innermost(state, table->id) || !grow_stack(state)) {
-        sm_engine.lost_memory++;
-        return false;
-    }
-    sm_line_entry *entry = state->top = state->top ? state->top + 1 : state->stack;
-    uint32_t same = table->id ? state->innermost[table->id] : 0;
-    *entry = (sm_line_entry){.frame = frame, .code = code, .table = table, .line = line, .same = same};
-    state->innermost[table->id] = table->id ? (uint32_t)(entry - state->stack) : 0;
-    return true;
-}
-
-void sm_lines_pop(sm_lines_thread *state, const uint64_t *at) {
-    assert(state->top != NULL && state->top > state->stack);
-    sm_line_entry *top = state->top;
-    if (top->known)
-        sm_lines_give_total(state, top, at);
-    state->innermost[top->table->id] = top->same;
-    state->top--;
+    sm_sampler_unlock();
+    sm_engine.lost_memory += grown == NULL;
+    return grown != NULL;
 }
 
 void sm_lines_free_thread(sm_lines_thread *state) {
-    sm_free(state->stack);
-    sm_free(state->known);
-    sm_free(state->innermost);
+    sm_free(state->entries);
     sm_awaits_free(&state->awaits);
     memset(state, 0, sizeof *state);
 }
 
 void sm_lines_free(void) {
+    sm_sampler_forget();
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_free_thread(sm_lines_of(thread));
     }
@@ -242,7 +215,6 @@ void sm_lines_free(void) {
         if (table == NULL)
             continue;
         sm_lines_free_instructions(table);
-        sm_lines_free_searches(table);
         sm_free(table->places);
         sm_free(table);
     }

@@ -1,0 +1,87 @@
+#include "clock/waits.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "compat/lock.h"
+
+#if defined(SYS_close_range)
+#define CLOSE_RANGE SYS_close_range
+#else
+#define CLOSE_RANGE 436 /* on every machine */
+#endif
+#define OF_ITS_OWN 2u /* CLOSE_RANGE_UNSHARE */
+
+static struct {
+    bool probed, looks, lock; /* what the kernel tells */
+    bool enabled;             /* tests clear it */
+    bool alone;               /* the sampler's thread has its own table of descriptors */
+    bool missed;              /* atomic: a look failed */
+    int filtered;             /* seccomp's mode when it was probed */
+    uintptr_t from, below;    /* the GIL */
+} kernel = {.enabled = true};
+
+bool sm_waits_may_open(void) {
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == kernel.filtered;
+}
+
+static bool read_syscall(uint64_t native_id, char *text, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%llu/syscall", (unsigned long long)native_id);
+    int fd = sm_waits_may_open() ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, text, size - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+void sm_waits_init(void) {
+    char text[256];
+    if (kernel.probed)
+        return;
+    kernel.probed = true;
+    kernel.filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+    kernel.looks = read_syscall((uint64_t)syscall(SYS_gettid), text, sizeof text);
+    kernel.lock = kernel.looks && sm_lock_place(&kernel.from, &kernel.below);
+}
+
+void sm_waits_limit(bool wanted) {
+    kernel.enabled = wanted;
+    __atomic_store_n(&kernel.missed, false, __ATOMIC_RELAXED);
+}
+
+const char *sm_waits_known(void) {
+    if (!kernel.enabled || !kernel.looks)
+        return "clock";
+    bool missed = __atomic_load_n(&kernel.missed, __ATOMIC_RELAXED);
+    if (!kernel.lock)
+        return missed ? "clock, ready, in part" : "clock, ready";
+    return missed ? "clock, ready, lock, in part" : "clock, ready, lock";
+}
+
+void sm_waits_look_alone(void) {
+    kernel.alone = kernel.looks && sm_waits_may_open() && syscall(CLOSE_RANGE, 0u, ~0u, OF_ITS_OWN) == 0;
+    if (!kernel.alone)
+        __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
+}
+
+sm_wait sm_waits_of(uint64_t native_id) {
+    char text[256], *end;
+    if (!kernel.enabled || !kernel.alone)
+        return SM_WAIT_OTHER;
+    if (!read_syscall(native_id, text, sizeof text)) {
+        __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
+        return SM_WAIT_OTHER;
+    }
+    long call = strtol(text, &end, 10);
+    if (end == text)
+        return SM_WAIT_READY; /* "running" */
+    uintptr_t address = (uintptr_t)strtoull(end, NULL, 16);
+    return call == SYS_futex && address >= kernel.from && address < kernel.below ? SM_WAIT_LOCK : SM_WAIT_OTHER;
+}

@@ -1,0 +1,467 @@
+/* The lines recorder's slow paths: a frame that is not known yet, an end, a look of the sampler. lines.h has the idea.
+ */
+#include "recorder/lines/lines.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
+#include "recorder/frame_depths.h"
+#include "recorder/lines/line_tables.h"
+
+#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
+#define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */
+#define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
+#define LEAST_LEFT 0.1  /* of a look's time: what the probes' cost leaves of it at least */
+
+static uint32_t depth_of(const sm_thread *thread) {
+    return (uint32_t)sm_tstate_depth(thread->tstate);
+}
+
+/* ---- time ---- */
+
+static void set_gate(sm_lines_thread *state, bool closed) {
+    __atomic_store_n(&state->open, closed ? 0 : state->size, __ATOMIC_SEQ_CST);
+}
+
+/* At an event that took the slow path: the sampler, or the flush worker, waits to be woken. */
+static void attend(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (state->open != 0 || state->held > 0)
+        return;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (__atomic_load_n(&state->timing.idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(&state->timing, now);
+    if (sm_engine_is_unattended()) {
+        sm_timing_end(&state->timing, now);
+        sm_engine_attend();
+        sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+    }
+    set_gate(state, false);
+    if (__atomic_load_n(&state->timing.idle, __ATOMIC_SEQ_CST) || sm_engine_is_unattended())
+        set_gate(state, true);
+}
+
+static void hold(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (state->held++ > 0)
+        return;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (__atomic_load_n(&state->timing.idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(&state->timing, now);
+    sm_timing_end(&state->timing, now);
+}
+
+static void go_on(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (--state->held == 0)
+        sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+}
+
+/* ---- the sampler's ---- */
+
+static sm_lines_thread *state_of(const sm_timing *timing) {
+    return (sm_lines_thread *)((char *)(uintptr_t)timing - offsetof(sm_lines_thread, timing));
+}
+
+static PyThreadState *tstate_of(const sm_lines_thread *state) {
+    return ((const sm_thread *)((const char *)state - offsetof(sm_thread, recorder)))->tstate;
+}
+
+/* The entry of the running frame; the first one: no frame of the recording runs; NULL: it is not known. */
+static const sm_line_entry *find_running(const sm_lines_thread *state) {
+    if (sm_lines.way == SM_LINES_BY_ENDS)
+        return &state->entries[__atomic_load_n(&state->top, __ATOMIC_RELAXED)];
+    PyThreadState *tstate = tstate_of(state);
+    if (tstate == &sm_no_tstate)
+        return NULL;
+    for (int retry = 0; retry < RETRIES; retry++) {
+        const void *frame = sm_tstate_frame_racy(tstate);
+        int64_t depth = sm_tstate_depth_racy(tstate);
+        for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
+            int64_t at = depth + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
+            if (at > 0 && at < state->size && __atomic_load_n(&state->entries[at].frame, __ATOMIC_RELAXED) == frame)
+                return &state->entries[at];
+        }
+    }
+    return NULL;
+}
+
+static void *current(const sm_timing *timing) {
+    const sm_lines_thread *state = state_of(timing);
+    const sm_line_entry *entry = find_running(state);
+    if (entry != NULL && entry->line == NULL)
+        entry = state->entries;
+    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)entry : NULL;
+}
+
+static void add_own(sm_line *line, const sm_look *look) {
+    double ran = (double)look->ran, off = (double)look->off.all;
+    line->looks++;
+    line->ticks += look->ran;
+    line->square += ran * ran;
+    line->off.all += look->off.all;
+    line->off.ready += look->off.ready;
+    line->off.lock += look->off.lock;
+    line->off_square += off * off;
+}
+
+/* What is left of a look's time without the probes. */
+static double without_probes(const sm_line *line, uint64_t ran) {
+    double cost = (double)line->hits * sm_lines.cost, time = (double)line->ticks + (double)ran;
+    double left = time > 0 ? 1 - cost / time : 1;
+    return (double)ran * (left > LEAST_LEFT ? left : LEAST_LEFT);
+}
+
+static void add(sm_timing *timing, void *of, const sm_look *look) {
+    const sm_lines_thread *state = state_of(timing);
+    const sm_line_entry *entry = of;
+    sm_line *line = entry->line;
+    if (line == NULL || entry < state->entries || entry >= state->entries + state->size)
+        return;
+    uint64_t number = ++sm_lines.looks;
+    double inner = without_probes(line, look->ran) + (double)look->off.all;
+    add_own(line, look);
+    line->look = number;
+    for (uint32_t at = entry->below, left = state->size; at != 0 && at < state->size && left > 0; left--) {
+        const sm_line_entry *below = &state->entries[at];
+        sm_line *there = below->line;
+        if (there == NULL)
+            break;
+        if (there->look != number) {
+            there->look = number;
+            there->inner += inner;
+            there->inner_square += inner * inner;
+        }
+        at = below->below < at ? below->below : 0;
+    }
+}
+
+static void wake(sm_timing *timing, bool on) {
+    if (on)
+        set_gate(state_of(timing), true);
+}
+
+static void wake_thread(sm_thread *thread) {
+    sm_sampler_lock(); /* as who moves the entries */
+    set_gate(sm_lines_of(thread), true);
+    sm_sampler_unlock();
+}
+
+static sm_wait waits(const sm_timing *timing) {
+    return sm_waits_of(timing->native_id);
+}
+
+/* ---- frames ---- */
+
+static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
+    const sm_lines_thread *state = sm_lines_of(thread);
+    return depth < state->size && state->entries[depth].frame == frame;
+}
+
+/* The entry of the innermost frame that is known of those that led to the running one; 0: there is none. */
+static uint32_t caller_of(sm_thread *thread, uint32_t depth) {
+#if SM_HAS_MONITORING
+    const sm_lines_thread *state = sm_lines_of(thread);
+    const sm_frame_head *frame = sm_tstate_frame(thread->tstate);
+    for (int steps = 0; steps < MOST_STEPS && depth > 1 && (frame = frame->previous) != NULL; steps++) {
+        PyCodeObject *code = sm_frame_code_of(frame);
+        if (code == NULL && !sm_frame_is_counted(frame))
+            continue;
+        depth--;
+        if (code != NULL && is_at(thread, frame, depth) && state->entries[depth].code == code)
+            return depth;
+    }
+#else
+    (void)thread, (void)depth;
+#endif
+    return 0;
+}
+
+static void put(sm_lines_thread *state, uint32_t at, const void *frame, const void *code, sm_line_table *table,
+                sm_line *line, uint32_t below) {
+    sm_line_entry *entry = &state->entries[at];
+    sm_sampler_lock();
+    *entry = (sm_line_entry){frame, sm_lines.way == SM_LINES_BY_DEPTH ? sm_frame_below(frame) : NULL, code, table, line,
+                             below};
+    sm_sampler_unlock();
+}
+
+static uint32_t find(const sm_lines_thread *state, const void *frame, const void *code) {
+    for (uint32_t at = state->top; at > 0; at--) {
+        if (state->entries[at].frame == frame)
+            return state->entries[at].code == code ? at : 0;
+    }
+    return 0;
+}
+
+/* By ends: was this frame called from the topmost one that is known, directly or through others? */
+static bool is_called_from_top(const sm_lines_thread *state, const void *frame) {
+    const void *known = state->top > 0 ? state->entries[state->top].frame : NULL;
+    if (known == NULL)
+        return true;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        frame = sm_frame_below(frame);
+        if (frame == known)
+            return true;
+        if (frame == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* By ends: makes the topmost entry the frame's, or its caller's. False: the event is none of this frame's (code-like
+ * objects of Cython have no frames). */
+static bool find_top(sm_thread *thread, const void *frame, const void *code) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (state->entries[state->top].frame != frame && is_called_from_top(state, frame))
+        return true;
+    if (!sm_frame_runs(frame, code))
+        return false;
+    uint32_t at = find(state, frame, code);
+    sm_engine.repaired += at != 0 && state->top > at;
+    if (at != 0)
+        state->top = at;
+    else
+        sm_engine_repair(thread, true);
+    return true;
+}
+
+/* The running frame is at this line. */
+static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_line_table *table, sm_line *to) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
+    if (by_ends && !find_top(thread, frame, code))
+        return false;
+    uint32_t at = by_ends ? state->top : depth_of(thread);
+    bool known = at < state->size && at > 0 && state->entries[at].frame == frame && state->entries[at].code == code;
+    if (known && (by_ends || state->entries[at].previous == sm_frame_below(frame))) {
+        state->entries[at].line = to;
+        return true;
+    }
+    at += by_ends;
+    if (!sm_lines_reserve(state, at))
+        return false;
+    put(state, at, frame, code, table, to, by_ends ? at - 1 : caller_of(thread, at));
+    state->top = by_ends ? at : 0;
+    return true;
+}
+
+bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    attend(thread);
+    sm_line_table *table = sm_lines_known(code);
+    if (SM_UNLIKELY(table == NULL)) {
+        table = sm_lines_table(code, PyEval_GetGlobals());
+        if (table == NULL)
+            return !sm_lines_hides(code);
+    }
+    sm_line *to = sm_lines_at(table, number);
+    if (to != NULL && go_to(thread, frame, code, table, to))
+        to->hits++;
+    return true;
+}
+
+/* ---- ends, and suspended coroutines ---- */
+
+static void suspended(sm_lines_thread *state, const void *frame, sm_line *line) {
+    if (!sm_awaits_begin(&state->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
+        sm_engine.lost_memory++;
+}
+
+static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
+    uint64_t since = sm_awaits_end(&state->awaits, frame, line);
+    if (since == 0)
+        return;
+    line->awaits++;
+    line->await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
+}
+
+bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    attend(thread);
+    sm_line_table *table = sm_lines_table(code, NULL);
+    if (table == NULL)
+        return !sm_lines_hides(code);
+    sm_line *to = sm_lines_place(table, code, offset);
+    if (to == NULL || !go_to(thread, frame, code, table, to))
+        return true;
+    if (table->awaits)
+        awaited(sm_lines_of(thread), frame, to);
+    return true;
+}
+
+bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
+    const sm_line_table *table = sm_lines_known(code);
+    if (table == NULL)
+        return !sm_lines_hides(code);
+    uint32_t at = by_ends ? find(state, frame, code) : depth_of(thread);
+    bool known = at > 0 && at < state->size && state->entries[at].frame == frame && state->entries[at].code == code;
+    if (known && how == SM_BY_YIELD && table->awaits && state->entries[at].line != NULL)
+        suspended(state, frame, state->entries[at].line);
+    if (!by_ends)
+        return table->awaits && how == SM_BY_YIELD;
+    if (at == 0)
+        return true; /* no line of it was reported */
+    sm_engine.repaired += state->top > at;
+    __atomic_store_n(&state->top, at - 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* ---- the recorder's interface ---- */
+
+static void start(const sm_settings *settings) {
+    static const sm_sampled sampled = {current, add, wake, waits, NULL};
+    sm_lines_free();
+    sm_lines.way = SM_HAS_MONITORING && !settings->narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
+    sm_lines.cost = sm_engine.costs.python.inside;
+    sm_lines_add_elsewhere();
+    if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
+        sm_lines.folder[0] = '\0';
+    sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
+}
+
+static bool thread_start(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    sm_sampler_remove(&state->timing); /* it begins again in another group of threads */
+    sm_lines_free_thread(state);
+    if (!sm_lines_reserve(state, 0))
+        return false;
+    state->entries[0].line = sm_lines.elsewhere;
+    sm_timing_start(&state->timing);
+    sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+    set_gate(state, false);
+    if (!thread->is_group)
+        sm_sampler_add(&state->timing, thread->cpu_clock, thread->native_id);
+    return true;
+}
+
+static uint64_t rest(sm_thread *thread, uint64_t now) {
+    sm_timing *timing = &sm_lines_of(thread)->timing;
+    return timing->listed ? sm_sampler_ran(timing, now) : thread->rest_ticks;
+}
+
+static void thread_end(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_timing_end(&state->timing, now);
+    thread->rest_ticks = rest(thread, now);
+    sm_sampler_remove(&state->timing);
+    sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
+}
+
+/* Puts the frames that the stack has now where they belong. Nothing is repaired by depth: entries are found by address.
+ */
+static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
+    uint32_t depth = by_ends ? 0 : depth_of(thread), at = 0, *depths = NULL;
+    if (!by_ends && (depths = sm_frame_depths(thread, frames, count, is_at)) == NULL && count > 0) {
+        sm_engine.lost_memory++;
+        return true;
+    }
+    if (!sm_lines_reserve(state, by_ends ? (uint32_t)count : depth)) {
+        sm_free(depths);
+        return true;
+    }
+    uint32_t last = 0;
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
+        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/bottom.h */
+            continue;
+        at = by_ends ? at + 1 : depths[i];
+        if (at == 0 || at >= state->size)
+            continue;
+        const sm_line_entry *there = &state->entries[at];
+        if (there->frame != frames[i].frame || there->code != frames[i].code || there->below != last) {
+            sm_line *line = i < below ? NULL : sm_lines_place(table, frames[i].code, frames[i].offset);
+            put(state, at, frames[i].frame, frames[i].code, table, line, last);
+            same = false;
+        }
+        last = at;
+    }
+    sm_free(depths);
+    same = same && (!by_ends || state->top == last);
+    state->top = by_ends ? last : 0;
+    return same || !by_ends;
+}
+
+static void code_died(sm_code_entry *entry) {
+    (void)entry; /* no table has the address of one; entries' codes are held by their frames, or compared only */
+}
+
+static void settle(bool whole) {
+    if (!whole || !sm_engine.settings.opcodes)
+        return;
+    PyThreadState *tstate = PyThreadState_Get();
+    PyThreadState_EnterTracing(tstate); /* no event reaches any tool meanwhile */
+    sm_lines_disassemble();
+    PyThreadState_LeaveTracing(tstate);
+}
+
+static void stop(void) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session)
+            continue;
+        thread->rest_ticks = rest(thread, now);
+        sm_sampler_remove(&sm_lines_of(thread)->timing);
+    }
+    sm_lines.stopped = true;
+    if (sm_engine.settings.opcodes)
+        sm_lines_disassemble();
+}
+
+static uint64_t events(void) {
+    uint64_t hits = 0;
+    for (const sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
+        for (uint32_t i = 0; i < block->used; i++)
+            hits += block->lines[i].hits;
+    }
+    return hits;
+}
+
+static bool check(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->ended)
+            continue;
+        const sm_lines_thread *state = sm_lines_of(thread);
+        for (uint32_t i = 1; i < state->size; i++) {
+            const sm_line_entry *entry = &state->entries[i];
+            if (entry->frame != NULL &&
+                (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))
+                return false;
+        }
+    }
+    return true;
+}
+
+_Static_assert(sizeof(sm_lines_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
+
+const sm_recorder sm_lines_recorder = {
+    .name = "linetimes",
+    .start = start,
+    .thread_start = thread_start,
+    .thread_end = thread_end,
+    .thread_again = thread_start,
+    .resync = resync,
+    .code_died = code_died,
+    .pause = hold,
+    .go_on = go_on,
+    .settle = settle,
+    .wake = wake_thread,
+    .save = sm_lines_save,
+    .stop = stop,
+    .forget = sm_lines_free,
+    .rest = rest,
+    .events = events,
+    .check = check,
+};

@@ -1,0 +1,119 @@
+/* The lines recorder: every hit of every line is counted, and the sampler says which line runs.
+ *
+ * Shape. A *table* belongs to a function: its lines, by number less the first one's, so that a line is one load away.
+ * Lines are shared by all threads (the GIL makes their counters exact). A thread has an *entry* for each frame that it
+ * knows: the frame's address, its code, its table and the line it is at. Entries stand at the frame's depth, which the
+ * interpreter counts, so that no event says when a frame ends: its entry is overwritten when the stack gets there
+ * again. Where depths are not at hand (3.11), and where where= leaves code out, of whose frames nothing is reported,
+ * entries are a stack, and ends are asked for (`SM_LINES_BY_ENDS`).
+ *
+ * Time. All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the address of
+ * the frame. Its line has the look's time as its own, and each other line on the way to the outermost frame has it as
+ * inner time, once, however often it is on the stack. An entry knows which entry is that of its caller (`below`). What
+ * has no entry (hidden functions, those that where= does not want, C functions) is part of the line that called it.
+ *
+ * The probes' cost. A LINE event takes time before the recorder hears of it, which the sampler finds in the line
+ * before. Since each hit of a line has one line before it, the cost of a line's hits is taken off its own time when it
+ * is estimated. From inner times it is taken off at each look, by the part that it has in the running line so far.
+ *
+ * Sources call the inline functions below. Each answers whether the place is wanted: false, never report it again. */
+#ifndef SM_RECORDER_LINES_LINES_H
+#define SM_RECORDER_LINES_LINES_H
+
+#include "clock/timing.h"
+#include "compat/frame.h"
+#include "engine/engine.h"
+#include "recorder/awaits.h"
+
+typedef struct sm_line_table sm_line_table;
+
+/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
+typedef struct sm_line {
+    uint64_t hits;
+    sm_line_table *table;
+    struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
+    int32_t number;                 /* 0: none */
+    uint32_t id;                    /* in the recording */
+    uint64_t saved;                 /* with the engine's lock: sum of its counters when it was saved last */
+    uint64_t awaits, await_ticks;
+    /* The sampler's, with its lock. */
+    uint64_t looks, ticks; /* that it ran */
+    double square;         /* of the looks' ticks */
+    double inner, inner_square;
+    sm_off off;
+    double off_square;
+    uint64_t look; /* number of the last look that found it on the stack */
+} sm_line;
+
+struct sm_line_table { /* of a function; never moves, lives as long as the recording */
+    sm_function *function;
+    int32_t first;
+    uint32_t count;
+    bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
+    sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
+    struct sm_line_place *places; /* where frames were found suspended, by offset */
+    uint32_t places_count, places_size;
+    struct sm_line_instructions *instructions; /* with opcodes, or NULL */
+    sm_line *lines[];                          /* NULL: not hit yet */
+};
+
+typedef struct {       /* of a frame. The sampler reads it at any time: `line` is one that has run, or NULL */
+    const void *frame; /* the interpreter's, an address; NULL: none */
+    const void *previous;
+    const void *code;
+    sm_line_table *table;
+    sm_line *line;  /* NULL: the frame is no part of the recording */
+    uint32_t below; /* the caller's entry; 0: there is none */
+} sm_line_entry;
+
+typedef struct {
+    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
+    uint32_t size;
+    uint32_t open; /* atomic: the size while the fast path may be taken, else 0 */
+    uint32_t top;  /* SM_LINES_BY_ENDS: of the running frame */
+    uint32_t held; /* pauses; they nest */
+    sm_timing timing;
+    sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
+} sm_lines_thread;
+
+typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
+
+extern const sm_recorder sm_lines_recorder;
+
+static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
+    return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);
+}
+
+/* For a source: does the recording want this code's events at all? (It may be no code object.) */
+bool sm_lines_wants(PyObject *code, PyObject *globals);
+
+/* The slow paths. */
+bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number);
+bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset);
+
+/* A line begins. code: the code object; frame: sm_tstate_frame(), the address of the interpreter's frame that runs. */
+SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *frame, int number, sm_lines_way way) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    uint32_t at = way == SM_LINES_BY_DEPTH ? (uint32_t)sm_tstate_depth(thread->tstate) : state->top;
+    if (SM_UNLIKELY(at >= state->open))
+        return sm_lines_line_slow(thread, code, frame, number);
+    sm_line_entry *entry = &state->entries[at];
+    if (SM_UNLIKELY(entry->frame != frame || entry->code != code) ||
+        (way == SM_LINES_BY_DEPTH && SM_UNLIKELY(entry->previous != sm_frame_below(frame))))
+        return sm_lines_line_slow(thread, code, frame, number);
+    const sm_line_table *table = entry->table;
+    uint32_t index = (uint32_t)number - (uint32_t)table->first;
+    sm_line *to = SM_LIKELY(index < table->count) ? table->lines[index] : NULL;
+    if (SM_UNLIKELY(to == NULL))
+        return sm_lines_line_slow(thread, code, frame, number);
+    to->hits++;
+    entry->line = to;
+    return true;
+}
+
+/* A generator or coroutine goes on (also by throw), behind the instruction at this offset (bytes). */
+bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset);
+/* A frame is left; it is still the one that runs. By depth, only yields of coroutines are wanted. */
+bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
+
+#endif
