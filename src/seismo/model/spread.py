@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 DOUBT = 0.05  # of a whole diff of equal runs: to report any change
 TWO_SIDED = 1.96  # standard deviations that a stated error is wide
 MOST_FREEDOM = 1000  # degrees: more make no difference
-PRIOR = 10  # degrees of freedom that the model counts for beside several runs
+PRIOR = 4  # degrees of freedom that the model counts for beside several runs
 PRECISION = 1e-10
 
 # The model: standard deviations of a time between equal runs, as parts of times; and a time that adds its product with
 # the time to the variance.
 STEADY = 0.05  # of all time: memory has another layout, caches hold other data
-DISTURBANCE_NS = 100_000.0  # interrupts, collections and first uses of memory, which may hit any function
-PREEMPTED = 0.03  # of the time without a processor: who had it leaves the caches cold
+DISTURBANCE_NS = 150_000.0  # interrupts, collections and first uses of memory, which may hit any function
+PREEMPTED = 0.05  # of the time without a processor: who had it leaves the caches cold
 UNSTEADY = 0.3  # of waiting, and of C functions with long calls: they read files, or memory for the first time
 
 
