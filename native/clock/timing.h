@@ -83,14 +83,15 @@ uint64_t sm_timing_off(sm_timing *timing, uint64_t ticks, uint64_t now, sm_off *
 static inline sm_piece sm_timing_end(sm_timing *timing, uint64_t now) {
     uint64_t ticks = sm_ticks_since(timing->since, now), off = 0;
     sm_piece ended = {NULL, ticks, {0, 0, 0}};
-    if (timing->state == SM_TIME_EXACT)
+    bool sampled = timing->state == SM_TIME_SAMPLED;
+    if (sampled) /* before the system is asked: a look during the call would find what has only begun */
+        sm_timing_change(timing, SM_TIME_PAUSED, now, timing->sampled + ticks, timing->ran);
+    else if (timing->state == SM_TIME_EXACT)
         ended.of = timing->open;
     if (now - timing->cpu_ticks >= sm_timing_long && timing->cpu_ns >= 0)
         off = sm_timing_off(timing, ticks, now, &ended.off);
     ended.ran -= off;
-    if (timing->state == SM_TIME_SAMPLED)
-        sm_timing_change(timing, SM_TIME_PAUSED, now, timing->sampled + ticks, timing->ran);
-    else
+    if (!sampled)
         sm_timing_change(timing, SM_TIME_PAUSED, now, timing->sampled, timing->ran + ended.ran);
     return ended;
 }

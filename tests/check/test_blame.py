@@ -2,8 +2,9 @@
 
 import pytest
 
-from seismo.check import Function, Measurement, compare, exact
+from seismo.check import Function, Measurement, compare, exact, read_text, text_of
 from seismo.check.blame import suspects
+from seismo.check.shown.words import reason
 
 
 def function(name):
@@ -26,7 +27,7 @@ def measured(edges, lines=None, codes=None, texts=(), by_line=None):
         return own + sum(below(callee, (*seen, name)) for callee, _ in out)
 
     made.inclusive = {function(name): below(name) for name in names}
-    made.codes = {function(name): (codes or {}).get(name, f"code of {name}") for name in names}
+    made.codes = {function(name): (codes or {}).get(name, f"code-of-{name}") for name in names}
     if texts:
         made.texts = {"app.py": list(texts)}
         made.lines = {function(name): found for name, found in (by_line or {}).items()}
@@ -78,13 +79,42 @@ def test_where_nothing_grew_nobody_is_named():
     assert first(measured(BEFORE, lines={"load": 9}), measured(BEFORE, lines={"load": 8})) == []
 
 
-def test_a_file_has_no_callers_and_still_tells_who():
-    old = measured(BEFORE, lines={"load": 101})
-    old.callers, old.inclusive = {}, {}
-    new = measured(
-        {**BEFORE, ("load", "parse"): 200, ("parse", "clean"): 200}, lines={"load": 201}, codes={"load": "x"}
-    )
-    assert first(old, new)[0] == "load"
+def from_file(made):
+    """The measurement as a baseline file has it."""
+    return read_text(text_of(made))
+
+
+MORE = {**BEFORE, ("load", "parse"): 200, ("parse", "clean"): 200}
+
+
+@pytest.mark.parametrize(
+    ("edges", "more", "named"),
+    [
+        (MORE, {"codes": {"load": "x"}}, "load"),  # in the same line
+        (MORE, {"codes": {"load": "x"}, "lines": {"load": 201}}, "load"),
+        (MORE, {"lines": {"load": 201}}, "load"),  # there is more data, and nobody knows where it comes from
+        (MORE, {"codes": {"main": "x"}, "lines": {"load": 201}}, "main"),  # which hands it down
+        ({**BEFORE, ("parse", "clean"): 900}, {"codes": {"parse": "x"}}, "parse"),
+        ({**BEFORE, ("load", "help"): 9, ("help", "clean"): 900}, {"codes": {"load": "x"}}, "load"),  # by a new one
+        ({**BEFORE, ("load", "help"): 9, ("help", "clean"): 900}, {}, "help"),  # which what did not change calls
+        ({**BEFORE, ("load", "parse"): 900, ("parse", "clean"): 900}, {"codes": {"parse": "x"}}, "parse"),  # lost cache
+    ],
+)
+def test_a_file_has_no_callers_and_one_change_still_names_one_function(edges, more, named):
+    old = from_file(measured(BEFORE, lines={"load": 101}))
+    (suspect,) = suspects(compare(old, measured(edges, **{"lines": {"load": 101}, **more}), []))
+    assert suspect.function == function(named)
+    assert suspect.called == suspect.callers == suspect.lines == []
+
+
+def test_what_is_known_of_those_below_is_told():
+    old = from_file(measured(BEFORE))
+    (suspect,) = suspects(compare(old, measured(MORE, codes={"load": "x"}), []))
+    assert [(one.qualname, counts["calls"]) for one, counts in suspect.below] == [
+        ("parse", ((100, 100), (200, 200))), ("clean", ((100, 100), (200, 200))),
+    ]  # fmt: skip
+    assert not suspect.per_call
+    assert reason(suspect) == "calls functions that do more"
 
 
 def test_lines_are_followed_when_others_come_before_them():
@@ -94,8 +124,29 @@ def test_lines_are_followed_when_others_come_before_them():
     new = measured(BEFORE, lines={"load": 150}, texts=["import x", "def load():", "    a", "    c", "    b"],
                    by_line={"load": {3: 50, 4: 50, 5: 50}})  # fmt: skip
     (suspect,) = suspects(compare(old, new, []))
-    assert [(line.number, line.text, line.old, line.new) for line in suspect.lines] == [(4, "c", 0, 50)]
+    assert [(line.number, line.text, line.old, line.new) for line in suspect.lines] == [(4, "c", None, 50)]
+    assert suspect.lines[0].note == "new"
     assert suspect.where == "app.py:4"
+
+
+@pytest.mark.parametrize(
+    ("now", "counts", "lines"),
+    [
+        (["def load():", "    a2", "    b"], {2: 900, 3: 50}, [(2, "edited", 50, 900)]),
+        (["def load():", "    a2", "    b"], {2: 50, 3: 900}, [(3, "", 50, 900), (2, "edited", 50, 50)]),
+        (["def load():", "    x", "    y", "    b"], {2: 900, 3: 90, 4: 50},
+         [(2, "new or edited", None, 900), (3, "new or edited", None, 90)]),
+    ],
+)  # fmt: skip
+def test_an_edited_line_is_not_one_that_never_ran(now, counts, lines):
+    old = measured(
+        BEFORE, lines={"load": 100}, texts=["def load():", "    a", "    b"], by_line={"load": {2: 50, 3: 50}}
+    )
+    new = measured(
+        BEFORE, lines={"load": sum(counts.values())}, texts=now, by_line={"load": counts}, codes={"load": "new"}
+    )
+    (suspect,) = suspects(compare(old, new, []))
+    assert [(line.number, line.note, line.old, line.new) for line in suspect.lines] == lines
 
 
 @pytest.mark.parametrize("calls", [100, 101])

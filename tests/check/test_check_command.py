@@ -89,8 +89,25 @@ def test_a_call_more_in_a_loop_is_found_with_its_line(project):
     assert done.returncode == 1
     assert re.search(r"calls +205 -> 355 +\+73\.2 %  beyond", done.stdout)
     assert "1. app:load  app/__init__.py:4\n" in done.stdout
-    assert "line 4: ran 0 -> 50   parse(number)" in done.stdout
+    assert "line 4, new: ran 50   parse(number)" in done.stdout
     assert "calls app:parse 50 -> 100" in done.stdout
+
+
+@pytest.mark.parametrize("edited", [MORE, APP.replace("append(parse", "append(parse(number) and parse")])
+def test_a_file_names_the_function_that_changed_and_no_edge_that_it_does_not_know(project, edited):
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    (project / "app" / "__init__.py").write_text(edited)
+    result, status = found(project, *LIMITS, "run.py", "50")
+    assert status == 1
+    (suspect,) = result["suspects"]
+    assert suspect["function"]["qualname"] == "load"
+    assert suspect["called"] == suspect["callers"] == suspect["lines"] == []
+    below = {one["qualname"]: counts["calls"] for one, counts in suspect["below"]}
+    assert below["parse"] == [[50, 50], [100, 100]]
+    (remark,) = [one["text"] for one in result["facts"] if one["label"] == "remark"]
+    assert "--against REV shows which calls grew" in remark
+    done = check(project, *LIMITS, "run.py", "50")
+    assert not re.search(r"\b0 -> ", done.stdout), done.stdout
 
 
 @pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
@@ -243,6 +260,25 @@ def test_a_baseline_of_another_program_or_version_is_refused(project):
     tolerated = check(project, *LIMITS, "--tolerate", "5", "run.py", "50")
     assert tolerated.returncode == 0
     assert "other versions" in tolerated.stdout
+
+
+def test_a_baseline_of_another_seismo_is_compared_or_replaced(project):
+    path = project / "seismo-check.txt"
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    written = path.read_text()
+    path.write_text(re.sub(r"^seismo .*$", "seismo 0.0.1", written, flags=re.MULTILINE))
+    done = check(project, *LIMITS, "run.py", "50")
+    assert done.returncode == 0
+    assert "seismo 0.0.1 wrote the baseline, and this is" in done.stdout
+    path.write_text(written.replace("format 1\n", "format 2\n"))
+    refused = check(project, *LIMITS, "run.py", "50")
+    assert refused.returncode == 2
+    assert "another version of seismo wrote this baseline: it has format '2', and this one reads 1" in refused.stderr
+    assert "--update" in refused.stderr
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    assert path.read_text() == written
+    assert check(project, *LIMITS, "--update", "--against", "run.py", "run.py", "50").returncode == 2
+    assert (project / "run.py").read_text() == RUN, "what is no baseline is not written over"
 
 
 def test_an_installed_copy_that_shadows_the_checkout_is_refused(project, tmp_path):

@@ -7,20 +7,20 @@ import re
 
 import pytest
 
-from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines, read
-from seismo.model.difference import LineKey
+from seismo.model import Builder, DiffRow, FunctionKey, diff, read
+from seismo.model.difference import difference, difference_of_lines
 from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
 from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells
 
 
 def recording(functions):
-    """Of (name, calls, own time in ns); one thread, all functions below `main`."""
+    """Of (name, calls, own time in µs); one thread, all functions below `main`."""
     b = Builder()
     thread = b.thread(b.process(pid=1, argv=["app.py"]), name="MainThread")
-    root = b.node(-1, thread, b.function("app", "main", "/old/app.py", 1), calls=1, own_ns=1_000_000)
-    for name, calls, own_ns in functions:
-        b.node(root, thread, b.function("app", name, "/old/app.py", 10), calls=calls, own_ns=own_ns)
+    root = b.node(-1, thread, b.function("app", "main", "/old/app.py", 1), calls=1, own_ns=10**9)
+    for name, calls, own in functions:
+        b.node(root, thread, b.function("app", name, "/old/app.py", 10), calls=calls, own_ns=1_000 * own)
     return b.build({})
 
 
@@ -34,9 +34,10 @@ def pair():
 def changes(old, new, rows=None, width=80, limit=15):
     out = io.StringIO()
     sides = [side if isinstance(side, list) else [side] for side in (old, new)]
-    rows = diff(*sides) if rows is None else rows
-    words = OF_LINES if any(isinstance(row.key, LineKey) for row in rows) else OF_FUNCTIONS
-    write_changes(Paper(out, width, Signs()), *sides, rows, limit, words)
+    of_lines = bool(sides[0][0].lines)
+    found = (difference_of_lines if of_lines else difference)(*sides)
+    found = found if rows is None else found._replace(rows=rows)
+    write_changes(Paper(out, width, Signs()), *sides, found, limit, OF_LINES if of_lines else OF_FUNCTIONS)
     return out.getvalue().splitlines()
 
 
@@ -49,10 +50,10 @@ def test_nothing_changed(pair):
     lines = changes(old, old)
     assert "change    0 own time (+0.0 %), the same number of calls" in lines
     assert [line for line in lines if line.endswith(": none")] == [
-        "Changed in own time: none",
         "Changed in calls: none",
         "New functions: none",
         "Functions that are gone: none",
+        "Changed in own time: none",
     ]
 
 
@@ -61,51 +62,65 @@ def test_a_change_within_its_error_is_no_finding(pair):
     rows = [DiffRow(key, 5, 5, 1e6, 1.2e6, 5e5, 1e6, 1.2e6, False)]
     lines = changes(*pair, rows=rows)
     assert "Changed in own time: none" in lines
-    assert any(line.startswith("  1 other function changed within the error: no finding; ± is the") for line in lines)
+    assert any(line.startswith("  1 other function changed within the error: no finding; ± is of") for line in lines)
     assert not any("noisy" in line for line in lines)
 
 
 def test_limit_and_width(pair):
-    old = recording([(f"f{index}\x1b" * 40, 1, 10_000) for index in range(50)])
-    new = recording([(f"f{index}\x1b" * 40, 2, 50_000) for index in range(50)])
+    old = recording([(f"f{index}\x1b" * 40, 1, 100_000) for index in range(50)])
+    new = recording([(f"f{index}\x1b" * 40, 2, 500_000) for index in range(50)])
     lines = changes(old, new, limit=5)
     assert sum("40 " in line or "45 more (--limit N)" in line for line in lines) == 2
     assert max(map(cells, lines)) <= 80
     assert all(line.isprintable() for line in lines)
 
 
-def test_calls_that_are_lower_bounds_are_not_compared():
-    def of(calls):
+def test_calls_that_are_lower_bounds_are_not_compared_and_their_times_are_their_callers():
+    """A call site that is disabled in one run and not in the other moves time between a C function and its caller."""
+
+    def of(calls, own_ns, bound):
         b = Builder()
         thread = b.thread(b.process(pid=1), name="MainThread")
-        b.node(-1, thread, b.function("builtins", "len", kind=1), calls=calls, own_ns=5, flags=1)
+        caller = b.node(-1, thread, b.function("app", "f", "app.py", 1), calls=5, own_ns=10**9 - own_ns)
+        b.node(caller, thread, b.function("builtins", "len", kind=1), calls=calls, own_ns=own_ns, flags=int(bound))
+        once = b.node(caller, thread, b.function("builtins", "map", kind=1), calls=1, own_ns=0)
+        b.node(once, thread, b.function("app", "g", "app.py", 9), calls=1, own_ns=5 * 10**8)
         return b.build({})
 
-    lines = changes(of(10), of(1_000))
+    old, new = of(10, 1_000, True), of(100_000, 6 * 10**8, False)
+    lines = changes(old, new)
     assert "Changed in calls: none" in lines
-    assert "  1 other function left out: their calls are lower bounds" in lines
+    text = " ".join(" ".join(lines).split())
+    assert "1 other function left out: their calls are lower bounds, and their own time is in their callers'" in text
+    assert "Changed in own time: none" in lines
+    rows = {row.key.qualname: row for row in diff(old, new)}
+    assert (rows["f"].own_old, rows["f"].own_new) == pytest.approx((10**9, 10**9))
+    assert sum(row.own_new for row in rows.values()) == pytest.approx(sum(new.functions["own_ns"]))
+    assert (rows["len"].bound, rows["len"].calls_new, rows["len"].own_new) == (True, 100_000, 0)
 
 
-def run(own_ns, calls=10, name="work"):
+def run(own, calls=10, name="work"):
     """One run: `name` beside two functions that are always alike."""
-    return recording([(name, calls, own_ns), ("same", 5, 1_000_000), ("tiny", 1, 20)])
+    return recording([(name, calls, own), ("same", 5, 1_000_000), ("tiny", 1, 20)])
 
 
 def test_equal_runs_of_a_busy_machine_differ_in_nothing():
     times = [19_000_000, 53_000_000, 14_000_000, 79_000_000, 22_000_000, 63_000_000]
     for chosen in itertools.combinations(range(6), 3):
+        if chosen in ((0, 2, 4), (1, 3, 5)):
+            continue  # all slow runs on one side are a change to anybody
         old, new = ([run(times[i]) for i in range(6) if (i in chosen) is here] for here in (True, False))
         lines = changes(old, new)
         assert "Changed in own time: none" in lines, chosen
         text = " ".join(" ".join(lines).split())
         assert "1 other function changed within the error: no finding" in text
         assert re.search(r"with 3 runs a side a change must be some [\d,]+ % to be told from chance: more runs", text)
-        assert re.search(r"own time \(.+?\), which is within what runs differ by \(±[\d.]+ ms\), the same number", text)
+        assert re.search(r"own time \(.+?\), which is within what equal runs differ by \(±[\d.]+ s\), the same", text)
 
 
 def test_what_has_hardly_any_time_is_not_asked_about():
-    old = recording([("tiny", 1, 1_000), ("large", 1, 50_000_000)])
-    new = recording([("tiny", 1, 9_000), ("large", 1, 50_000_000)])
+    old = recording([("tiny", 1, 10_000), ("large", 1, 50_000_000)])
+    new = recording([("tiny", 1, 90_000), ("large", 1, 50_000_000)])
     assert "Changed in own time: none" in changes(old, new)
     text = " ".join(" ".join(changes(old, new)).split())
     assert "1 other function changed within the error or too small a part of the time: no finding" in text
@@ -116,23 +131,40 @@ def test_a_change_beyond_what_runs_differ_by_is_told():
     new = [run(own) for own in (20_000_000, 20_200_000, 19_900_000)]
     lines = changes(old, new)
     told = lines[lines.index("Changed in own time") + 2]
-    assert re.fullmatch(r"\+10\.0 ms  ±\d+ % +10\.0 ms  20\.0 ms  x2\.0  app:work  app\.py", told)
-    assert lines[0] == "old       3 runs, 11.9 ms to 12.1 ms in 17 calls of 4 functions: app.py"
+    assert re.fullmatch(r"\+10\.0 s +±\d+ % +10\.0 s +20\.0 s + x2\.0  app:work  app\.py", told)
+    assert lines[0] == "old       3 runs, 11.9 s to 12.1 s in 17 calls of 4 functions: app.py"
 
 
-def test_what_surely_changed_most_comes_first(doubtful):
-    old = recording([("sure", 10, 1_000_000), ("unsure", 10, 1_000_000)])
-    new = recording([("sure", 10, 3_000_000), ("unsure", 10, 4_000_000)])
-    rows = diff(old, doubtful(new, {"unsure": 2_500_000, "sure": 10_000}))
-    assert [row.key.qualname for row in rows[:2]] == ["sure", "unsure"]
-    assert [row.significant for row in rows[:2]] == [True, True]
-    assert rows[1].own_change == 3_000_000
-    assert rows[1].sure_own_change == 500_000
+def test_runs_that_are_slow_as_a_whole_are_said():
+    def slow(by):
+        return recording([(f"f{number}", 1, int(by * 100_000 * number)) for number in range(5, 15)])
+
+    old, new = [slow(0.8), slow(1.2)], [slow(1.0), slow(1.01)]
+    lines = changes(old, new, width=200)
+    said = "pace      the runs took 0.80 to 1.20 times as long as their mean; times below are those of a mean run"
+    assert [line for line in lines if line.startswith("pace")] == [said]
+    assert "Changed in own time: none" in lines
+    content = json.loads(as_json(difference(old, new), ["a", "b"], ["c", "d"]))
+    assert content["slower_old"] == pytest.approx([0.8, 1.2], rel=0.01)
+
+
+def test_what_is_sure_comes_first_and_the_largest_change_of_a_list(doubtful):
+    """A change within its error comes after all that is none, whatever its size."""
+    old = recording([("small", 10, 1_000_000), ("large", 10, 1_000_000), ("unsure", 10, 1_000_000), ("gone", 1, 9)])
+    new = recording([("small", 10, 2_500_000), ("large", 10, 4_000_000), ("unsure", 20, 5_000_000), ("new", 1, 9)])
+    new = doubtful(new, {"unsure": 5 * 10**9, "large": 10**9})
+    rows = diff(old, new)
+    assert [row.key.qualname for row in rows[:3]] == ["large", "small", "unsure"]
+    assert [row.significant for row in rows[:3]] == [True, True, False]
+    lines = changes(old, new)
+    heads = ["Changed in calls", "New functions", "Functions that are gone", "Changed in own time"]
+    assert [line for line in lines if line in heads] == heads
+    assert [line.split()[-2] for line in lines[lines.index(heads[-1]) + 2 :][:2]] == ["app:large", "app:small"]
 
 
 def test_one_run_a_side_says_how_little_that_tells(pair):
     text = " ".join(" ".join(changes(*pair)).split())
-    assert "how much more equal runs differ, only several a side tell (--old A B C --new D E F)" in text
+    assert re.search(r"with 1 run a side a change must be some \d+ % .*more runs tell more \(--old A B C --new", text)
 
 
 def test_calls_that_differ_between_runs_are_ranges():
@@ -150,7 +182,7 @@ def test_calls_that_differ_between_runs_are_ranges():
 
 def test_json_of_several_runs():
     old, new = [run(1_000, 10), run(1_000, 14)], [run(1_000, 20)]
-    content = json.loads(as_json(diff(old, new), ["a", "b"], ["c"]))
+    content = json.loads(as_json(difference(old, new), ["a", "b"], ["c"]))
     assert (content["old"], content["new"]) == (["a", "b"], ["c"])
     row = next(row for row in content["functions"] if row["qualname"] == "work")
     assert (row["calls_old"], row["calls_new"]) == ([10, 14], [20, 20])
@@ -166,13 +198,13 @@ def lines_of(own_ns, hits=10, moved=0):
 
 
 def test_lines_are_compared_line_by_line():
-    old, new = lines_of(1_000_000), lines_of(5_000_000, 12, moved=4)
-    lines = changes(old, new, diff_lines(old, new))
+    old, new = lines_of(10**9), lines_of(5 * 10**9, 12, moved=4)
+    lines = changes(old, new)
     assert lines[lines.index("Changed in own time") + 2].split() == [
-        "+4.00", "ms", "1.00", "ms", "5.00", "ms", "x5.0", "app.py:12", "app:work",
+        "+4.00", "s", "±13", "%", "1.00", "s", "5.00", "s", "x5.0", "app.py:12", "app:work",
     ]  # fmt: skip
     assert lines[lines.index("Changed in hits") + 2].split()[:3] == ["+2", "10", "12"]
-    content = json.loads(as_json(diff_lines([old, old], [new]), ["a", "b"], ["c"]))
+    content = json.loads(as_json(difference_of_lines([old, old], [new]), ["a", "b"], ["c"]))
     assert content["lines"][0]["line"] == 12
     assert content["lines"][0]["hits_old"] == [10, 10]
 
@@ -194,7 +226,7 @@ def test_growth(new, old, shown):
 
 
 def test_json_has_all(pair):
-    content = json.loads(as_json(diff(*pair), ["a"], ["b"]))
+    content = json.loads(as_json(difference(*pair), ["a"], ["b"]))
     by_name = {row["qualname"]: row for row in content["functions"]}
     assert list(by_name) == ["slower", "new", "gone", *(name for name in by_name if name in ("main", "same", "busier"))]
     assert by_name["busier"]["calls_old"] == 1_000

@@ -35,6 +35,7 @@ STAMPED = ("program", "python", "platform", "seismo", "lines")
 HEAD = "# seismo check: what this program did, counted; `seismo check --update` writes it anew"
 MERGE = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 ANEW = "measure it again with --update"
+FIRST = re.compile(rb"^format \d+\s*$", re.MULTILINE)
 COUNT = re.compile(r"(\d{1,19})(?:\.\.(\d{1,19}))?")
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.?))", re.DOTALL)
 LARGEST = 100 << 20  # bytes: of a file that is no baseline
@@ -76,6 +77,26 @@ def write(measurement: Measurement, path: str | os.PathLike[str]) -> None:
 
 def read(path: str | os.PathLike[str]) -> Measurement:
     """Reads the file. Raises CheckError: there is none, it is none, or a line cannot be read."""
+    return read_text(_data(path).decode("utf-8", "replace"), os.fspath(path))
+
+
+def replaced(path: str | os.PathLike[str]) -> Measurement | None:
+    """Return what the file holds that is to be written anew; None: nothing, or a baseline that cannot be read.
+
+    CheckError: it is something else than a baseline, and stays.
+    """
+    if not os.path.exists(path):
+        return None
+    data = _data(path)
+    try:
+        return read_text(data.decode("utf-8", "replace"), os.fspath(path))
+    except CheckError:
+        if not FIRST.search(data):
+            raise
+        return None
+
+
+def _data(path: str | os.PathLike[str]) -> bytes:
     try:
         with Path(path).open("rb") as stream:
             data = stream.read(LARGEST)
@@ -85,7 +106,7 @@ def read(path: str | os.PathLike[str]) -> Measurement:
         raise CheckError(what, os.fspath(path), hint) from None
     if data.startswith(b"\x8fseismo\n"):
         raise CheckError("this is a recording, not a baseline", os.fspath(path), "to compare recordings: seismo diff")
-    return read_text(data.decode("utf-8", "replace"), os.fspath(path))
+    return data
 
 
 def read_text(text: str, where: str = "the given text") -> Measurement:
@@ -99,7 +120,12 @@ def read_text(text: str, where: str = "the given text") -> Measurement:
         if kind == "format" and len(words) == 2:
             version = words[1]
             if version != FORMAT:
-                raise CheckError(f"the baseline has format {version!a}, and this seismo reads {FORMAT}", place, ANEW)
+                raise CheckError(
+                    f"another version of seismo wrote this baseline: it has format {version!a}, and this one reads "
+                    f"{FORMAT}",
+                    place,
+                    ANEW,
+                )
         elif not version:
             raise CheckError("this is no baseline of seismo check", place, "give a file that --update has written")
         elif kind in STAMPED:

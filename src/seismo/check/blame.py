@@ -10,13 +10,12 @@ f is called more often is its callers' doing. So the excess of f is
     for each function g that f calls:   (calls now - calls before x more) x weight of a call of g
     and the same for its lines (weight 1) and births (weight 1)
 
-where `more` is how many times as often f is called now. Functions whose code changed come first: what others do more is
-then done for them, when they lie above. A function with changed code that is called more often, by functions whose code
-did not change, answers for these calls itself: it has lost a cache, or is what a cache calls. And what functions do
-more whose code did not change, the nearest changed ones above them answer for: they hand down more data.
+where `more` is how many times as often f is called now. What functions do more whose code did not change, the nearest
+changed ones above them answer for: they hand down more data. A function with changed code that is called more often, by
+functions whose code did not change, answers for these calls itself: it has lost a cache, or is what a cache calls.
 
-Where the baseline is a file, it has no callers; then what a function calls is not known, and its own lines and calls
-tell.
+A baseline file does not know who called whom. Then the excess is that of lines and births, and functions above answer
+for all calls more: the nearest whose code changed, or that do more in each call. Who is above is known from now.
 """
 
 from __future__ import annotations
@@ -29,22 +28,32 @@ from typing import TYPE_CHECKING
 from seismo.check.measurement import ELSEWHERE, NOTHING, QUANTITIES, Function, Measurement, Range
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from seismo.check.compare import Comparison
 
+# A smaller part is not followed: of the count of a function whose code did not change, which order by address moves,
+# and of what comes from the function that most comes from.
+WORTH = 0.01
 Edges = dict[Function, dict[Function, int]]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A source line that now does more: its number, its text, and how often it was executed before and is now."""
+    """A source line that does more, or was edited: its number, its text, how often it was executed before and is now.
+
+    old: None where no line of before is the same one. note: what happened to the line, in words; "" for nothing.
+    """
 
     number: int
     text: str
-    old: int
+    old: int | None
     new: int
     what: str = "lines"
+    note: str = ""
+
+
+Changes = dict[str, tuple[Range, Range]]
 
 
 @dataclass
@@ -52,83 +61,59 @@ class Suspect:
     """A function that a change comes from.
 
     excess: how much more is done because of it, in calls, lines and births. changed: whether its code did; None where
-    that is not known. counts: {quantity: (before, now)} of those that differ. per_call: it does more in each call;
-    else it is called more often. callers: those that call it more, with their calls before and now; called: what it
-    calls more, in the same way. lines: of its own, those that do more.
+    that is not known. counts: {quantity: (before, now)} of those that differ. per_call: it does more in each call.
+    callers: those that call it more, with their calls before and now; called: what it calls more, in the same way.
+    lines: of its own, those that do more. below: the functions whose work it answers for, with their counts.
     """
 
     function: Function
     excess: float
     changed: bool | None
-    counts: dict[str, tuple[Range, Range]]
+    counts: Changes
     per_call: bool
     callers: list[tuple[Function, int, int]] = field(default_factory=list)
     called: list[tuple[Function, int, int]] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
+    below: list[tuple[Function, Changes]] = field(default_factory=list)
     before: Function | None = None
     where: str = ""
 
 
-def suspects(found: Comparison, most: int = 10) -> list[Suspect]:
-    """The functions that do more now, the one to look at first first."""
-    old, new = found.old, found.new
+def suspects(found: Comparison, most: int = 5) -> list[Suspect]:
+    """Return the functions that do more now, the one to look at first first."""
     work = _Work(found)
     excess = work.excess()
-    changed = {function for function in new.functions if _changed(old, new, function)}
-    scores: dict[Function, tuple[int, float]] = {}
-    blamed: dict[Function, float] = defaultdict(float)
-    callers_changed = {
-        function: sum(
-            max(0, calls - old.callers.get(function, {}).get(caller, 0))
-            for caller, calls in callers.items()
-            if caller in changed
-        )
-        for function, callers in new.callers.items()
-    }
-    for function in new.functions:
-        own = excess.get(function, 0.0)
-        if function in changed:
-            more = work.calls(new, function) - work.calls(old, function) - callers_changed.get(function, 0)
-            if more > 0 and not _only_defines(function):
-                own += more * work.weight(function)
-        if own > 0:
-            blamed[function] = own
-            scores[function] = (1 if function in changed else 0, own)
-    for function, own in list(blamed.items()):
-        if function not in changed:
-            _hand_up(function, own, changed, new, scores)
-    ranked = sorted(scores, key=lambda one: (scores[one], str(one)), reverse=True)
-    return [work.suspect(function, scores[function][1], changed) for function in ranked[:most]]
+    callers = found.new.callers
+    answering = {one for one in work.changed if excess.get(one) or not work.is_brought(one)}
+    below: dict[Function, list[Function]] = defaultdict(list)
+    amounts: dict[Function, float] = defaultdict(float, excess)
+    for function, calls in work.calls_more().items():
+        own = function in answering and work.changed.isdisjoint(callers.get(function, {}))
+        for one in [function] if own or work.has_edges else _nearest(function, answering | excess.keys(), callers):
+            amounts[one] += calls
+            below[one].append(function)
+    scores: dict[Function, float] = defaultdict(float)
+    for function, amount in amounts.items():
+        for one in [function] if function in answering else _nearest(function, answering, callers):
+            scores[one] += amount
+            if one != function:
+                below[one] += [function, *below[function]]
+    least = WORTH * max(scores.values(), default=0.0)
+    worth = [one for one, score in scores.items() if score >= least]
+    ranked = sorted(worth, key=lambda one: (one in work.changed, scores[one], str(one)), reverse=True)
+    return [work.suspect(one, scores[one], bool(excess.get(one)), below[one]) for one in ranked[:most]]
 
 
-def _only_defines(function: Function) -> bool:
-    return function.qualname == "<module>"
-
-
-def _changed(old: Measurement, new: Measurement, function: Function) -> bool:
-    """Whether the code changed, or is new where the project's code is known."""
-    after = new.codes.get(function)
-    return after is not None and bool(old.codes) and old.codes.get(function) != after
-
-
-def _hand_up(
-    function: Function,
-    own: float,
-    changed: set[Function],
-    new: Measurement,
-    scores: dict[Function, tuple[int, float]],
-) -> None:
-    """The nearest functions above with changed code answer for what an unchanged one does more."""
+def _nearest(function: Function, among: Collection[Function], callers: Edges) -> list[Function]:
+    """Return the nearest functions above, of those among which to look; the function itself where there is none."""
     seen = {function}
     level = [function]
     while level:
-        above = [caller for one in level for caller in new.callers.get(one, {}) if caller not in seen]
-        seen.update(above)
-        responsible = [one for one in dict.fromkeys(above) if one in changed]
-        for one in responsible:
-            if not _only_defines(one) or one in scores:
-                scores[one] = (1, scores.get(one, (1, 0.0))[1] + own)
-        level = [] if responsible else list(dict.fromkeys(above))
+        level = list(dict.fromkeys(caller for one in level for caller in callers.get(one, {}) if caller not in seen))
+        seen.update(level)
+        if found := [one for one in level if one in among]:
+            return found
+    return [function]
 
 
 class _Work:
@@ -137,8 +122,17 @@ class _Work:
     def __init__(self, found: Comparison) -> None:
         self.found = found
         self.old, self.new = found.old, found.new
-        self._places: dict[str, dict[int, int]] = {}
+        self.has_edges = bool(self.old.callers)
+        # Those whose code changed, or is new where the project's code is known.
+        codes = self.old.codes
+        self.changed = {one for one, code in self.new.codes.items() if codes and codes.get(one) != code}
+        self._places: dict[str, dict[int, tuple[int | None, str]]] = {}
         self.old_out, self.new_out = _out(self.old.callers), _out(self.new.callers)
+
+    def is_brought(self, function: Function) -> bool:
+        """Return whether others answer for it: it is a module, which defines them, or new, and they call it."""
+        new = function not in self.old.functions and not self.changed.isdisjoint(self.new.callers.get(function, {}))
+        return new or function.qualname == "<module>"
 
     def calls(self, side: Measurement, function: Function) -> int:
         """How often it was called."""
@@ -154,28 +148,49 @@ class _Work:
         return quantity not in self.found.left_out.get(function, ())
 
     def excess(self) -> dict[Function, float]:
-        """What each function does more than it did, for as many calls."""
+        """Return what each function does more than it did, for as many calls."""
         found: dict[Function, float] = {}
-        for function, counts in self.new.functions.items():
-            if function == ELSEWHERE:
+        for function in self.new.functions:
+            counted = "calls" not in self.new.quantities or self.steady(function, "calls")
+            if function == ELSEWHERE or function not in self.old.functions or not counted:
                 continue
-            before, now = self.calls(self.old, function), self.calls(self.new, function)
-            if "calls" in self.new.quantities and not self.steady(function, "calls"):
-                continue
-            is_new = function not in self.old.functions
-            more = now / before if before and now else 1.0
-            total = 0.0
-            if self.old.callers and not is_new:
-                total += self._calls_made(function, more)
+            more = self.more(function)
+            total = self._calls_made(function, more) if self.has_edges else 0.0
+            part = 0.0 if function in self.changed else WORTH
             for quantity in ("lines", "births"):
-                if quantity in self.old.quantities and not is_new and self.steady(function, quantity):
-                    had = self.old.functions.get(function, {}).get(quantity, NOTHING).high
-                    grown = counts.get(quantity, NOTHING).low - had * more
-                    total += grown if grown > 0.5 else 0.0
+                if quantity in self.old.quantities and self.steady(function, quantity):
+                    had, has = (side.functions[function].get(quantity, NOTHING) for side in (self.old, self.new))
+                    grown = has.low - had.high * more
+                    total += grown if grown > max(0.5, part * had.high) else 0.0
             if total > 0.5:
                 found[function] = total
-            elif not self.old.callers and now > before and self.old.functions:  # a file has no callers
-                found[function] = (now - before) * 1e-6
+        return found
+
+    def more(self, function: Function) -> float:
+        """Return how many times as often it is called now; 1 where it was not called on a side."""
+        before, now = self.calls(self.old, function), self.calls(self.new, function)
+        return now / before if before and now else 1.0
+
+    def calls_more(self) -> dict[Function, float]:
+        """Return the calls more that no known caller accounts for, weighed by what runs below them.
+
+        Without the edges of before: all of them, and each for itself, since those below are called more, too.
+        """
+        found: dict[Function, float] = {}
+        for function in self.new.functions:
+            had = self.calls(self.old, function)
+            calls = float(self.calls(self.new, function) - had)
+            if calls <= WORTH * had or not self.old.functions or not self.steady(function, "calls"):
+                continue
+            if self.has_edges:
+                if function not in self.changed or self.is_brought(function):
+                    continue
+                before = self.old.callers.get(function, {})
+                by = self.new.callers.get(function, {})
+                calls -= sum(max(0, by[one] - before.get(one, 0)) for one in by.keys() & self.changed)
+                calls *= self.weight(function)
+            if calls > 0:
+                found[function] = calls
         return found
 
     def _calls_made(self, function: Function, more: float) -> float:
@@ -190,75 +205,72 @@ class _Work:
                 total += grown * self.weight(one)
         return max(0.0, total - gone)
 
-    def suspect(self, function: Function, score: float, changed: set[Function]) -> Suspect:
-        """All that is to be told of it."""
+    def suspect(self, function: Function, score: float, per_call: bool, below: list[Function]) -> Suspect:
+        """Return all that is known of it."""
         old, new = self.old, self.new
-        counts = {}
-        for quantity in QUANTITIES:
-            pair = (
-                old.functions.get(function, {}).get(quantity, NOTHING),
-                new.functions.get(function, {}).get(quantity, NOTHING),
-            )
-            if pair[0] != pair[1] and quantity in old.quantities and quantity in new.quantities:
-                counts[quantity] = pair
-        before, now = self.calls(old, function), self.calls(new, function)
-        found = Suspect(
+        lines = self._grown_lines(function)
+        number = lines[0].number if lines else new.first.get(function, 0)
+        others = [(one, self._changes(one)) for one in dict.fromkeys(below) if one != function]
+        others.sort(key=lambda row: (function not in new.callers.get(row[0], {}), -_growth(row[1]), str(row[0])))
+        return Suspect(
             function,
             score,
-            function in changed if old.codes and function in new.codes else None,
-            counts,
-            per_call=now <= before
-            or bool(self._grown_lines(function))
-            or any(
-                calls * max(before, 1) > self.old_out.get(function, {}).get(one, 0) * now
-                for one, calls in self.new_out.get(function, {}).items()
-            ),
-            callers=_grown(old.callers.get(function, {}), new.callers.get(function, {})),
-            called=_grown(self.old_out.get(function, {}), self.new_out.get(function, {})),
-            lines=self._grown_lines(function),
+            function in self.changed if old.codes and function in new.codes else None,
+            self._changes(function),
+            per_call,
+            callers=_grown(old.callers.get(function, {}), new.callers.get(function, {})) if self.has_edges else [],
+            called=_grown(self.old_out.get(function, {}), self.new_out.get(function, {})) if self.has_edges else [],
+            lines=lines,
+            below=others,
             before=self.found.renamed.get(function),
-            where=f"{function.file}:{new.first.get(function, 0)}" if function.file else "",
+            where=f"{function.file}:{number}" if function.file else "",
         )
-        if found.lines:
-            found.where = f"{function.file}:{found.lines[0].number}"
-        return found
+
+    def _changes(self, function: Function) -> Changes:
+        """Return the counts that differ, of what both sides measured."""
+        old, new = (side.functions.get(function, {}) for side in (self.old, self.new))
+        both = [one for one in QUANTITIES if one in self.old.quantities and one in self.new.quantities]
+        pairs = {one: (old.get(one, NOTHING), new.get(one, NOTHING)) for one in both}
+        return {one: pair for one, pair in pairs.items() if pair[0] != pair[1]}
 
     def _grown_lines(self, function: Function) -> list[Line]:
-        """The lines that do more, for as many calls; of a loop, those that run most come first."""
-        found: list[Line] = []
-        text = self.new.texts.get(function.file, [])
-        before, now = self.calls(self.old, function), self.calls(self.new, function)
-        more = now / before if before and now else 1.0
+        """Return the lines that do more, for as many calls, or were edited; of a loop, those that run most first."""
         if not self.old.texts:
             return []
-        place = self._old_places(function)
+        found: list[Line] = []
+        text = self.new.texts.get(function.file, [])
+        more = self.more(function)
+        places = self._old_places(function)
         for what, olds, news in (
             ("lines", self.old.lines.get(function, {}), self.new.lines.get(function, {})),
             ("births", self.old.births.get(function, {}), self.new.births.get(function, {})),
         ):
             for number, times in news.items():
-                had = olds.get(place.get(number, -1), 0)
-                if times - had * more > 0.5:
+                place, note = places.get(number, (None, "new"))
+                had = olds.get(place, 0) if place is not None else None
+                if times - (had or 0) * more > 0.5 or (note and what == "lines"):
                     shown = text[number - 1].strip() if 0 < number <= len(text) else ""
-                    found.append(Line(number, shown, had, times, what))
-        found.sort(key=lambda one: (one.what != "lines", one.old - one.new, one.number))
+                    found.append(Line(number, shown, had, times, what, note))
+        found.sort(key=lambda one: (one.what != "lines", (one.old or 0) - one.new, one.number))
         return found
 
-    def _old_places(self, function: Function) -> Mapping[int, int]:
-        """{number of a line now: its number before}, for the lines that are the same."""
+    def _old_places(self, function: Function) -> Mapping[int, tuple[int | None, str]]:
+        """Return {number of a line now: (its number before, what happened to it)}."""
         before = self.found.renamed.get(function, function)
-        old, new = self.old.texts.get(before.file, []), self.new.texts.get(function.file, [])
         key = f"{before.file}\n{function.file}"
-        known = self._places
-        if key not in known:
-            places: dict[int, int] = {}
-            if old == new:
-                places = {number: number for number in range(1, len(new) + 1)}
-            else:
-                for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-                    places |= {block.b + at + 1: block.a + at + 1 for at in range(block.size)}
-            known[key] = places
-        return known[key]
+        if key not in self._places:
+            places = self._places[key] = {}
+            old, new = self.old.texts.get(before.file, []), self.new.texts.get(function.file, [])
+            for tag, a, a_end, b, b_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+                known = a_end - a == b_end - b
+                note = {"equal": "", "insert": "new"}.get(tag, "edited" if known else "new or edited")
+                for line in range(b, b_end):
+                    places[line + 1] = (a + line - b + 1 if known else None, note)
+        return self._places[key]
+
+
+def _growth(changes: Changes) -> int:
+    return max((new.low - old.high for old, new in changes.values()), default=0)
 
 
 def _out(callers: Edges) -> Edges:
@@ -271,7 +283,5 @@ def _out(callers: Edges) -> Edges:
 
 def _grown(old: Mapping[Function, int], new: Mapping[Function, int]) -> list[tuple[Function, int, int]]:
     """What grew most first."""
-    found = (
-        [(one, old.get(one, 0), calls) for one, calls in new.items() if calls > old.get(one, 0)] if old or new else []
-    )
+    found = [(one, old.get(one, 0), calls) for one, calls in new.items() if calls > old.get(one, 0)]
     return sorted(found, key=lambda row: (row[1] - row[2], str(row[0])))

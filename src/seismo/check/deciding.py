@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from seismo.check.blame import Suspect, suspects
 from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
 from seismo.check.measuring import RUN_OF_BIRTHS, RUN_OF_CALLS, Runs
+from seismo.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.check.growth import Growth
     from seismo.check.limits import Limit
-    from seismo.check.measurement import Measurement
+    from seismo.check.measurement import Measurement, Stamp
     from seismo.check.timing import Times
 
 BORN = ("births", "bytes")
@@ -43,6 +44,15 @@ class Outcome:
     worse_decides: bool = False
     times: Times | None = None
     updated: str = ""
+
+    def explain(self, found: Comparison, options: str = "--") -> None:
+        """Take what was compared, and find out whom it comes from. options: how they begin here."""
+        self.comparison, self.new = found, found.new
+        if self.verdict is Verdict.BEYOND:
+            self.suspects = suspects(found)
+        self.remarks += [f"{now} is what was {was} in {was.file}" for now, was in list(found.renamed.items())[:5]]
+        if self.suspects and not found.old.callers:
+            self.remarks.append(f"a file does not know who called whom: {options}against REV shows which calls grew")
 
     @property
     def verdict(self) -> Verdict:
@@ -88,6 +98,18 @@ def _of(side: Runs | Measurement) -> Measurement:
     return side.measurement() if isinstance(side, Runs) else side
 
 
-def blamed(found: Comparison, most: int = 5) -> list[Suspect]:
-    """Whom the changes come from."""
-    return suspects(found, most)
+def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, options: str = "--") -> list[str]:
+    """Return what is to be said of a file of other versions. CheckError: they matter, and were not tolerated."""
+    remarks = []
+    if differences := "; ".join(old.differences(new)):
+        if not tolerated:
+            raise CheckError(
+                f"the baseline is of other versions: {differences}",
+                path,
+                f"{options}update measures it anew; {options}tolerate N compares all the same; "
+                f"{options}against REV needs no file",
+            )
+        remarks.append(f"other versions than the baseline's: {differences}")
+    if old.seismo not in ("", new.seismo):
+        remarks.append(f"seismo {old.seismo} wrote the baseline, and this is {new.seismo}: they may count differently")
+    return remarks

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.check.codes import codes_of
-from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range, Stamp
+from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
 from seismo.check.places import is_import
 from seismo.model.kinds import FunctionKind
 
@@ -24,21 +24,19 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
+def _nested() -> defaultdict[Any, defaultdict[Any, int]]:
+    return defaultdict(lambda: defaultdict(int))
+
+
 @dataclass
 class _Sums:
     """What is added up over recordings."""
 
     numbers: dict[str, defaultdict[Function, int]] = field(default_factory=dict)
-    callers: defaultdict[Function, defaultdict[Function, int]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(int))
-    )
+    callers: defaultdict[Function, defaultdict[Function, int]] = field(default_factory=_nested)
     inclusive: defaultdict[Function, int] = field(default_factory=lambda: defaultdict(int))
-    lines: defaultdict[Function, defaultdict[int, int]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(int))
-    )
-    born: defaultdict[Function, defaultdict[int, int]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(int))
-    )
+    lines: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
+    born: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
     first: dict[Function, int] = field(default_factory=dict)
     sources: dict[Function, str] = field(default_factory=dict)
     depth: int = 0
@@ -53,7 +51,6 @@ def of_recordings(
     calls: Iterable[Recording] = (),
     lines: Iterable[Recording] = (),
     objects: Iterable[Recording] = (),
-    stamp: Stamp | None = None,
     below: Callable[[str, str], bool] | None = None,
     since: int | None = None,
 ) -> Measurement:
@@ -75,7 +72,6 @@ def of_recordings(
             if number or quantity == "calls":
                 functions.setdefault(function, {})[quantity] = Range(number, number)
     found = Measurement(
-        stamp=stamp or Stamp(),
         functions=functions,
         depth=Range(sums.depth, sums.depth) if sums.depth else None,
         callers={function: dict(callers) for function, callers in sums.callers.items()},

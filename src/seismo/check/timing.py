@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check.measuring import FailedError
 from seismo.errors import CheckError
+from seismo.model.spread import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from seismo.check.measuring import Side
 
 FEWEST, MOST = 5, 25  # pairs
-# Of Student's t, two-sided 95 %, by degrees of freedom from 1.
-T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 
 
 @dataclass
@@ -43,7 +42,7 @@ class Times:
         if count < 2:
             return math.expm1(middle), -1.0, math.inf
         spread = math.sqrt(sum((one - middle) ** 2 for one in logs) / (count - 1))
-        error = (T[count - 2] if count - 2 < len(T) else 2.0) * spread / math.sqrt(count)
+        error = student(count - 1, 0.05) * spread / math.sqrt(count)
         return math.expm1(middle), math.expm1(middle - error), math.expm1(middle + error)
 
     @property

@@ -242,11 +242,13 @@ class _Checking:
         if self._timed:
             raise UsageError("a file has no times", "--time", "compare with a revision of git: --against REV")
         old: Measurement | None = None
-        if os.path.exists(path):
+        if update:
+            old = baseline.replaced(path)
+        elif os.path.exists(path):
             old = baseline.read(path)
-        elif given is not None and not update:
+        elif given is not None:
             raise CheckError("this is neither a file nor a revision that git knows", given, "--update writes the file")
-        elif not update and self.sizes is None:
+        elif self.sizes is None:
             raise CheckError(
                 "there is nothing to compare with", path, "give --against REV, or write this file with --update"
             )
@@ -267,7 +269,7 @@ class _Checking:
         outcome = Outcome(measurement, path if old is not None else "")
         if old is not None and not (update and old.stamp.differences(measurement.stamp)):
             if not update:
-                self._check_versions(old, measurement, path)
+                outcome.remarks += self._check_versions(old, measurement, path)
             outcome = self._compared(old, runs, outcome)
         elif old is not None:
             outcome.against = ""
@@ -279,43 +281,25 @@ class _Checking:
             outcome.remarks.append(f"the counts are written to {path}")
         return outcome
 
-    def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> None:
-        """Refuses a baseline of other versions. new: None before anything has run."""
+    def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> list[str]:
+        """Refuses a baseline of other versions; returns what is to be said of it. new: None before anything has run."""
         from dataclasses import replace
 
+        from seismo.check.deciding import of_other_versions
         from seismo.check.measurement import stamp_of_here
         from seismo.check.measuring import OWN
 
-        if new is None:
-            here = stamp_of_here(old.stamp.program)
-            lines = "" if self.new.lines == OWN else self.new.lines
-            stamp = replace(here, dependencies=old.stamp.dependencies, lines=lines)
-        else:
-            stamp = new.stamp
-        differences = old.stamp.differences(stamp)
-        if not differences:
-            return
-        if "tolerate" not in self.given:
-            raise CheckError(
-                f"the baseline is of other versions: {'; '.join(differences)}",
-                path,
-                "--update measures it anew; --tolerate N compares all the same; --against REV needs no file",
-            )
-        if new is not None:
-            self.remarks.append(f"other versions than the baseline's: {'; '.join(differences)}")
+        lines = "" if self.new.lines == OWN else self.new.lines
+        here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
+        return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: Runs | Measurement, new: Runs, outcome: Outcome) -> Outcome:
-        from seismo.check.compare import Bands, Verdict
-        from seismo.check.deciding import blamed, decided
+        from seismo.check.compare import Bands
+        from seismo.check.deciding import decided
 
         relative = self.given.get("tolerate", 0) / 100
         # What is to become the baseline itself is not looked at twice.
-        found = decided(old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update"))
-        outcome.comparison, outcome.new = found, found.new
-        if found.verdict is Verdict.BEYOND:
-            outcome.suspects = blamed(found)
-        for after, before in list(found.renamed.items())[:5]:
-            outcome.remarks.append(f"{after} is what was {before} in {before.file}")
+        outcome.explain(decided(old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")))
         return outcome
 
     # ---- what is measured ----

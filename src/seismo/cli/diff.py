@@ -1,16 +1,16 @@
 """Shows what changed between two recordings, or between two groups of them.
 
-For calls: times with the error of the change, where a change within its error
-does not count as one; numbers of calls, which are exact; and functions that
-were added or removed. A function is the same if its module, its name and the
-name of its file are the same; it may move to other lines.
+For calls: numbers of calls, which are exact; functions that were added or
+removed; and times, where only a change beyond what equal runs differ by counts
+as one. A function is the same if its module, its name and the name of its file
+are the same; it may move to other lines.
 
 For lines: the same, line by line. For coverage: the lines that were executed
 on one side only. For objects: births, living objects and bytes, by type and by
 line.
 
-Runs of one program differ by more than the error of measuring them. With
-several runs a side, the comparison takes these differences into account:
+With one run a side, a model says by how much equal runs differ, and only large
+changes of a time are found. Several runs a side show it, and smaller changes:
 
   seismo diff --old A B C --new D E F
 

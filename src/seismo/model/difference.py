@@ -1,25 +1,32 @@
 """What changed between recordings: one or several a side, function by function, or line by line.
 
 Counts are exact: one that differs between the runs of a side is a range, and has changed where the ranges of the sides
-have nothing in common. How surely a time has changed, `seismo.model.spread` says.
+have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.spread` says.
+
+A call site of a C function that proves trivial is disabled while it is recorded, at one time in this run and at another
+in the next, and what the function takes from then on is its caller's. So where the calls of a C function are a lower
+bound in any run, its own time counts as its callers' in all of them, and its calls cannot be compared.
 """
 
 from __future__ import annotations
 
-import math
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.spread import Group, error_of_change, group, usual
+from seismo.model.kinds import FunctionKind
+from seismo.model.spread import Group, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from seismo.model.recording import Recording
+    from seismo.model.table import FunctionRow, LineRow
 
 # Of the time of a side, for a row to be asked about. Of less, nobody wants to know; and the more rows are asked about,
 # the less can be told of each.
 WORTH = 0.005
+FEWEST_ROWS = 5  # for a run to be taken for slow or fast as a whole
+LONG_CALL_NS = 1_000  # of a C function, from which on its time is as unsteady as files and new memory are
 
 
 class FunctionKey(NamedTuple):
@@ -48,9 +55,10 @@ class LineKey(NamedTuple):
 class DiffRow(NamedTuple):
     """One function, or one line, on both sides. Times in ns, of several runs the mean.
 
-    `own_error` is that of the change in own time (95 %): of one run a side, of measuring; of several, with how much
-    they differ, for all rows of the diff together. Calls (of a line: hits) are the fewest of the side's runs,
-    `calls_old_most` and `calls_new_most` the most of them. `line`: of a line, where it stands in the newer file.
+    `own_error` is that of the change in own time, of measuring and of how much equal runs differ, for all rows of the
+    diff together (95 %). Calls (of a line: hits) are the fewest of the side's runs, `calls_old_most` and
+    `calls_new_most` the most of them. `line`: of a line, where it stands in the newer file. `bound`: it ran on both
+    sides, its calls are a lower bound in a run, and its own time is its callers'.
     """
 
     key: FunctionKey | LineKey
@@ -65,6 +73,7 @@ class DiffRow(NamedTuple):
     calls_old_most: int = 0
     calls_new_most: int = 0
     line: int = 0
+    bound: bool = False
 
     @property
     def calls_old_range(self) -> tuple[int, int]:
@@ -86,11 +95,6 @@ class DiffRow(NamedTuple):
         """In ns."""
         return self.own_new - self.own_old
 
-    @property
-    def sure_own_change(self) -> float:
-        """What the own time changed by at least, without a sign, in ns; 0: within the error."""
-        return max(0.0, abs(self.own_change) - self.own_error)
-
 
 def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
     """How far two ranges lie apart, 0 if they do not."""
@@ -98,38 +102,75 @@ def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
 
 
 class _Sum:
-    """What is summed for a key in one recording."""
+    """What is summed for a key in one recording. Times in ns; `square`: of the stated errors of the own time."""
 
-    __slots__ = ("calls", "line", "own", "square", "total")
+    __slots__ = ("bound", "calls", "line", "own", "preempted", "square", "total", "unsteady")
 
     def __init__(self) -> None:
-        self.calls = self.line = 0
-        self.own = self.square = self.total = 0.0
+        self.calls = self.line = self.bound = 0
+        self.own = self.preempted = self.square = self.total = self.unsteady = 0.0
 
     @property
-    def error(self) -> float:
-        return float(self.square**0.5)
+    def variance(self) -> float:
+        return variance(max(0.0, self.own), self.square, self.preempted, self.unsteady)
+
+    def divide(self, factor: float) -> None:
+        """Make all times those of a run that was not so many times as slow."""
+        self.own, self.total, self.square = self.own / factor, self.total / factor, self.square / factor**2
+        self.preempted, self.unsteady = self.preempted / factor, self.unsteady / factor
+
+    def take(self, other: _Sum, part: float = 1.0) -> None:
+        """Add this part of the own time of another, and of what is known of it."""
+        for name in ("own", "square", "preempted", "unsteady"):
+            setattr(self, name, getattr(self, name) + part * getattr(other, name))
 
 
 _NOTHING = _Sum()
 _Sums = dict[FunctionKey | LineKey, _Sum]
 
 
-def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """Each function of any recording, those whose own time surely changed most first. A side: one run, or several.
+class Difference(NamedTuple):
+    """What differs: the rows, those whose own time changed first; and the own time of each side in all.
+
+    paces: how slow each run was as a whole, by which its times in the rows are divided; 1 where they are not.
+    """
+
+    rows: list[DiffRow]
+    whole: tuple[Group, Group]
+    paces: tuple[list[float], list[float]]
+
+
+def difference(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
+    """Return the difference of each function of any recording. A side: one run, or several.
 
     ValueError: a side without a recording.
     """
-    return _rows([_of_functions(one) for one in runs(old)], [_of_functions(one) for one in runs(new)])
+    sides = runs(old), runs(new)
+    sums = [[_of_functions(one) for one in side] for side in sides]
+    bound = set.intersection(*({key for one in side for key in one} for side in sums))
+    bound &= {key for side in sums for one in side for key, row in one.items() if row.bound}
+    for recording, one in zip((*sides[0], *sides[1]), (*sums[0], *sums[1]), strict=True):
+        _fold(recording, one, bound)
+    return _difference(sums[0], sums[1], bound)
+
+
+def difference_of_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
+    """Return the same of each line of Python code, with its hits."""
+    return _difference([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)], set())
+
+
+def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
+    """Return the rows of `difference`."""
+    return difference(old, new).rows
 
 
 def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """The same of each line of Python code, with its hits."""
-    return _rows([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)])
+    """Return the rows of `difference_of_lines`."""
+    return difference_of_lines(old, new).rows
 
 
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
-    """The recordings of a side. ValueError: there is none."""
+    """Return the recordings of a side. ValueError: there is none."""
     from seismo.model.recording import Recording
 
     found = [side] if isinstance(side, Recording) else side
@@ -138,86 +179,142 @@ def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
     return found
 
 
+def keys(recording: Recording) -> list[FunctionKey]:
+    """Return the key of each function of the recording."""
+    columns = [recording.functions[name] for name in ("kind", "module", "qualname", "file")]
+    rows = zip(*columns, strict=True)
+    return [FunctionKey(kind, module, name, ntpath.basename(file)) for kind, module, name, file in rows]
+
+
 def _of_functions(recording: Recording) -> _Sums:
-    """What probes do to the code around them is no doubt here: it is the same for both sides."""
+    """Sum up the functions. What probes do to the code around them is no doubt here: it is the same on both sides."""
     sums: _Sums = {}
-    for row, common in zip(recording.functions, recording._estimated["function_distortion_ns"], strict=True):
-        key = FunctionKey(row.kind, row.module, row.qualname, ntpath.basename(row.file))  # splits at both slashes
-        error = math.sqrt(max(0.0, row.own_error_ns**2 - common**2))
-        _add(sums, key, row.calls, (row.own_ns, error), row.total_ns)
+    distortions = recording._estimated["function_distortion_ns"]
+    for key, row, common in zip(keys(recording), recording.functions, distortions, strict=True):
+        found = _add(sums, key, row, row.calls, recording.times)
+        found.square -= min(common, row.own_error_ns) ** 2
+        found.bound |= row.lower_bound
     return sums
 
 
 def _of_lines(recording: Recording) -> _Sums:
     sums: _Sums = {}
-    functions = recording.functions
-    names = [functions[name] for name in ("kind", "module", "qualname", "file", "line")]
+    functions = keys(recording)
+    first = recording.functions["line"]
     for row in recording.lines:
-        kind, module, qualname, file, first = (column[row.function] for column in names)
-        if kind != 0 or row.line < 1:
-            continue
-        key = LineKey(kind, module, qualname, ntpath.basename(file), row.line - first)
-        _add(sums, key, row.hits, (row.own_ns, row.own_error_ns), row.total_ns)
-        sums[key].line = row.line
+        if functions[row.function].kind == FunctionKind.PYTHON and row.line >= 1:
+            key = LineKey(*functions[row.function], row.line - first[row.function])
+            _add(sums, key, row, row.hits, recording.times).line = row.line
     return sums
 
 
-def _add(sums: _Sums, key: FunctionKey | LineKey, calls: int, own: tuple[float, float], total: float) -> None:
+def unsteady(kind: int, calls: int, own: float, waited: float, times: str) -> float:
+    """Return how much of an own time is waiting, or in C code that reads files or memory for the first time (ns)."""
+    if kind == FunctionKind.C and own > LONG_CALL_NS * calls:
+        return own
+    return 0 if times == "cpu" else waited
+
+
+def _add(sums: _Sums, key: FunctionKey | LineKey, row: FunctionRow | LineRow, calls: int, times: str) -> _Sum:
     found = sums.setdefault(key, _Sum())
     found.calls += calls
-    found.own += own[0]
-    found.square += own[1] ** 2
-    found.total += total
+    found.own += row.own_ns
+    found.square += row.own_error_ns**2
+    found.preempted += row.ready_ns
+    found.unsteady += unsteady(key.kind, calls, row.own_ns, row.wait_ns, times)
+    found.total += row.total_ns
+    return found
 
 
-def _rows(old: Sequence[_Sums], new: Sequence[_Sums]) -> list[DiffRow]:
-    keys = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
-    pairs = {key: (_group(old, key), _group(new, key)) for key in keys}
-    several = len(old) > 1 or len(new) > 1
-    asked = set(_asked(pairs))
-    least = usual([pairs[key] for key in asked]) if several else 0.0
+def _fold(recording: Recording, sums: _Sums, bound: set[FunctionKey | LineKey]) -> None:
+    """Make the own times of these functions their callers'."""
+    if not bound:
+        return
+    functions = keys(recording)
+    whole = {key: sums.pop(key) for key in bound & sums.keys()}
+    rows: list[_Sum] = []  # for each node the row that its own time is in
+    tree = recording.tree
+    for parent, function, own in zip(tree["parent"], tree["function"], tree["own_ns"], strict=True):
+        key = functions[function]
+        folded = whole.get(key)
+        row = rows[parent] if folded and parent >= 0 else sums.setdefault(key, _Sum())
+        if folded and folded.own > 0:
+            row.take(folded, own / folded.own)
+        rows.append(row)
+    for key, one in whole.items():
+        rest = sums.setdefault(key, _Sum())
+        rest.calls, rest.total = one.calls, one.total
+
+
+def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | LineKey]) -> Difference:
+    found = dict.fromkeys(key for one in (*old, *new) for key in one)
+    whole = _whole(old), _whole(new)
+    pairs = {key: (_group(old, key), _group(new, key)) for key in found}
+    least = [WORTH * sum(pair[side].mean for pair in pairs.values()) for side in (0, 1)]
+    asked = [key for key, (a, b) in pairs.items() if 0 < a.mean >= least[0] or 0 < b.mean >= least[1]]
+    paces = _paces(old, new, asked)
+    for sums, pace in zip((*old, *new), (*paces[0], *paces[1]), strict=True):
+        for one in sums.values():
+            one.divide(pace)
+    pairs = {key: (_group(old, key), _group(new, key)) for key in found}
+    by = scale([pairs[key] for key in asked])
+    worth = set(asked)
     rows = []
     for key, (before, after) in pairs.items():
-        a, b = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
-        error = error_of_change(before, after, len(asked), least)
-        changed = key in asked and abs(after.mean - before.mean) > error
-        line = next((one.line for one in (*reversed(b), *reversed(a)) if one.line), 0)
+        olds, news = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
+        error = error_of_change(before, after, len(asked), by)
         rows.append(
             DiffRow(
                 key,
-                min(one.calls for one in a),
-                min(one.calls for one in b),
+                min(one.calls for one in olds),
+                min(one.calls for one in news),
                 before.mean,
                 after.mean,
                 error,
-                sum(one.total for one in a) / len(a),
-                sum(one.total for one in b) / len(b),
-                changed,
-                max(one.calls for one in a),
-                max(one.calls for one in b),
-                line,
+                sum(one.total for one in olds) / len(old),
+                sum(one.total for one in news) / len(new),
+                key in worth and abs(after.mean - before.mean) > error,
+                max(one.calls for one in olds),
+                max(one.calls for one in news),
+                next((one.line for one in (*reversed(news), *reversed(olds)) if one.line), 0),
+                key in bound,
             )
         )
-    return sorted(rows, key=lambda row: (-row.sure_own_change, -abs(row.own_change), row.key))
+    rows.sort(key=lambda row: (not row.significant, -abs(row.own_change), row.key))
+    return Difference(rows, whole, paces)
+
+
+def _whole(side: list[_Sums]) -> Group:
+    wholes = []
+    for sums in side:
+        wholes.append(_Sum())
+        for one in sums.values():
+            wholes[-1].take(one)
+    return group([one.own for one in wholes], [one.variance for one in wholes])
+
+
+def _paces(
+    old: list[_Sums], new: list[_Sums], asked: Sequence[FunctionKey | LineKey]
+) -> tuple[list[float], list[float]]:
+    """Return how slow each run was, as the median of what its rows took in parts of their mean over all runs.
+
+    A machine that does something else slows all of a run down, and a change of one function hardly moves the median.
+    But where the runs of one side are all slower than those of the other, it is the program that is: no run is then.
+    """
+    every = [*old, *new]
+    means = {key: sum(one[key].own for one in every) / len(every) for key in asked if all(key in one for one in every)}
+    known = [key for key, mean in means.items() if mean > 0]
+    nothing = [1.0] * len(old), [1.0] * len(new)
+    if len(known) < FEWEST_ROWS:
+        return nothing
+    paces = [sorted(one[key].own / means[key] for key in known)[len(known) // 2] for one in every]
+    sides = paces[: len(old)], paces[len(old) :]
+    before, after = (group(side, [0.0] * len(side)) for side in sides)
+    if min(paces) <= 0 or abs(after.mean - before.mean) > error_of_change(before, after):
+        return nothing
+    return sides
 
 
 def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
     found = [sums.get(key, _NOTHING) for sums in side]
-    return group([one.own for one in found], [one.error for one in found])
-
-
-def _asked(pairs: Mapping[FunctionKey | LineKey, tuple[Group, Group]]) -> Iterator[FunctionKey | LineKey]:
-    """Those that are worth asking about, by their part of a side's time."""
-    least = [WORTH * sum(pair[side].mean for pair in pairs.values()) for side in (0, 1)]
-    for key, pair in pairs.items():
-        if any(one.mean > 0 and one.mean >= limit for one, limit in zip(pair, least, strict=True)):
-            yield key
-
-
-def overall(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> tuple[Group, Group]:
-    """All own time of the runs of each side; of what runs differ by, without the errors of measuring."""
-    sides = []
-    for side in (old, new):
-        table = [one.timed_rows for one in runs(side)]
-        sides.append(group([sum(rows["own_ns"]) for rows in table], [0.0 for _ in table]))
-    return sides[0], sides[1]
+    return group([one.own for one in found], [one.variance for one in found])

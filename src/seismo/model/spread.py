@@ -1,18 +1,16 @@
-"""How much two groups of runs differ, held against how much the runs of a group do.
+"""How far apart the times of equal runs lie, and whether two groups of runs differ by more.
 
-Each run tells a time with an error, that of measuring it. Runs of one program differ by more: another layout of memory,
-another process on the machine. How much more only several runs can tell, and few tell little. So the variance of a
-group's mean is the larger of what its runs show and of what their errors state, and the error of the difference is
-Welch's: Student's t with as many degrees of freedom as the runs leave. Where one side is a single run, it is taken to
-vary by the same part of its time as the other.
+Each run states the error of measuring a time, but equal runs differ by more than that. `variance` is a model of it.
+docs/accuracy.md has its terms, and what they were fitted to. One run a side has nothing but the model.
+
+Several runs a side show how much they differ, but few runs show little: of many rows, some lie close together by
+chance. So the variance of a row is the mean of what its runs show and of what the model says, weighted by their
+degrees of freedom; the model counts for PRIOR of them. It says how rows compare, and not how quiet the machine was, so
+it is scaled first: to what the rows that hold half of the time show. (This is the moderated t of Smyth, 2004.) The
+error is Student's t with both degrees of freedom.
 
 A diff asks this of many rows at once. With an interval of 95 % each, one row in twenty would differ in any diff of
-equal runs. So the doubt is divided by the number of rows that are asked about (Bonferroni): in 19 of 20 diffs of equal
-runs none differs. Its price: with three runs a side, twenty rows make the interval three times as wide.
-
-Few runs may lie close together by chance, and one row of many does. So no row is taken for steadier than the rows that
-hold half of the time: their spread, as a part of the time, is the least that is believed (`usual`). The rows' degrees
-of freedom are not added up for that, because what disturbs a run mostly disturbs all of it.
+equal runs. So the doubt is divided by the number of rows that are asked about (Bonferroni).
 """
 
 from __future__ import annotations
@@ -26,79 +24,82 @@ if TYPE_CHECKING:
 
 DOUBT = 0.05  # of a whole diff of equal runs: to report any change
 TWO_SIDED = 1.96  # standard deviations that a stated error is wide
-MOST_FREEDOM = 1000.0  # degrees: more make no difference
+MOST_FREEDOM = 1000  # degrees: more make no difference
+PRIOR = 4  # degrees of freedom that the model counts for beside several runs
 PRECISION = 1e-10
+
+# The model: standard deviations of a time between equal runs, as parts of times; and a time that adds its product with
+# the time to the variance.
+STEADY = 0.05  # of all time: memory has another layout, caches hold other data
+DISTURBANCE_NS = 150_000.0  # interrupts, collections and first uses of memory, which may hit any function
+PREEMPTED = 0.05  # of the time without a processor: who had it leaves the caches cold
+UNSTEADY = 0.3  # of waiting, and of C functions with long calls: they read files, or memory for the first time
 
 
 class Group(NamedTuple):
-    """A time in several runs. `stated`: the variance of the mean by the stated errors; `spread`: by how runs differ."""
+    """A time in several runs. `model`: the variance of a run by the model; `squares`: of the deviations, summed."""
 
     runs: int
     mean: float
-    stated: float
-    spread: float
+    model: float
+    squares: float
 
 
-def group(times: Sequence[float], errors: Sequence[float]) -> Group:
-    """One side's runs: times and the 95 % half-widths of their errors, all in ns; at least one."""
-    runs = len(times)
-    mean = sum(times) / runs
-    stated = sum((error / TWO_SIDED) ** 2 for error in errors) / runs**2
-    spread = sum((time - mean) ** 2 for time in times) / (runs - 1) / runs if runs > 1 else 0.0
-    return Group(runs, mean, stated, spread)
+def variance(time: float, stated: float, preempted: float, unsteady: float) -> float:
+    """How much a time varies between equal runs, in ns². stated: the square of its 95 % error.
+
+    preempted: for how long it had no processor meanwhile; unsteady: how much of it was waiting or in unsteady C code.
+    """
+    parts = STEADY * time, PREEMPTED * preempted, UNSTEADY * unsteady
+    return stated / TWO_SIDED**2 + sum(part * part for part in parts) + DISTURBANCE_NS * time
 
 
-def usual(pairs: Sequence[tuple[Group, Group]]) -> float:
-    """The variance of a run, as a part of the square of its time, that rows with half of the time have at most."""
+def group(times: Sequence[float], variances: Sequence[float]) -> Group:
+    """One side's runs: times in ns, and their variances by the model; at least one."""
+    mean = sum(times) / len(times)
+    return Group(len(times), mean, sum(variances) / len(variances), sum((time - mean) ** 2 for time in times))
+
+
+def scale(pairs: Sequence[tuple[Group, Group]]) -> float:
+    """Return how many times the model's variance the rows with half of the time show; 1: no side has several runs."""
     known = []
-    for pair in pairs:
-        several = [one for one in pair if one.runs > 1 and one.mean > 0]
-        freedom = sum(one.runs - 1 for one in several)
-        if freedom:
-            of_a_run = sum((one.runs - 1) * one.spread * one.runs / one.mean**2 for one in several) / freedom
-            known.append((of_a_run, sum(one.mean for one in several)))
+    for old, new in pairs:
+        if (freedom := _freedom(old, new)) > 1 and (model := _model(old, new)) > 0:
+            shown = (old.squares + new.squares) / freedom / model
+            # Few runs may all be quiet, or all disturbed: the fewer there are, the more the model alone counts.
+            known.append(((freedom**2 * shown + 1) / (freedom**2 + 1), old.mean + new.mean))
     left = sum(time for _, time in known) / 2
-    for variance, time in sorted(known):
+    for found, time in sorted(known):
         left -= time
         if left <= 0:
-            return variance
-    return 0.0
+            return found
+    return 1.0
 
 
-def error_of_change(old: Group, new: Group, rows: int = 1, least: float = 0.0) -> float:
+def error_of_change(old: Group, new: Group, rows: int = 1, scale: float = 1.0) -> float:
     """The half-width of the interval of new.mean - old.mean, in ns, of a row of so many that are asked about at once.
 
-    least: what usual() gives of all rows. Of a single run a side: that of the stated errors alone, which says nothing
-    about other runs.
+    scale: what scale() gives of all rows.
     """
-    if old.runs == new.runs == 1:
-        return TWO_SIDED * math.sqrt(old.stated + new.stated)
-    a, b = _variance(old, new, least), _variance(new, old, least)
-    if a + b <= 0:
-        return 0.0
-    freedom_a, freedom_b = ((one.runs if one.runs > 1 else other.runs) - 1 for one, other in ((old, new), (new, old)))
-    if old.runs == 1 or new.runs == 1:  # one estimate of the variance, used twice
-        freedom = float(freedom_a)
-    else:
-        freedom = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
-    return student(freedom, DOUBT / max(1, rows)) * math.sqrt(a + b)
+    rows = max(1, rows)
+    model = scale * _model(old, new)
+    freedom = _freedom(old, new)
+    prior = min(PRIOR, rows - 1) if freedom > 1 else MOST_FREEDOM  # of two runs alone, little can be learnt
+    of_a_run = (old.squares + new.squares + prior * model) / (freedom + prior)
+    return student(freedom + prior, DOUBT / rows) * math.sqrt(of_a_run * (1 / old.runs + 1 / new.runs))
 
 
-def _variance(one: Group, other: Group, least: float) -> float:
-    """Of the mean of one side."""
-    spread = one.spread
-    if one.runs == 1 and other.mean > 0:
-        spread = other.spread * other.runs * (one.mean / other.mean) ** 2
-    return max(spread, one.stated, least * one.mean**2 / one.runs)
+def _freedom(old: Group, new: Group) -> int:
+    return old.runs + new.runs - 2
 
 
-def student(freedom: float, doubt: float) -> float:
-    """The t beyond which, on either side, lies this part of Student's distribution. freedom: at least 1."""
-    return _student(math.floor(10 * min(MOST_FREEDOM, max(1.0, freedom))) / 10, doubt)  # rounded down: on the safe side
+def _model(old: Group, new: Group) -> float:
+    return (old.runs * old.model + new.runs * new.model) / (old.runs + new.runs)
 
 
 @functools.cache
-def _student(freedom: float, doubt: float) -> float:
+def student(freedom: int, doubt: float) -> float:
+    """Return the t beyond which, on either side, lies this part of Student's distribution. freedom: at least 1."""
     low, high = 0.0, 1.0
     while _beyond(high, freedom) > doubt and high < 1e15:
         low, high = high, 2 * high
@@ -108,30 +109,16 @@ def _student(freedom: float, doubt: float) -> float:
     return high
 
 
-def _beyond(t: float, freedom: float) -> float:
-    """The probability of a larger t on either side: the regularised incomplete beta function at f / (f + t²)."""
-    a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
-    log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    if x < (a + 1) / (a + b + 2):  # where the fraction converges fast
-        return math.exp(log) * _fraction(a, b, x) / a
-    return 1 - math.exp(log) * _fraction(b, a, 1 - x) / b
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method."""
-    tiny = 1e-300
-    c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
-    value = d
-    for m in range(1, 1000):
-        for step in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / ((1 + step * d) or tiny)
-            c = (1 + step / c) or tiny
-            value *= c * d
-        if abs(c * d - 1) < PRECISION:
-            break
-    return value
+def _beyond(t: float, freedom: int) -> float:
+    """Return the probability of a larger t on either side (the finite sums for a whole number of degrees)."""
+    if freedom >= MOST_FREEDOM:
+        return math.erfc(t / math.sqrt(2))
+    angle = math.atan2(t, math.sqrt(freedom))
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for step in range(2 + odd, freedom, 2):
+        term *= (step - 1) / step * math.cos(angle) ** 2
+        total += term
+    inside = math.sin(angle) * total
+    return 1 - (2 / math.pi * (angle + inside) if odd else inside)

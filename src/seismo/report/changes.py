@@ -1,31 +1,30 @@
-"""What changed between recordings, one or several a side, ranked by how much surely did.
+"""What changed between recordings, one or several a side: first what is sure, then times.
 
 Calls are exact, so any difference is a change, but one that the runs of a side show among themselves; those of
-functions whose calls are a lower bound on either side are not compared, and are left out. Times have errors: a
-difference within them is no finding, and is counted but not listed. Of one run a side that error is of the measuring
-only: how much two runs of one program differ is not known, and the report says so. Functions that only one side has are
-listed apart, because there is nothing to compare them with. Of recordings of lines, the same is told of lines and their
-hits.
+functions whose calls are a lower bound on either side are not compared, and are left out. Functions that only one side
+has are listed by themselves. Times of equal runs differ (seismo.model.spread): a difference within that is no finding,
+and is counted but not listed. Lines and their hits are compared in the same way.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from ntpath import basename  # splits at both slashes, as the model's diff does
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.difference import FunctionKey, overall
+from seismo.model.difference import FunctionKey, keys
 from seismo.model.spread import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from seismo.model import DiffRow, Recording
+    from seismo.model.difference import Difference
+    from seismo.model.spread import Group
     from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 
@@ -51,15 +50,15 @@ OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran on
 def tell(
     paper: Paper | None,
     sides: Sides,
-    rows: Sequence[DiffRow],
+    found: Difference,
     words: Compared,
     files: tuple[list[str], list[str]],
     limit: int | None,
 ) -> str:
     """Writes the rows; without a paper, returns them as JSON."""
     if paper is None:
-        return as_json(rows, *files)
-    write_changes(paper, *sides, rows, limit, words)
+        return as_json(found, *files)
+    write_changes(paper, *sides, found, limit, words)
     return ""
 
 
@@ -67,33 +66,23 @@ def write_changes(
     paper: Paper,
     old: Sequence[Recording],
     new: Sequence[Recording],
-    rows: Sequence[DiffRow],
+    found: Difference,
     limit: int | None,
     words: Compared,
 ) -> None:
-    """Writes what changed in time and in calls, and what came and went. limit: rows a table; None: all."""
-    signs = paper.signs
+    """Writes what changed in calls, what came and went, and what changed in time. limit: rows a table; None: all."""
+    signs, rows = paper.signs, found.rows
     both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
     came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
     sometimes = len(rows) - len(both) - len(came) - len(went)
-    inexact = lower_bounds([*old, *new])
-    write_facts(paper, overview(old, new, rows, words, signs))
-    told = [row for row in both if row.significant]
-    untold = [row for row in both if not row.significant and row.own_new != row.own_old]
-    small = any(row.sure_own_change for row in untold)
-    within = text.number_of(len(untold), f"other {words.one}") + " changed within the error" if untold else ""
-    within += " or too small a part of the time" if small else ""
-    timeless = without_times([*old, *new])
-    if not timeless:
-        time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
-        time.write(told, limit, _time_remark(within, rows, (len(old), len(new)), signs))
+    write_facts(paper, overview(old, new, found, words, signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
-    known = [row for row in moved if row.key not in inexact]
+    known = [row for row in moved if not row.bound]
     remarks = []
-    if len(moved) > len(known):
-        unknown = text.number_of(len(moved) - len(known), f"other {words.one}")
-        remarks.append(f"{unknown} left out: their calls are lower bounds")
+    if bound := sum(row.bound for row in both):
+        unknown = text.number_of(bound, f"other {words.one}")
+        remarks.append(f"{unknown} left out: their calls are lower bounds, and their own time is in their callers'")
     varied = sum(1 for row in both if not row.calls_change and row.calls_old_range != row.calls_new_range)
     if varied:
         verb = "differs" if varied == 1 else "differ"
@@ -101,33 +90,52 @@ def write_changes(
         remarks.append(f"{other} {verb} by as many {words.count}s among the runs of a side: no finding")
     calls = _Section(paper, words, f"Changed in {words.count}s", call_cells, ("change", "", "old", "new"))
     calls.write(known, limit, "; ".join(remarks))
+    timeless = without_times([*old, *new])
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
     remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
     heads = (f"{words.count}s",) if timeless else ("own  ", f"{words.count}s")
-    new_cells, gone_cells = (_new_counts, _gone_counts) if timeless else (_new_cells, _gone_cells)
-    _Section(paper, words, words.came, new_cells, heads).write(came, limit, remark)
+
+    def cells(row: DiffRow, signs: text.Signs) -> list[str]:
+        own, counts = (row.own_new, row.calls_new_range) if row.calls_new else (row.own_old, row.calls_old_range)
+        return [*([] if timeless else [text.aligned(text.duration(own, signs))]), ranged(counts)]
+
+    _Section(paper, words, words.came, cells, heads).write(came, limit, remark)
     went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
-    _Section(paper, words, words.went, gone_cells, heads).write(went, limit)
+    _Section(paper, words, words.went, cells, heads).write(went, limit)
+    if not timeless:
+        time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
+        told = [row for row in both if row.significant]
+        time.write(told, limit, _time_remark(both, (len(old), len(new)), words, signs))
 
 
 def overview(
-    old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], words: Compared, signs: text.Signs
+    old: Sequence[Recording], new: Sequence[Recording], found: Difference, words: Compared, signs: text.Signs
 ) -> list[tuple[str, str]]:
     """What stands before the rows: the two sides, what changed in all, and what has no end."""
     timeless = without_times([*old, *new])
-    change = _calls_change(rows, words)
-    change = change if timeless else f"{_time_change(old, new, len(rows), signs)}, {change}"
-    change += " (some of them lower bounds)" if lower_bounds([*old, *new]) else ""
+    change = _calls_change(found.rows, words)
+    change = change if timeless else f"{_time_change(*found.whole, signs)}, {change}"
+    bound = any(any(one.functions["lower_bound"]) for one in (*old, *new))
+    change += " (some of them lower bounds)" if bound else ""
     sides = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
     some = timeless and not all(one.timeless for one in (*old, *new))
     note = "some of the recordings were made without times, so that no times are compared"
     return [
         *sides,
         ("change", change),
+        *[("pace", pace) for pace in _paces(found) if pace],
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
         *incomplete(signs, *named(old, "old"), *named(new, "new")),
     ]
+
+
+def _paces(found: Difference) -> Iterator[str]:
+    """Yield that times are those of a mean run; nothing: they are as they were measured."""
+    paces = [*found.paces[0], *found.paces[1]]
+    if any(pace != 1 for pace in paces):
+        low, high = min(paces), max(paces)
+        yield f"the runs took {low:.2f} to {high:.2f} times as long as their mean; times below are those of a mean run"
 
 
 STRANGERS = "no function of one side's own code is on the other: they are recordings of different programs"
@@ -137,16 +145,13 @@ def _strangers(old: Sequence[Recording], new: Sequence[Recording]) -> bool:
     """Whether both sides have functions of their own, and none of these in common."""
     from seismo.report.libraries import of_functions
 
-    sides: list[set[tuple[str, str, str]]] = [set(), set()]
+    sides: list[set[FunctionKey]] = [set(), set()]
     for side, recordings in zip(sides, (old, new), strict=True):
         for one in recordings:
-            functions = one.functions
-            columns = [functions[name] for name in ("module", "qualname", "file")]
-            python = [row for row, kind in enumerate(functions["kind"]) if kind == text.PYTHON]
-            for row, library in of_functions(one, python).items():
-                module, name, file = (column[row] for column in columns)
-                if not library and file:
-                    side.add((module, name, basename(file)))
+            names = keys(one)
+            python = [row for row, key in enumerate(names) if key.kind == text.PYTHON]
+            own = [row for row, library in of_functions(one, python).items() if not library]
+            side.update(names[row] for row in own if names[row].file)
     return all(sides) and sides[0].isdisjoint(sides[1])
 
 
@@ -158,16 +163,6 @@ def without_times(recordings: Sequence[Recording]) -> bool:
 def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
     """The recordings of a side with what to call them, several by number."""
     return [(f"{name} {number}" if len(side) > 1 else name, one) for number, one in enumerate(side, 1)]
-
-
-def lower_bounds(recordings: Sequence[Recording]) -> set[tuple[int, str, str, str]]:
-    """The keys, as in DiffRow, of the functions whose calls are at least what is recorded."""
-    found: set[tuple[int, str, str, str]] = set()
-    for recording in recordings:
-        columns = (recording.functions[name] for name in ("lower_bound", "kind", "module", "qualname", "file"))
-        rows = zip(*columns, strict=True)
-        found.update((kind, module, name, basename(file)) for bound, kind, module, name, file in rows if bound)
-    return found
 
 
 def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> str:
@@ -194,16 +189,13 @@ def ranged(most: tuple[int, int]) -> str:
     return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
-def _time_change(old: Sequence[Recording], new: Sequence[Recording], rows: int, signs: text.Signs) -> str:
-    """The change of all own time, asked about beside so many rows."""
-    before, after = overall(old, new)
+def _time_change(before: Group, after: Group, signs: text.Signs) -> str:
+    """The change of all own time."""
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
-    if before.runs == after.runs == 1 or not change:
-        return words
-    error = error_of_change(before, after, rows)
-    if abs(change) <= error:
-        words += f", which is within what runs differ by ({signs.error}{text.duration(error, signs)})"
+    error = error_of_change(before, after)
+    if change and abs(change) <= error:
+        words += f", which is within what equal runs differ by ({signs.error}{text.duration(error, signs)})"
     return words
 
 
@@ -217,21 +209,20 @@ def _calls_change(rows: Sequence[DiffRow], words: Compared) -> str:
     return f"{new[0] - old[0]:+,} {words.count}s{_relative(new[0], old[0])}"
 
 
-def _time_remark(within: str, rows: Sequence[DiffRow], number: tuple[int, int], signs: text.Signs) -> str:
-    """What ± is, and how little can be told. within: which rows have not surely changed, in words."""
-    remark = f"{within}: no finding; " if within else ""
-    if number == (1, 1):
-        return (
-            f"{remark}{signs.error} is the error of measuring; how much more equal runs differ, only several a side "
-            "tell (--old A B C --new D E F)"
-        )
-    remark += f"{signs.error} holds for all rows together in 19 of 20 diffs, by the errors and by how the runs differ"
+def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compared, signs: text.Signs) -> str:
+    """What has not surely changed, what ± is, and how little can be told. rows: those of both sides."""
+    untold = [row for row in rows if not row.significant and row.own_new != row.own_old]
+    remark = ""
+    if untold:
+        small = " or too small a part of the time" if any(abs(one.own_change) > one.own_error for one in untold) else ""
+        remark = f"{text.number_of(len(untold), f'other {words.one}')} changed within the error{small}: no finding; "
+    remark += f"{signs.error} is of measuring and of how equal runs differ, for all rows together in 19 of 20 diffs"
     told = _typical(rows)
     if told:
         old, new = number
-        runs = f"{old} runs a side" if old == new else f"{old} old and {new} new runs"
+        runs = f"{text.number_of(old, 'run')} a side" if old == new else f"{old} old and {new} new runs"
         remark += f"; with {runs} a change must be some {told} to be told from chance"
-        remark += ": more runs tell more" if min(number) < FEW else ""
+        remark += ": more runs tell more (--old A B C --new D E F)" if min(number) < FEW else ""
     return remark
 
 
@@ -280,22 +271,6 @@ def call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
     if old[0] == old[1] and new[0] == new[1]:
         return [f"{row.calls_change:+,}", "", ranged(old), ranged(new), growth(new[0], old[0])]
     return [f"{signs.at_least}{row.calls_change:+,}", "", ranged(old), ranged(new), ""]
-
-
-def _new_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_new, signs)), ranged(row.calls_new_range)]
-
-
-def _gone_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_old, signs)), ranged(row.calls_old_range)]
-
-
-def _new_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
-    return [ranged(row.calls_new_range)]
-
-
-def _gone_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
-    return [ranged(row.calls_old_range)]
 
 
 class _Section:
@@ -363,12 +338,12 @@ class _Section:
         return [(text.shorten(name, width, self._paper.signs), "name")]
 
 
-def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str]) -> str:
-    """All rows as one JSON object, by size of the sure change; times in ns, of several runs the mean.
+def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:
+    """All rows as one JSON object, those whose own time changed first; times in ns, of several runs the mean.
 
     old, new: the files. One is a string, several are a list; so are the fewest and the most calls.
     """
-    ranked = sorted(rows, key=lambda row: (-row.sure_own_change, -abs(row.own_change), row.key))
+    rows = difference.rows
     several = len(old) > 1 or len(new) > 1
     of_lines = any(not isinstance(row.key, FunctionKey) for row in rows)
     count = "hits" if of_lines else "calls"
@@ -388,7 +363,9 @@ def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str]) -> 
             "total_new_ns": row.total_new,
             "significant": row.significant,
         }
-        for row in ranked
+        for row in rows
     ]
     sides: dict[str, Any] = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
+    if any(pace != 1 for side in difference.paces for pace in side):
+        sides |= {"slower_old": difference.paces[0], "slower_new": difference.paces[1]}
     return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

@@ -109,6 +109,38 @@ def test_a_rate_is_kept(source):
     assert looks <= passed * 200 + 1, "the shortest distance is half of the mean"
 
 
+def test_a_long_function_is_not_sampled_while_it_begins(source):
+    """Its start asks the system for the CPU clock. The sampler may wake up just then, and finds it entered already."""
+
+    def step(x):
+        return (x * 7 + 3) % 1009
+
+    def loop(x):
+        for _ in range(200):
+            x = step(x)
+        return x
+
+    def long(x):
+        for i in range(400):
+            x = (x + i * 3) % 1009
+        return x
+
+    def main(x=1):
+        for i in range(40_000):
+            x = loop(x)
+            if i % 20 == 0:
+                x = long(x)
+
+    start(source)
+    main()
+    _core.stop()
+    recorded = image()
+    names = {row["id"]: row["qualname"] for row in recorded.functions()}
+    (node,) = (row for row in recorded.tables["nodes"] if names[row["function"]].endswith("<locals>.long"))
+    assert node["timed"] == node["calls"] == 2000
+    assert node["sampled_ns"] < 0.2 * node["timed_ns"]
+
+
 def test_threads_that_end_while_they_are_looked_at(source):
     calls = []
 

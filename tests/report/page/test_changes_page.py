@@ -45,6 +45,18 @@ def test_the_data_has_the_sums_of_both_sides(sides):
     assert states == {"main": "both", "parse": "both", "render": "both", "gone": "gone", "came": "new", "same": "both"}
 
 
+def test_equal_runs_are_the_same_within_the_error(sides):
+    """What is drawn in grey: the own and the total times of equal runs on a machine that is not quiet."""
+    _, columns = data_of(changes_page(([recording(parse=(9, 500), render=(7, 200))],
+                                       [recording(parse=(9, 560), render=(7, 220))]), FILES))  # fmt: skip
+    own = zip(*(columns[f"t.own_{name}"] for name in ("old", "new", "error")), strict=True)
+    assert all(abs(new - old) <= error for old, new, error in own)
+    assert sum(columns["t.own_new"]) - sum(columns["t.own_old"]) <= max(columns["t.total_error"])
+    _, columns = data_of(changes_page(sides, FILES))
+    own = zip(*(columns[f"t.own_{name}"] for name in ("old", "new", "error")), strict=True)
+    assert any(abs(new - old) > error for old, new, error in own)
+
+
 def test_several_runs_have_their_mean_and_ranges():
     old = [recording(parse=(100, 50)), recording(parse=(110, 60))]
     head, columns = data_of(changes_page((old, [recording(parse=(200, 90))]), (["a", "b"], ["c"])))

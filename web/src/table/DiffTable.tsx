@@ -12,7 +12,7 @@ const FIRST = 60; // rows; more on demand
 
 const RANKS: [Rank, string, string][] = [
   ["calls", "Calls", "numbers of calls that differ; they are exact"],
-  ["time", "Own time", "own times that surely changed, and by how much"],
+  ["time", "Own time", "own times that changed by more than those of equal runs do"],
   ["came", "New", "functions that ran only on the new side"],
   ["went", "Gone", "functions that ran only on the old side"],
 ];
@@ -30,8 +30,8 @@ interface Props {
 /** The rows of a rank, in its order: as `seismo diff` lists them. */
 export function ranked(payload: Payload<DiffHead>, rank: Rank): number[] {
   const { states } = payload.head;
-  const [calls, sure, own, significant, bound] = ["calls_change", "sure", "own_change", "significant", "bound"].map(
-    (name) => payload.column(`f.${name}`),
+  const [calls, own, significant, bound] = ["calls_change", "own_change", "significant", "bound"].map((name) =>
+    payload.column(`f.${name}`),
   );
   const rows = Array.from(states.keys());
   if (rank === "calls") {
@@ -40,7 +40,7 @@ export function ranked(payload: Payload<DiffHead>, rank: Rank): number[] {
   }
   if (rank === "time") {
     const told = rows.filter((row) => states[row] === "both" && significant[row]);
-    return told.sort((a, b) => sure[b] - sure[a] || a - b);
+    return told.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || a - b);
   }
   const one = rows.filter((row) => states[row] === (rank === "came" ? "new" : "gone"));
   return one.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || Math.abs(calls[b]) - Math.abs(calls[a]) || a - b);

@@ -27,9 +27,8 @@ def text(outcome: Outcome) -> str:
     if outcome.suspects:
         lines += ["", "look at these first"]
     for rank, suspect in enumerate(outcome.suspects, 1):
-        changed = {True: ", its code changed", False: "", None: ""}[suspect.changed]
         lines.append(f"  {rank}. {words.name(suspect.function)}  {printable(suspect.where)}".rstrip())
-        lines.append(f"     {words.reason(suspect)}{changed}")
+        lines.append(f"     {words.reason(suspect)}{', its code changed' if suspect.changed else ''}")
         lines += [f"       {line}" for line in words.details(suspect)]
     if out := words.left_out(outcome):
         lines += ["", "left out, because they differ from run to run", *(f"  {one}" for one in out)]

@@ -8,7 +8,7 @@ from seismo.check.compare import Finding, Verdict
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.blame import Suspect
+    from seismo.check.blame import Changes, Suspect
     from seismo.check.deciding import Outcome
     from seismo.check.growth import Growth
     from seismo.check.measurement import Function, Range
@@ -87,30 +87,28 @@ def name(function: Function) -> str:
 
 def reason(suspect: Suspect) -> str:
     """What the function does more, in a phrase."""
-    if suspect.per_call:
-        calls = suspect.counts.get("calls")
-        return (
-            "does more in each call"
-            if calls is None or calls[0].high >= calls[1].low
-            else "does more in each call, and is called more often"
-        )
-    return "is called more often"
+    calls = suspect.counts.get("calls")
+    said = ["does more in each call"] if suspect.per_call else []
+    said += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
+    return ", and ".join(said) or "calls functions that do more"
+
+
+def changes(counts: Changes) -> str:
+    """Counts before and now."""
+    shown = (f"{name} {number(old)} -> {number(new)}" for name, (old, new) in counts.items() if name != "bytes")
+    return ", ".join(shown)
 
 
 def details(suspect: Suspect, most: int = 3) -> list[str]:
     """The numbers of a suspect, a line each."""
-    found = [
-        f"{quantity} {number(old)} -> {number(new)}"
-        for quantity, (old, new) in suspect.counts.items()
-        if quantity != "bytes"
-    ]
-    lines = [", ".join(found)] if found else []
-    lines += [
-        f"line {line.number}: {MADE[line.what]} {line.old:,} -> {line.new:,}   {printable(line.text)}"
-        for line in suspect.lines[:most]
-    ]
+    lines = [counts] if (counts := changes(suspect.counts)) else []
+    for line in suspect.lines[:most]:
+        note = f", {line.note}" if line.note else ""
+        before = f"{line.old:,} -> " if line.old is not None else ""
+        lines.append(f"line {line.number}{note}: {MADE[line.what]} {before}{line.new:,}   {printable(line.text)}")
     lines += [f"calls {name(one)} {old:,} -> {new:,}" for one, old, new in suspect.called[:most]]
     lines += [f"called by {name(one)} {old:,} -> {new:,}" for one, old, new in suspect.callers[:most]]
+    lines += [f"below it, {name(one)}: {changes(counts)}" for one, counts in suspect.below[:most] if counts]
     if suspect.before is not None:
         lines.append(f"was {name(suspect.before)} in {printable(suspect.before.file)}")
     return lines

@@ -27,7 +27,7 @@ import pytest
 
 from seismo.check import baseline
 from seismo.check.compare import Bands, Verdict, compare
-from seismo.check.deciding import BORN, Outcome, blamed
+from seismo.check.deciding import BORN, Outcome, of_other_versions
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
 from seismo.check.measurement import over_runs
 from seismo.check.measuring import Side
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from seismo.check.measurement import Measurement
 
 BASELINE = "seismo-check-tests.txt"
+OPTIONS = "--seismo-"
 PARTS = "SEISMO_CHECK_PARTS"  # that of the run that a worker of xdist belongs to
 LIMITS = (*DEFAULTS, *TEST_DEFAULTS)
 OVER = "seismo_budget: "  # how a failure of a budget begins
@@ -206,14 +207,14 @@ class Main(Again):
                 raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
             return "", given
         path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
-        if not options.seismo_update:
-            if not os.path.exists(path):
-                raise CheckError(
-                    "there is nothing to compare with",
-                    path,
-                    "give --seismo-against REV, or write this file with --seismo-update",
-                )
-            baseline.read(path)  # what cannot be read should be said now, not after an hour of tests
+        # What cannot be read or replaced should be said now, and not after an hour of tests.
+        if options.seismo_update:
+            baseline.replaced(path)
+        elif os.path.exists(path):
+            baseline.read(path)
+        else:
+            hint = "give --seismo-against REV, or write this file with --seismo-update"
+            raise CheckError("there is nothing to compare with", path, hint)
         return path, ""
 
     @pytest.hookimpl(tryfirst=True)
@@ -259,9 +260,9 @@ class Main(Again):
 
     def _with_file(self, new: SuiteSide, passed: set[str]) -> Outcome:
         update = bool(self.options.seismo_update)
-        old = baseline.read(self.file) if os.path.exists(self.file) else None
-        common = passed if old is None or update else passed & old.tests.keys()
-        if old is not None and not update and not common:
+        old = None if update else baseline.read(self.file)
+        common = passed if old is None else passed & old.tests.keys()
+        if not common and old is not None:
             raise CheckError("none of these tests is in the baseline", self.file, "--seismo-update adds them")
         new.add(self.folder, common)
         new.again(common, 0)
@@ -271,8 +272,9 @@ class Main(Again):
                 new.again(common, None, births=True)
         measurement = new.measurement()
         outcome = Outcome(measurement, os.path.relpath(self.file, self.start_folder) if old is not None else "")
-        if old is not None and not update:
-            self._check_versions(old, measurement, outcome)
+        if old is not None:
+            tolerated = self.options.seismo_tolerate is not None
+            outcome.remarks += of_other_versions(old.stamp, measurement.stamp, self.file, tolerated, OPTIONS)
             all_of_old = {test_of(name) for name in old.tests} <= passed
             self._compare(old, None, new, outcome, common, all_of_old)
         if update:
@@ -280,18 +282,6 @@ class Main(Again):
             outcome.updated = self.file
             outcome.remarks.append(f"the counts are written to {os.path.relpath(self.file, self.start_folder)}")
         return outcome
-
-    def _check_versions(self, old: Measurement, new: Measurement, outcome: Outcome) -> None:
-        differences = "; ".join(old.stamp.differences(new.stamp))
-        if differences and self.options.seismo_tolerate is None:
-            raise CheckError(
-                f"the baseline is of other versions: {differences}",
-                self.file,
-                "--seismo-update measures it anew; --seismo-tolerate N compares all the same; --seismo-against REV "
-                "needs no file",
-            )
-        if differences:
-            outcome.remarks.append(f"other versions than the baseline's: {differences}")
 
     def _with_revision(self, new: SuiteSide, passed: set[str]) -> Outcome:
         with ExitStack() as stack:
@@ -334,13 +324,9 @@ class Main(Again):
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)
-        outcome.comparison, outcome.new = found, found.new
         outcome.worse = sizes.worse(before, found.new)
         outcome.worse_decides = True
-        if outcome.verdict is Verdict.BEYOND:
-            outcome.suspects = blamed(found)
-        for after, was in list(found.renamed.items())[:5]:
-            outcome.remarks.append(f"{after} is what was {was} in {was.file}")
+        outcome.explain(found, OPTIONS)
         if not sums:
             outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
 

@@ -88,10 +88,10 @@ class Calls(Kind):
         return calls_frame(recording)
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        from seismo.model import diff
+        from seismo.model.difference import difference
         from seismo.report.changes import OF_FUNCTIONS, tell
 
-        return tell(paper, sides, diff(*sides), OF_FUNCTIONS, files, limit)
+        return tell(paper, sides, difference(*sides), OF_FUNCTIONS, files, limit)
 
     def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
         from seismo.report.calls.changes_page import write_changes_page

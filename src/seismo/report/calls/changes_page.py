@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 import os
-from ntpath import basename
 from typing import TYPE_CHECKING, Any
 
-from seismo.model import diff
-from seismo.model.difference import FunctionKey
+from seismo.model.difference import difference, keys, unsteady
+from seismo.model.spread import DOUBT, MOST_FREEDOM, student, variance
 from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
-from seismo.report.changes import OF_FUNCTIONS, call_cells, lower_bounds, overview, time_cells, without_times
+from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells, without_times
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -48,17 +47,17 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
 def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     """What the page carries: the head and the columns."""
     old, new = sides
-    rows = diff(old, new)
+    found = difference(old, new)
+    rows = found.rows
     numbers = {row.key: number for number, row in enumerate(rows)}
-    tree = _Union(numbers)
-    for side, recordings in enumerate((old, new)):
-        for recording in recordings:
-            tree.add(recording, side, len(recordings))
-    inexact = lower_bounds([*old, *new])
+    tree = _Union(numbers, {number for number, row in enumerate(rows) if row.bound})
+    for side, (recordings, paces) in enumerate(zip((old, new), found.paces, strict=True)):
+        for recording, pace in zip(recordings, paces, strict=True):
+            tree.add(recording, side, len(recordings), pace)
     paths, columns = tree.paths(len(rows))
     head: dict[str, object] = {
         "kind": "diff",
-        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, rows, OF_FUNCTIONS, _SIGNS)],
+        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, found, OF_FUNCTIONS, _SIGNS)],
         "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
@@ -73,9 +72,8 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     columns["f.kind"] = counts([*(row.key.kind for row in rows), words.SYNTHETIC])
     columns["f.calls_change"] = doubles(row.calls_change for row in rows)
     columns["f.own_change"] = doubles(row.own_change for row in rows)
-    columns["f.sure"] = doubles(row.sure_own_change for row in rows)
     columns["f.significant"] = counts([int(row.significant) for row in rows])
-    columns["f.bound"] = counts([int(tuple(row.key) in inexact) for row in rows])
+    columns["f.bound"] = counts([int(row.bound) for row in rows])
     columns["f.library"] = counts([*_libraries([*old, *new], numbers), 0])
     return head, columns
 
@@ -97,54 +95,52 @@ def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list
     """For each function whether it is a library's on any side."""
     found = [0] * len(numbers)
     for recording in recordings:
-        keys = _keys(recording)
-        python = [row for row, key in enumerate(keys) if key.kind == words.PYTHON]
+        known = keys(recording)
+        python = [row for row, key in enumerate(known) if key.kind == words.PYTHON]
         for row, library in of_functions(recording, python).items():
             if library in (INSTALLED, STANDARD):
-                found[numbers[keys[row]]] = 1
+                found[numbers[known[row]]] = 1
     return found
-
-
-def _keys(recording: Recording) -> list[FunctionKey]:
-    """What tells each function, as seismo.model.difference has it."""
-    columns = (recording.functions[name] for name in ("kind", "module", "qualname", "file"))
-    return [FunctionKey(kind, module, name, basename(file)) for kind, module, name, file in zip(*columns, strict=True)]
 
 
 class _Union:
     """The trees of several recordings laid on one another, all threads as one."""
 
-    def __init__(self, numbers: dict[Any, int]) -> None:
-        """numbers: of the functions by their keys."""
+    def __init__(self, numbers: dict[Any, int], bound: set[int]) -> None:
+        """numbers: of the functions by their keys. bound: those whose own times are their callers'."""
         self._numbers = numbers
+        self._bound = bound
         self._known: dict[tuple[int, int], int] = {}
         self.parents: list[int] = []
         self._functions: list[int] = []
-        # For either side: calls, own times, and the squares of their errors and of those of the totals.
+        # For either side: calls and own times; the variances of the changes of own and total times.
         self._calls: tuple[list[float], list[float]] = ([], [])
         self._owns: tuple[list[float], list[float]] = ([], [])
         self._squares: list[float] = []
         self._total_squares: list[float] = []
 
-    def add(self, recording: Recording, side: int, runs: int) -> None:
-        """Adds one of so many runs of a side. The recording has the times that are compared."""
+    def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
+        """Adds one of so many runs of a side, whose times are those of a run that was not so many times as slow."""
         tree = recording.tree
-        to_function = [self._numbers[key] for key in _keys(recording)]
+        functions = keys(recording)
         to: list[int] = []
-        names = ("parent", "function", "calls", "own_ns", "own_error_ns", "total_error_ns")
-        columns = (*(tree[name] for name in names), *recording.total_doubts())
-        errors: dict[int, tuple[float, ...]] = {}
-        for parent, function, calls, own, *doubts in zip(*columns, strict=True):
-            path = self._path(to[parent] if parent >= 0 else -1, to_function[function])
+        kinds = [key.kind for key in functions]
+        times = recording.times
+        shaky = [unsteady(kinds[row.function], row.calls, row.own_ns, row.wait_ns, times) for row in tree]
+        below = [summed(column, tree["parent"]) for column in (tree["ready_ns"], shaky)]
+        columns = (shaky, *below, *recording.total_doubts())
+        for row, unsure, preempted, total_unsure, square, common in zip(tree, *columns, strict=True):
+            number = self._numbers[functions[row.function]]
+            above = to[row.parent] if row.parent >= 0 else -1
+            folded = number in self._bound and above >= 0
+            path = above if folded else self._path(above, number)
             to.append(path)
-            self._calls[side][path] += calls / runs
-            self._owns[side][path] += own / runs
-            before = errors.get(path)  # of another thread
-            errors[path] = tuple(map(sum, zip(before, doubts, strict=True))) if before else tuple(doubts)
-        for path, (error, total_error, square, common) in errors.items():
-            together = min(total_error, math.hypot(math.sqrt(square), common))  # as Recording.total_error() has it
-            self._squares[path] += (error / runs) ** 2
-            self._total_squares[path] += (together / runs) ** 2
+            self._owns[side][path] += row.own_ns / pace / runs
+            self._squares[path] += variance(row.own_ns, row.own_error_ns**2, row.ready_ns, unsure) / runs**2
+            if not folded:
+                self._calls[side][path] += row.calls / runs
+                error = min(row.total_error_ns, math.hypot(math.sqrt(square), common))  # as Recording.total_error()
+                self._total_squares[path] += variance(row.total_ns, error**2, preempted, total_unsure) / runs**2
 
     def _path(self, parent: int, function: int) -> int:
         found = self._known.get((parent, function))
@@ -158,13 +154,14 @@ class _Union:
 
     def paths(self, functions: int) -> tuple[Paths, Columns]:
         """The paths that go into the page, and their columns. functions: how many there are."""
+        wide = student(MOST_FREEDOM, DOUBT / max(1, functions))
         values = {
             "calls_old": self._calls[0],
             "calls_new": self._calls[1],
             "own_old": self._owns[0],
             "own_new": self._owns[1],
-            "own_error": [math.sqrt(square) for square in self._squares],
-            "total_error": [math.sqrt(square) for square in self._total_squares],
+            "own_error": [wide * math.sqrt(square) for square in self._squares],
+            "total_error": [wide * math.sqrt(square) for square in self._total_squares],
         }
         weights = [summed(column, self.parents) for column in (*self._calls, *self._owns)]
         threads = [0] * len(self.parents)

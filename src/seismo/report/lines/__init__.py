@@ -62,10 +62,10 @@ class Lines(Kind):
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        from seismo.model import diff_lines
+        from seismo.model.difference import difference_of_lines
         from seismo.report.changes import OF_LINES, tell
 
-        return tell(paper, sides, diff_lines(*sides), OF_LINES, files, limit)
+        return tell(paper, sides, difference_of_lines(*sides), OF_LINES, files, limit)
 
 
 KIND = Lines()
