@@ -307,6 +307,8 @@ def test_the_interpreter_exits_without_a_stop(tmp_path):
                 program.work(3)
         late = Late()
         threading.Thread(target=program.work, args=(10**9,), daemon=True).start()
+        import os
+        while os.path.getsize(sys.argv[2]) == 0: pass
         """,
         str(tmp_path),
         str(tmp_path / "out"),
