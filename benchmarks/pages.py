@@ -25,6 +25,7 @@ BENCHMARKS = {
     "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
     "truth": "how far the shown shares of the time are from those of the unprofiled program",
     "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",
+    "equal": "`seismo diff`: functions listed between equal runs of five programs, and planted changes found",
     "timeline": "`seismo trace` and `seismo profile`: added time, CPU, bytes a call, how exact a time is; VizTracer",
     "long_trace": "a trace of 10^8 calls: memory, first answer of `seismo report`, pictures of windows at all zooms",
     "query": "`seismo query` over a trace of 10^7 calls: seconds to the first aggregate, and peak memory",

@@ -120,6 +120,19 @@ def test_runs_that_are_slow_as_a_whole_are_given_as_at_one_pace():
     assert not any(row.significant for row in found.rows)
 
 
+def test_what_an_import_reads_may_take_twice_as_long():
+    def one(own):
+        b = Builder()
+        thread = b.thread(b.process())
+        for number in range(20):
+            b.node(-1, thread, b.function("m", f"f{number}"), calls=1, own_ns=50 * MS)
+        for module in ("importlib._bootstrap_external", "m"):
+            b.node(-1, thread, b.function(module, "get_data"), calls=10, own_ns=round(own))
+        return b.build({})
+
+    assert [row.key.module for row in diff(one(25 * MS), one(50 * MS)) if row.significant] == ["m"]
+
+
 def test_a_program_that_became_slower_as_a_whole_is_no_slow_machine():
     chance = random.Random(5)
     found = difference([run(chance) for _ in range(3)], [run(chance, whole=1.5) for _ in range(3)])

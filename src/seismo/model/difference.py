@@ -208,9 +208,12 @@ def _of_lines(recording: Recording) -> _Sums:
     return sums
 
 
-def unsteady(kind: int, calls: int, own: float, waited: float, times: str) -> float:
-    """Return how much of an own time is waiting, or in C code that reads files or memory for the first time (ns)."""
-    if kind == FunctionKind.C and own > LONG_CALL_NS * calls:
+def unsteady(key: FunctionKey | LineKey, calls: int, own: float, waited: float, times: str) -> float:
+    """Return how much of an own time is waiting, or in code that reads files or memory for the first time (ns).
+
+    Such code is C, but it counts as Python functions of the import system where C functions were not recorded.
+    """
+    if (key.kind == FunctionKind.C and own > LONG_CALL_NS * calls) or key.module.startswith("importlib._bootstrap"):
         return own
     return 0 if times == "cpu" else waited
 
@@ -221,7 +224,7 @@ def _add(sums: _Sums, key: FunctionKey | LineKey, row: FunctionRow | LineRow, ca
     found.own += row.own_ns
     found.square += row.own_error_ns**2
     found.preempted += row.ready_ns
-    found.unsteady += unsteady(key.kind, calls, row.own_ns, row.wait_ns, times)
+    found.unsteady += unsteady(key, calls, row.own_ns, row.wait_ns, times)
     found.total += row.total_ns
     return found
 

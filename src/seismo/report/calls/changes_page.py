@@ -124,9 +124,8 @@ class _Union:
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []
-        kinds = [key.kind for key in functions]
         times = recording.times
-        shaky = [unsteady(kinds[row.function], row.calls, row.own_ns, row.wait_ns, times) for row in tree]
+        shaky = [unsteady(functions[row.function], row.calls, row.own_ns, row.wait_ns, times) for row in tree]
         below = [summed(column, tree["parent"]) for column in (tree["ready_ns"], shaky)]
         columns = (shaky, *below, *recording.total_doubts())
         for row, unsure, preempted, total_unsure, square, common in zip(tree, *columns, strict=True):
