@@ -346,7 +346,43 @@ def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
     assert leaves(read(path)) == 1000
     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
+    until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
     assert child.communicate("x")[0] == ""
     assert child.returncode == 7
     left = read(path)
     assert (leaves(left), left.problems, "cut-short" in list(left.losses["kind"])) == (2000, [], False)
+
+
+MORE = """
+def more():
+    return 1
+done()
+for_ever()
+more()
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("how", ["full", "cut"])
+def test_coverage_that_could_not_be_written_is_when_it_can(start, tmp_path, how):
+    path = tmp_path / "r.seismo"
+    child = start(["cover"], MORE)
+    says_done(child)
+    until(path, lambda recording: "more" not in lines_of(recording) and "<module>" in lines_of(recording))
+    _, most = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
+    if how == "cut":
+        os.truncate(path, 0)
+    else:
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    if how == "full":
+        until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
+    until(path, lambda recording: "more" in lines_of(recording) and recording.problems == [])
+
+
+def lines_of(recording):
+    return {recording.functions[row.function].qualname for row in recording.lines}
