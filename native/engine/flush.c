@@ -4,8 +4,8 @@
  *
  * When. Once in each interval the worker asks whether the program has run since the last write: whether an event has
  * come (it has each thread's next event take its slow path, which says so), or the process has used CPU time that is
- * not our workers', as one long call in C does. If not, nothing is written. Where a write takes more than a tenth of
- * the interval, the next one comes later.
+ * not our workers', as one long call in C does. If not, nothing is written, but what a full disk did not take. Where a
+ * write takes more than a tenth of the interval, the next one comes later.
  *
  * What. Counters are read while the program goes on; each is as it was at some moment of the save, and a row that has
  * changed since is written again with the next one. What moves, and lists that grow, are guarded by the engine's lock.
@@ -124,9 +124,8 @@ static void settle(bool whole) {
 
 /* Where the disk is full, nothing new goes in before the old is written. */
 static void write_now(bool gil) {
-    if (sm_writer_is_stuck(sm_engine.output.writer))
-        (void)sm_writer_catch_up(sm_engine.output.writer);
-    else
+    sm_writer *writer = sm_engine.output.writer;
+    if (!sm_writer_is_stuck(writer) || sm_writer_catch_up(writer) == 0)
         write_changes(gil, false);
 }
 
@@ -249,7 +248,7 @@ static void work(sm_worker *self, uintptr_t run) {
         if (!sm_worker_goes_on(self, run) || began < next)
             continue;
         pthread_mutex_lock(&flush.disk);
-        if (!sm_engine.ahead && has_run())
+        if (!sm_engine.ahead && (has_run() || sm_writer_is_stuck(sm_engine.output.writer)))
             write_now(false);
         pthread_mutex_unlock(&flush.disk);
         uint64_t took = sm_monotonic_ns() - began;

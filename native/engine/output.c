@@ -37,6 +37,7 @@ void sm_output_close(sm_output *output) {
 
 sm_writer *sm_output_renew(const sm_output *output, bool by_rows) {
     sm_writer *writer = output->writer;
+    sm_writer_look(writer);
     return sm_writer_grown(writer) && (!by_rows || sm_writer_is_replaced(writer)) ? sm_writer_renew(writer) : NULL;
 }
 

@@ -233,6 +233,17 @@ bool sm_writer_holds(const sm_writer *w, struct stat *is) {
     return is->st_dev == w->device && is->st_ino == w->inode;
 }
 
+static bool is_cut(const sm_writer *w, const struct stat *is) {
+    return w->base >= 0 && is->st_size < w->base + (off_t)w->written;
+}
+
+void sm_writer_look(sm_writer *w) {
+    struct stat is;
+    pthread_mutex_lock(&w->lock);
+    w->torn = w->torn || (sm_writer_holds(w, &is) && is_cut(w, &is));
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* A full disk takes no new bytes, but other ones in place of old: so the header says that there is more to come. */
 static void mark_behind(sm_writer *w, bool behind) {
     uint8_t flags[2];
@@ -255,9 +266,7 @@ static bool send_out(sm_writer *w) {
         fail(w, EBADF);
         return false;
     }
-    if (w->base >= 0 && is.st_size < w->base + (off_t)w->written) {
-        w->torn = true;
-    }
+    w->torn = w->torn || is_cut(w, &is);
     if (w->torn) {
         fail(w, EIO);
         return false;

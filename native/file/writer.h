@@ -71,6 +71,8 @@ void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
 /* ---- the whole file anew: see writer_renew.c ---- */
 
+/* Looks whether somebody has cut the file, which is then worth writing anew. */
+void sm_writer_look(sm_writer *w);
 /* Whether the file has grown so much that it may be worth writing it anew. */
 int sm_writer_grown(const sm_writer *w);
 /* Of one that has: whether rows that later ones replace are a good part of it. If not, it may grow on. */

@@ -1,10 +1,11 @@
-"""What a program did before it went idle is in its file, though no event comes any more, and is safe from SIGKILL.
+"""What a program did is in its file an interval later, though no event comes any more, and is safe from SIGKILL.
 
 Each program says on its standard output what it has done, and then waits in C until it is killed.
 """
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 import time
@@ -190,3 +191,198 @@ threading.Event().wait()
 def test_after_a_fork_of_a_thread_whose_main_thread_waits(start, tmp_path, way):
     says_done(start(WAYS[way], FORK_BESIDE))
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 400)
+
+
+POOLED = """
+import multiprocessing
+def child():
+    burst(700)
+    done()
+    for_ever()
+if __name__ == "__main__":
+    burst(300)
+    process = multiprocessing.get_context("{}").Process(target=child)
+    process.start()
+    process.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_children_of_multiprocessing_that_wait(start, tmp_path, method):
+    says_done(start(["profile", "--children"], POOLED.format(method)))
+    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 300)
+    until(tmp_path / "r.seismo.parts", lambda recording: leaves(recording) == 700)
+
+
+STORM = """
+def work():
+    while not over:
+        leaf(0)
+over = False
+threading.Thread(target=work).start()
+for _ in range(60):
+    pid = os.fork()
+    if pid == 0:
+        burst(10)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
+over = True
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+def test_forks_while_the_file_is_written(start, tmp_path, way):
+    child = start([*WAYS[way], "--flush", "0.001"], STORM)
+    says_done(child)
+    assert child.communicate("x")[0] == ""
+    assert child.returncode == 0
+    left = read(tmp_path / "r.seismo")
+    assert (left.problems, "cut-short" in list(left.losses["kind"])) == ([], False)
+
+
+# ---- killed at work ----
+
+COUNTING = """
+log = os.open("log", os.O_CREAT | os.O_WRONLY)
+done()
+n = 0
+while True:
+    burst(100)
+    n += 100
+    os.write(log, b"%d %d\\n" % (time.time_ns(), n))
+"""
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped"])
+def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, stopped):
+    child = start(WAYS[way], COUNTING)
+    says_done(child)
+    until(tmp_path / "r.seismo", lambda recording: leaves(recording) > 100)
+    if stopped:
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(3 * INTERVAL)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    left = read(tmp_path / "r.seismo")
+    (process,) = left.processes
+    logged = [tuple(map(int, line.split())) for line in (tmp_path / "log").read_text().splitlines()]
+    assert left.problems == []
+    assert max((count for at, count in logged if at < process.end_ns), default=0) <= leaves(left) <= logged[-1][1] + 100
+    assert process.end_ns <= (tmp_path / "r.seismo").stat().st_mtime_ns + 100_000_000
+
+
+# ---- the file is meddled with, or cannot be written ----
+
+TWICE = """
+for n in (1000, 1000):
+    burst(n)
+    done()
+    for_ever()
+sys.exit(7)
+"""
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path):
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("cover", "trace")])
+@pytest.mark.parametrize("meddle", [cut, empty])
+def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, meddle):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], TWICE)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1000)
+    meddle(path)
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", ["cut", "removed", "replaced"])
+def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, what):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], TWICE)
+    says_done(child)
+    until(path, lambda recording: ran(recording) or leaves(recording) == 1000)
+    if what == "cut":
+        os.truncate(path, 0)
+    elif what == "removed":
+        path.unlink()
+    else:
+        (tmp_path / "new").write_text("precious")
+        (tmp_path / "new").replace(path)
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    assert child.communicate("x")[0] == ""
+    assert child.returncode == 7
+    left = read(path)
+    assert ran(left) or leaves(left) == 2000
+    lacks = ["the journal of this trace is missing: what is left are its counts and times"]
+    assert left.problems == (lacks if (way, what) == ("trace", "cut") else [])
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+def test_a_full_disk_that_has_room_again(start, tmp_path, way):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], TWICE)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1000)
+    _, most = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
+    assert leaves(read(path)) == 1000
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
+    until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
+    assert child.communicate("x")[0] == ""
+    assert child.returncode == 7
+    left = read(path)
+    assert (leaves(left), left.problems, "cut-short" in list(left.losses["kind"])) == (2000, [], False)
+
+
+MORE = """
+def more():
+    return 1
+done()
+for_ever()
+more()
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("how", ["full", "cut"])
+def test_coverage_that_could_not_be_written_is_when_it_can(start, tmp_path, how):
+    path = tmp_path / "r.seismo"
+    child = start(["cover"], MORE)
+    says_done(child)
+    until(path, lambda recording: "more" not in lines_of(recording) and "<module>" in lines_of(recording))
+    _, most = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
+    if how == "cut":
+        os.truncate(path, 0)
+    else:
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    if how == "full":
+        until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
+    until(path, lambda recording: "more" in lines_of(recording) and recording.problems == [])
+
+
+def lines_of(recording):
+    return {recording.functions[row.function].qualname for row in recording.lines}

@@ -74,7 +74,7 @@ void sm_cover_flush_now(void) {
 static uint64_t next_period(void) {
     pthread_mutex_lock(&flush.lock);
     uint64_t period = flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
-    bool some = sm_cover_store.changed || flush.always;
+    bool some = sm_cover_store.changed || sm_cover_store.behind || flush.always;
     pthread_mutex_unlock(&flush.lock);
     return some ? period : 0;
 }

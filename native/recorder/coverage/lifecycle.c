@@ -89,12 +89,15 @@ static bool build_new_file(void) {
 static bool gather_changes(void) {
     sm_output *output = &sm_cover_store.output;
     sending.now = CHANGES;
-    if (sm_writer_is_stuck(output->writer))
+    if (sm_writer_is_stuck(output->writer)) {
+        sm_cover_store.behind = true;
         return true; /* the disk is full: nothing new before the old is written */
+    }
     sm_cover_write_counts();
     sm_cover_end_context();
-    if (!sm_cover_store.changed)
+    if (!sm_cover_store.changed && !sm_cover_store.behind)
         return false;
+    sm_cover_store.behind = false;
     sm_about of = about();
     if (sm_cover_anew_begin(&of)) {
         sending.now = OLD_FILE;
@@ -120,8 +123,10 @@ static bool go_on(void) {
     sm_output *output = &sm_cover_store.output;
     if (sending.now == OLD_FILE)
         return build_new_file();
-    if (sending.now == CHANGES)
+    if (sending.now == CHANGES) {
+        sm_cover_store.behind = sm_cover_store.behind || sm_writer_is_stuck(output->writer);
         return false;
+    }
     bool done = sm_cover_anew_end();
     sm_writer_hold(output->writer);
     if (done)
@@ -183,7 +188,7 @@ static int open_output(int fd) {
     sm_cover_forget_contexts();
     store->rows[SM_COVER_LINES] = store->rows[SM_COVER_STEPS] = 0;
     store->branch_rows = store->context_rows = store->hit_rows = 0;
-    store->changed = false;
+    store->changed = store->behind = false;
     sm_about of = about();
     if (!sm_output_open(&store->output, sm_writer_new(fd), false, &of)) {
         PyErr_NoMemory();

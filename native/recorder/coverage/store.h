@@ -27,6 +27,7 @@ typedef struct {
     char *given_name; /* what the context was called from outside; a test's own name follows it. NULL: nothing */
     sm_cover_hits hits[SM_COVER_KINDS];
     bool changed;            /* since the last flush */
+    bool behind;             /* the file lacks something that is not new: the disk was full */
     struct sm_filter *where; /* held: what is wanted at all; NULL: all. With the GIL, as is */
     char *hide;              /* owned: files that are not, a list as sm_text_lists takes it */
     uint64_t rearmed;
