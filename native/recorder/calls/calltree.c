@@ -391,6 +391,8 @@ static void thread_end(sm_thread *thread) {
 }
 
 static bool thread_again(sm_thread *thread) {
+    if (sm_engine.source->starts_only && !sm_shadows_reserve(&sm_tree_of(thread)->shadows, 0))
+        return false;
     sm_tree_go_on(thread);
     return sm_journal_thread(thread);
 }
