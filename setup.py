@@ -6,6 +6,7 @@ ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts
 """
 
 import glob
+import hashlib
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,12 @@ link_args = ["-pthread"]
 macros: list[tuple[str, str | None]] = [("_GNU_SOURCE", None)]
 macros.append(("LZ4LIB_VISIBILITY", ""))  # native/vendor/lz4 stays inside the core
 build_base = "build"
+# What calibration found is kept for the very same core.
+digest = hashlib.sha256()
+for path in sorted(glob.glob("native/**/*.[ch]", recursive=True)):
+    with open(path, "rb") as file:
+        digest.update(file.read())
+macros.append(("SM_BUILD", f'"{digest.hexdigest()[:16]}"'))
 if os.environ.get("SEISMO_WERROR"):
     compile_args.append("-Werror")
 if os.environ.get("SEISMO_TESTING"):

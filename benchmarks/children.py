@@ -58,8 +58,8 @@ def main() -> None:
             recorded = peak([*command, f"{count}.seismo", "many.py", str(count)], folder)
             size = os.path.getsize(f"{folder}/{count}.seismo")
             one = f"{counts[0]}.seismo"
-            merged = peak(["merge", "--force", "merged.seismo", *[one] * count], folder)
-            of_paths = peak(["merge", "--force", "merged.seismo", *["paths.seismo"] * count], folder)
+            merged = peak(["merge", "--force", "-o", "merged.seismo", *[one] * count], folder)
+            of_paths = peak(["merge", "--force", "-o", "merged.seismo", *["paths.seismo"] * count], folder)
             results[str(count)] = {
                 "first_process_kb": recorded,
                 "file_bytes": size,

@@ -9,10 +9,9 @@
   estimate were found with.
 - Busy: 200,000 calls of three nested functions, recorded on the quiet machine (the median of three runs is the truth)
   and six times beside two processes that keep two processors busy. Of the own times of the functions that hold 90 % of
-  the running time: how many lie within the stated error of the quiet run's, and the widest stated error; both as
-  `seismo diff` compares them, at the pace of the fastest run. A CPU time as it was measured holds what the load made of
-  the processor; so the same functions run bare, too, by turns with those that are recorded: by how much the load makes
-  them slower by their thread's CPU clock is no error of a profiler.
+  the running time: how many lie within the stated error of the quiet run's, and the widest stated error. A CPU time
+  holds what the load made of the processor; so the same functions run bare, too, by turns with those that are recorded:
+  by how much the load makes them slower by their thread's CPU clock is no error of a profiler.
 """
 
 from __future__ import annotations
@@ -183,9 +182,7 @@ def busy_readings(count: int) -> tuple[list[Any], float]:
 
 
 def busy() -> dict[str, float]:
-    """Own times beside busy processes, against those of a quiet machine, at one pace."""
-    from seismo.model.pace import at_one_pace
-
+    """Own times beside busy processes, against those of a quiet machine."""
     progress("busy")
     quiet, bare_quiet = busy_readings(QUIET_RUNS)
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_BESIDE)]
@@ -195,9 +192,7 @@ def busy() -> dict[str, float]:
         for process in beside:
             process.kill()
             process.wait()
-    measured, at_pace = (_busy_against(*sides) for sides in ((quiet, runs), at_one_pace(quiet, runs)))
-    slower = max(one.slower for one in at_one_pace(quiet, runs)[1])
-    return {**at_pace, "measured": measured["held"], "slower": slower, "bare": bare_busy / bare_quiet}
+    return {**_busy_against(quiet, runs), "bare": bare_busy / bare_quiet}
 
 
 def _busy_against(quiet: Any, runs: Any) -> dict[str, float]:
@@ -230,8 +225,6 @@ def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, flo
         ["own times within their stated error", number(beside["held"], 0)],
         ["widest stated error", number(beside["stated"], 0)],
         ["furthest off", number(beside["off"], 0)],
-        ["own times within it as they were measured, not at one pace", number(beside["measured"], 0)],
-        ["slowest pace ÷ fastest", number(beside["slower"], 2)],
         ["CPU time bare, busy ÷ quiet", number(beside["bare"], 2)],
     ]
     return "\n\n".join([*shown, table(["beside two busy processes, %; or ratios", ""], busy_rows)])

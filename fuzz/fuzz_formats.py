@@ -25,7 +25,6 @@ from fuzz_reader import SOURCE, mutate_bytes, objects
 from seismo import formats
 from seismo.errors import SeismoError
 from seismo.model import Builder, Recording, read
-from seismo.model.timeline.write import TraceBuilder
 
 READ = [format_ for format_ in formats.FORMATS if format_.reader and format_.name != "seismo"]
 NUMBER = re.compile(rb"\d+")
@@ -60,26 +59,6 @@ def coverage(contexts: tuple[str, ...]) -> Recording:
     return b.build({"recorder": "coverage", "branch": True, "counts": not contexts, "folder": str(SOURCE.parent)})
 
 
-def trace() -> Recording:
-    """A recording with a journal: two threads, exceptions, steps of a generator, what the program said."""
-    b = Builder()
-    process = b.process(pid=1, argv=["a"], start_ns=10**18)
-    made = TraceBuilder(b)
-    functions = [b.function(f"m{i % 3}", f"f{i}", f"/m{i % 3}.py" * (i % 2), i, kind=1 - i % 2) for i in range(5)]
-    for number in range(2):
-        stream = made.stream(b.thread(process, f"thread {number}", native_id=number + 1))
-        now = 0
-        for turn in range(40):
-            now += 1000 * turn
-            if turn % 3 and stream.depth:
-                stream.leave(now, turn % 4 % 3)
-            else:
-                stream.enter(functions[turn % 5], now, resumed=turn % 7 == 6, seen=turn != 12)
-            if turn % 8 == 7:
-                stream.instant(turn // 8 % 4 + 1, f"said {turn}", now, {"value": turn}, span=turn // 16)
-    return made.build()
-
-
 def written(recording: Recording, format_: formats.Format) -> bytes:
     """A whole file."""
     out = io.BytesIO()
@@ -89,12 +68,12 @@ def written(recording: Recording, format_: formats.Format) -> bytes:
 
 def corpus(wanted: str) -> list[tuple[formats.Format, bytes]]:
     """Whole files of each format."""
-    recordings = [calls(), coverage(()), coverage(("", "a|run", "b")), read(objects(20)), trace()]
+    recordings = [calls(), coverage(()), coverage(("", "a|run", "b")), read(objects(20))]
     return [
         (format_, written(recording, format_))
         for format_ in READ
         for recording in recordings
-        if wanted in ("", format_.name) and format_.holds(recording.kind) and (recording.calls or not format_.of_traces)
+        if wanted in ("", format_.name) and format_.holds(recording.kind)
     ]
 
 
@@ -123,11 +102,6 @@ def use(format_: formats.Format, data: bytes) -> None:
         return
     again = read(recording.to_bytes())
     assert not again.problems, again.problems
-    if again.calls:
-        sums = again.calls.sums
-        assert not sums.problems, sums.problems
-        assert list(sums.calls) == list(again.tree["calls"])
-        assert len(again.calls.window().calls) <= sums.steps
     with contextlib.suppress(SeismoError):  # a source that is not there any more
         written(again, format_)
 

@@ -123,8 +123,9 @@ def chunks_of(data: bytes) -> list[tuple[bytes, bytearray]]:
 
 
 def joined(chunks: list[tuple[bytes, bytearray]]) -> bytes:
-    """A file of the chunks, with right lengths and checksums."""
-    return b"\x8fseismo\n\x01\0\0\0\0\0\0\0" + b"".join(chunk(kind, bytes(payload)) for kind, payload in chunks)
+    """A file of the chunks, with right lengths and checksums; one of two of version 1."""
+    version = bytes([1 + len(chunks) % 2])
+    return b"\x8fseismo\n" + version + bytes(7) + b"".join(chunk(kind, bytes(payload)) for kind, payload in chunks)
 
 
 def mutate_bytes(rnd: random.Random, data: bytearray) -> None:

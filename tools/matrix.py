@@ -77,7 +77,7 @@ ANY_PYTHON = {
     "tests/query": "asks finished recordings, by DuckDB",
     "tests/cli/test_query.py": "is about options and tables",
     "tests/cli/test_color.py": "is about what is printed",
-    "tests/cli/test_cut.py": "is about options and what a finished recording holds",
+    "tests/cli/test_export_part.py": "is about options and what a finished recording holds",
     "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
     "tests/cli/test_mistakes.py": "is about messages",
     "tests/cli/test_options.py": "is about options",

@@ -1,4 +1,4 @@
-/* The clock that segments are measured with.
+/* The clock that times are measured with.
  *
  * Three kinds. *tsc*: the processor's counter, read without a serialising instruction (half the price of
  * clock_gettime); taken only where it is invariant, the kernel itself keeps time with it, and a read proves cheap.

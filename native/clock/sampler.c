@@ -1,5 +1,6 @@
 #include "clock/sampler.h"
 
+#include <math.h>
 #include <sys/prctl.h>
 
 #include "base/time.h"
@@ -63,22 +64,29 @@ void sm_sampler_unlock(void) {
 typedef struct {
     sm_time_state state;
     uint64_t sampled, ran;
+    void *open;                /* what the exact piece at hand belongs to; NULL: there is none */
+    uint64_t ticks, since_cpu; /* since the state began, and since the CPU clock was read */
+    int64_t cpu_ns;            /* which it said then */
 } snapshot;
 
 /* False: the thread changes it at this moment. */
 static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
     for (int i = 0; i < 4; i++) {
         uint32_t sequence = __atomic_load_n(&timing->sequence, __ATOMIC_ACQUIRE);
-        sm_time_state state = __atomic_load_n(&timing->state, __ATOMIC_RELAXED);
-        uint64_t since = __atomic_load_n(&timing->since, __ATOMIC_RELAXED);
-        uint64_t sampled = __atomic_load_n(&timing->sampled, __ATOMIC_RELAXED);
-        uint64_t ran = __atomic_load_n(&timing->ran, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        sm_time_state state = __atomic_load_n(&timing->state, __ATOMIC_ACQUIRE);
+        uint64_t since = __atomic_load_n(&timing->since, __ATOMIC_ACQUIRE);
+        uint64_t sampled = __atomic_load_n(&timing->sampled, __ATOMIC_ACQUIRE);
+        uint64_t ran = __atomic_load_n(&timing->ran, __ATOMIC_ACQUIRE);
+        void *open = __atomic_load_n(&timing->open, __ATOMIC_ACQUIRE);
+        uint64_t cpu_ticks = __atomic_load_n(&timing->cpu_ticks, __ATOMIC_ACQUIRE);
+        int64_t cpu_ns = __atomic_load_n(&timing->cpu_ns, __ATOMIC_ACQUIRE);
         if ((sequence & 1) != 0 || __atomic_load_n(&timing->sequence, __ATOMIC_RELAXED) != sequence)
             continue;
-        to->state = state;
-        to->sampled = sampled + (state == SM_TIME_SAMPLED ? sm_ticks_since(since, now) : 0);
-        to->ran = ran;
+        uint64_t ticks = sm_ticks_since(since, now);
+        *to = (snapshot){state, sampled + (state == SM_TIME_SAMPLED ? ticks : 0),
+                         ran,   state == SM_TIME_EXACT ? open : NULL,
+                         ticks, sm_ticks_since(cpu_ticks, now),
+                         cpu_ns};
         return true;
     }
     return false;
@@ -94,18 +102,14 @@ static uint64_t unattributed(const sm_timing *timing, const snapshot *at, int64_
 static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cpu_ns, sm_wait wait, bool off) {
     uint64_t weight = sm_ticks_since(timing->seen, at->sampled);
     timing->seen = at->sampled;
-    sm_look look = {weight, {0, 0, 0}};
-    if (off && wait != SM_WAIT_READY) {
-        look.off.all = weight;
-        look.off.lock = wait == SM_WAIT_LOCK ? weight : 0;
-    } else if (cpu_ns >= 0) {
-        uint64_t left = unattributed(timing, at, cpu_ns);
-        look.off.all = look.off.ready = left < weight ? weight - left : 0;
-    }
-    look.ran = weight - look.off.all;
-    timing->attributed += look.ran;
-    if (look.ran > sampler.most) /* what ran meanwhile may have been anything */
-        look.ran = sampler.most;
+    bool waits = off && wait != SM_WAIT_READY;
+    uint64_t left = cpu_ns >= 0 ? unattributed(timing, at, cpu_ns) : waits ? 0 : weight;
+    uint64_t ran = left < weight ? left : weight;
+    /* What ran before it began to wait, or so long ago, may have been anything. */
+    sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}};
+    look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
+    look.off.ready = waits ? 0 : look.off.all;
+    timing->attributed += ran;
     sampler.recorder.add(timing, current, &look);
 }
 
@@ -128,8 +132,28 @@ static void look_at(sm_timing *timing) {
     }
 }
 
-/* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is closed
- * after `idle` is set: one of both sees the other. */
+/* What went by since the last look and was waiting is that of what runs now. What ran may have been anything, but of an
+ * idle thread, which had no event. */
+static void settle(sm_timing *timing, uint64_t now) {
+    snapshot at;
+    if (!read_timing(timing, now, &at))
+        return;
+    void *current = timing->idle || at.state != SM_TIME_SAMPLED ? NULL : sampler.recorder.current(timing);
+    if (current == NULL)
+        current = timing->last;
+    int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
+    if (current == NULL || cpu_ns < 0)
+        return;
+    uint64_t weight = sm_ticks_since(timing->seen, at.sampled), left = unattributed(timing, &at, cpu_ns);
+    uint64_t ran = left < weight ? left : weight;
+    sm_look look = {timing->idle ? ran : 0, {weight - ran, 0, 0}};
+    timing->seen = at.sampled;
+    timing->attributed += ran;
+    sampler.recorder.add(timing, current, &look);
+}
+
+/* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is
+ * closed after `idle` is set: one of both sees the other. */
 static void rest(sm_timing *timing) {
     append(&sampler.idle, timing);
     __atomic_store_n(&timing->idle, true, __ATOMIC_SEQ_CST);
@@ -182,9 +206,7 @@ static uint64_t next_delay(uint64_t now_ns) {
     uint64_t x = sampler.random;
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
     sampler.random = x;
-    unsigned rate = sampler.rate != 0                          ? sampler.rate
-                    : now_ns - sampler.began_ns < FIRST_NS ? FIRST_RATE
-                                                           : LATER_RATE;
+    unsigned rate = sampler.rate != 0 ? sampler.rate : now_ns - sampler.began_ns < FIRST_NS ? FIRST_RATE : LATER_RATE;
     uint64_t mean = 1000000000u / rate;
     sampler.most = (uint64_t)(LATE * (double)mean / sm_timing_clock->ns_per_tick);
     return mean / 2 + x % mean;
@@ -234,15 +256,9 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
     sm_sampler_go_on();
 }
 
-static void settle_idle(sm_timing *timing, uint64_t now);
-
 void sm_sampler_stop(void) {
     sm_worker_stop(&worker);
     sampler.wanted = false;
-    pthread_mutex_lock(&sampler.lock);
-    for (sm_timing *timing = sampler.idle.next; timing != &sampler.idle; timing = timing->next)
-        settle_idle(timing, sm_clock_read(sm_timing_clock));
-    pthread_mutex_unlock(&sampler.lock);
 }
 
 void sm_sampler_before_fork(void) {
@@ -292,26 +308,11 @@ void sm_sampler_remove(sm_timing *timing) {
     pthread_mutex_unlock(&sampler.lock);
 }
 
-/* Of an idle thread: what went by since the last look. It had no event, so it is all of what that look found: a little
- * that ran, and otherwise waiting. */
-static void settle_idle(sm_timing *timing, uint64_t now) {
-    snapshot at;
-    int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
-    if (timing->last == NULL || !read_timing(timing, now, &at) || at.state != SM_TIME_SAMPLED)
-        return;
-    uint64_t weight = sm_ticks_since(timing->seen, at.sampled);
-    uint64_t left = cpu_ns >= 0 ? unattributed(timing, &at, cpu_ns) : 0, ran = left < weight ? left : weight;
-    sm_look look = {ran, {weight - ran, 0, 0}};
-    timing->seen = at.sampled;
-    timing->attributed += ran;
-    sampler.recorder.add(timing, timing->last, &look);
-}
-
 void sm_sampler_attend(sm_timing *timing, uint64_t now) {
     if (pthread_mutex_trylock(&sampler.lock) != 0)
         return; /* its next event tries again */
     if (timing->listed && timing->idle) {
-        settle_idle(timing, now);
+        settle(timing, now);
         rouse(timing);
     }
     pthread_mutex_unlock(&sampler.lock);
@@ -319,16 +320,26 @@ void sm_sampler_attend(sm_timing *timing, uint64_t now) {
 }
 
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now) {
-    snapshot at;
     pthread_mutex_lock(&sampler.lock);
+    if (timing->listed)
+        settle(timing, now);
     uint64_t ran = timing->attributed;
-    if (timing->listed && read_timing(timing, now, &at)) {
-        uint64_t weight = sm_ticks_since(timing->seen, at.sampled), left = weight;
-        int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
-        if (cpu_ns >= 0)
-            left = unattributed(timing, &at, cpu_ns);
-        ran += left < weight ? left : weight;
-    }
     pthread_mutex_unlock(&sampler.lock);
     return ran;
+}
+
+sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now) {
+    snapshot at;
+    sm_piece piece = {NULL, 0, {0, 0, 0}};
+    pthread_mutex_lock(&sampler.lock);
+    if (timing->listed && read_timing(timing, now, &at) && at.open != NULL) {
+        int64_t cpu_ns = at.cpu_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
+        double ran = (double)(cpu_ns - at.cpu_ns) / sm_timing_clock->ns_per_tick, off = (double)at.since_cpu - ran;
+        if (cpu_ns >= 0 && at.ticks >= sm_timing_long && off > 0)
+            piece.off = sm_timing_divide(timing->looks, (uint64_t)fmin(off, (double)at.ticks));
+        piece.of = at.open;
+        piece.ran = at.ticks - piece.off.all;
+    }
+    pthread_mutex_unlock(&sampler.lock);
+    return piece;
 }

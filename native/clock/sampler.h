@@ -23,18 +23,18 @@ typedef struct { /* what a look stands for, in ticks */
     sm_off off;
 } sm_look;
 
-typedef struct { /* all are called with the lock */
+typedef struct {                               /* all are called with the lock */
     void *(*current)(const sm_timing *timing); /* NULL: not known; the time is added to the next look's */
     void (*add)(sm_timing *timing, void *current, const sm_look *look);
-    void (*wake)(sm_timing *timing, bool on); /* the thread's next event has to take the slow path */
+    void (*wake)(sm_timing *timing, bool on);  /* the thread's next event has to take the slow path */
     sm_wait (*waits)(const sm_timing *timing); /* what a thread off the CPU waits for; SM_WAIT_READY: for a CPU */
-    void (*tick)(void); /* after each round of looks; NULL: nothing */
+    void (*tick)(void);                        /* after each round of looks; NULL: nothing */
 } sm_sampled;
 
 bool sm_sampler_init(void); /* once per process. False: out of memory */
 /* A recording begins. rate: looks a second; 0: as above. */
 void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigned rate);
-/* Waits for the sampler's thread. Threads stay in the list, and what they waited so far is accounted for. */
+/* Waits for the sampler's thread to end. The program's threads stay in the list. */
 void sm_sampler_stop(void);
 void sm_sampler_forget(void); /* and no thread is in the list */
 
@@ -52,7 +52,9 @@ void sm_sampler_go_on(void);
 
 /* From a slow path of an idle thread's event: it is looked at again. */
 void sm_sampler_attend(sm_timing *timing, uint64_t now);
-/* Ticks that the thread ran in sampled time, up to now; as far as no look has found them yet, by its CPU clock. */
+/* What the exact piece that is open has so far. */
+sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now);
+/* Ticks that the thread ran in sampled time, up to now. What it waited until now is accounted for. */
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now);
 /* Looks at all threads now, in the caller's thread: a simulated clock does so whenever it is moved. */
 void sm_sampler_look(void);

@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 
 #define SM_PIECE_LONG_NS 30000 /* a piece this long is worth a read of the CPU clock, which takes 200 ns */
 
@@ -40,11 +41,10 @@ typedef struct sm_timing {
     /* The thread's, and read by the sampler and by whoever saves. */
     uint32_t sequence;
     sm_time_state state;
-    uint64_t since;   /* ticks: when the state began */
-    uint64_t sampled; /* ticks of earlier sampled stretches */
-    uint64_t ran;     /* ticks of CPU in earlier exact pieces and pauses */
-    void *open;       /* what the exact piece belongs to; borrowed. Written after `since` */
-    /* The thread's. */
+    uint64_t since;     /* ticks: when the state began */
+    uint64_t sampled;   /* ticks of earlier sampled stretches */
+    uint64_t ran;       /* ticks of CPU in earlier exact pieces and pauses */
+    void *open;         /* what the exact piece belongs to; borrowed. Written after `since` */
     uint64_t cpu_ticks; /* when its CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
     /* Atomic: the sampler sets `idle` and counts looks, the thread resets both. */
@@ -62,7 +62,7 @@ typedef struct sm_timing {
     uint32_t still;               /* looks since it ran */
 } sm_timing;
 
-typedef struct { /* an exact piece that has ended */
+typedef struct {  /* an exact piece that has ended */
     void *of;     /* NULL: none was open */
     uint64_t ran; /* ticks */
     sm_off off;
@@ -74,6 +74,8 @@ extern const sm_clock *sm_timing_clock;
 /* The running thread begins, paused. */
 void sm_timing_start(sm_timing *timing);
 
+/* Divides what was off the CPU by what the looks at the open piece have seen it wait for. */
+sm_off sm_timing_divide(const uint32_t looks[SM_WAITS], uint64_t off);
 void sm_timing_change(sm_timing *timing, sm_time_state state, uint64_t since, uint64_t sampled, uint64_t ran);
 uint64_t sm_timing_off(sm_timing *timing, uint64_t ticks, uint64_t now, sm_off *off);
 
@@ -95,21 +97,13 @@ static inline sm_piece sm_timing_end(sm_timing *timing, uint64_t now) {
 
 /* What begins after it, at a new reading of the clock: what was done in between is in no piece. */
 static inline void sm_timing_begin(sm_timing *timing, sm_time_state state, void *open) {
-    uint64_t now = sm_clock_read(sm_timing_clock);
-    __atomic_store_n(&timing->open, open, __ATOMIC_RELEASE);
-    sm_timing_change(timing, state, now, timing->sampled, timing->ran + sm_ticks_since(timing->since, now));
+    uint64_t now = sm_clock_read(sm_timing_clock), ticks = sm_ticks_since(timing->since, now);
+    if (SM_UNLIKELY(ticks >= sm_timing_long) && timing->cpu_ns >= 0) {
+        sm_off off;
+        ticks -= sm_timing_off(timing, ticks, now, &off);
+    }
+    __atomic_store_n(&timing->open, open, __ATOMIC_RELAXED); /* of a piece that is paused, nothing is open */
+    sm_timing_change(timing, state, now, timing->sampled, timing->ran + ticks);
 }
-
-/* An exact piece ends now, and another one begins. */
-static inline void sm_timing_stamp(sm_timing *timing, void *open, uint64_t now) {
-    timing->since = now;
-    __atomic_store_n(&timing->open, open, __ATOMIC_RELEASE);
-}
-
-/* What an exact piece that is open has so far; of any thread, from any. cpu_ns: the thread's CPU clock, read just now;
- * -1: unknown. */
-sm_piece sm_timing_so_far(const sm_timing *timing, int64_t cpu_ns);
-/* Ticks that were sampled so far. */
-uint64_t sm_timing_sampled(const sm_timing *timing, uint64_t now);
 
 #endif

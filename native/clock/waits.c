@@ -25,15 +25,14 @@ static struct {
     uintptr_t from, below;    /* the GIL */
 } kernel = {.enabled = true};
 
-/* A program may install a seccomp filter that kills it at open(2). */
-static bool may_open(void) {
+bool sm_waits_may_open(void) {
     return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == kernel.filtered;
 }
 
 static bool read_syscall(uint64_t native_id, char *text, size_t size) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%llu/syscall", (unsigned long long)native_id);
-    int fd = may_open() ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    int fd = sm_waits_may_open() ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
     if (fd < 0)
         return false;
     ssize_t got = read(fd, text, size - 1);
@@ -67,7 +66,7 @@ const char *sm_waits_known(void) {
 }
 
 void sm_waits_look_alone(void) {
-    kernel.alone = kernel.looks && may_open() && syscall(CLOSE_RANGE, 0u, ~0u, OF_ITS_OWN) == 0;
+    kernel.alone = kernel.looks && sm_waits_may_open() && syscall(CLOSE_RANGE, 0u, ~0u, OF_ITS_OWN) == 0;
     if (!kernel.alone)
         __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
 }

@@ -12,6 +12,8 @@
 
 /* Once, before any of the rest: what can be known here? */
 void sm_waits_init(void);
+/* May this thread open a file? A program may install a seccomp filter that kills it at open(2). */
+bool sm_waits_may_open(void);
 /* For tests: as if nothing could be known (false), or as it is; forgets what was missed. */
 void sm_waits_limit(bool wanted);
 /* For the recording: how waiting is told from running, and what of it is kept apart: "clock, ready, lock"; with "in

@@ -94,8 +94,8 @@ static PyObject *module_of(PyObject *globals) {
     return module != NULL && PyUnicode_Check(module) ? module : NULL;
 }
 
-/* What was first seen where its globals are not known. Takes the name over. The flush worker may be reading the old one,
- * which is empty, so that is not freed. */
+/* What was first seen where its globals are not known. Takes the name over. The flush worker may be reading the old
+ * one, which is empty, so that is not freed. */
 static void name_module(sm_function *function, char *module) {
     __atomic_store_n(&function->module, module, __ATOMIC_RELEASE);
     function->left_out = is_left_out(function);

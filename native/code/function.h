@@ -30,8 +30,8 @@ enum { /* sm_function.flags; the file stores them as they are */
 typedef struct sm_function {
     uint32_t id; /* dense, from 0 */
     uint8_t kind;
-    bool hidden;   /* with the GIL: one of seismo's own */
-    bool left_out; /* with the GIL: not in the recording: hidden, or where= does not want it */
+    bool hidden;    /* with the GIL: one of seismo's own */
+    bool left_out;  /* with the GIL: not in the recording: hidden, or where= does not want it */
     uint32_t flags; /* atomic */
     int line;
     uint32_t code_bytes;            /* of its instructions; 0: it has none */

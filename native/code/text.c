@@ -79,3 +79,9 @@ bool sm_text_lists(const char *list, const char *file) {
     }
     return false;
 }
+
+void sm_replace_chars(char **target, const char *text) {
+    char *copy = sm_copy_chars(text);
+    sm_free(*target);
+    *target = copy;
+}

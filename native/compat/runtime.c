@@ -143,6 +143,21 @@ static const interpreter_list *known_list(void) {
     return list != NULL && list->main == PyInterpreterState_Main() ? list : NULL;
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+PyAPI_DATA(int) _Py_UnhandledKeyboardInterrupt;
+int *sm_interrupt_note(void) {
+    return &_Py_UnhandledKeyboardInterrupt;
+}
+#elif PY_VERSION_HEX < 0x030E0000
+int *sm_interrupt_note(void) {
+    return known_list() != NULL ? &_PyRuntime.signals.unhandled_keyboard_interrupt : NULL;
+}
+#else
+int *sm_interrupt_note(void) {
+    return NULL;
+}
+#endif
+
 uint64_t sm_interpreters_made(void) {
     const interpreter_list *list = known_list();
     return list != NULL ? (uint64_t)__atomic_load_n(&list->next_id, __ATOMIC_RELAXED) : 0;

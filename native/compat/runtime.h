@@ -37,6 +37,11 @@ PyObject **sm_collector_callbacks(void);
 /* Tells of an exception that one of them raised, as the interpreter does. */
 void sm_collector_unraisable(PyObject *callback);
 
+/* Where the interpreter notes, as it unwinds the main module, that a KeyboardInterrupt ended the program, so that the
+ * process then dies of SIGINT. Up to 3.13 each evaluation of a text (exec, eval) clears that note. NULL: nothing clears
+ * it, or the interpreter's structures are not those that are known. */
+int *sm_interrupt_note(void);
+
 /* After Py_AddPendingCall by a thread without the GIL: has the main thread look for it. Up to 3.12 the interpreter asks
  * whether the thread that asked may run it, and so a program of one thread never looks. */
 void sm_wake_for_pending_calls(void);

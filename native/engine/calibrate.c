@@ -41,7 +41,24 @@ static const char program[] = "def f(): pass\n"
                               "def resumes(r, n):\n"
                               "    for _ in y(r): pass\n"
                               "def c_calls(r, n):\n"
-                              "    for _ in r: n()\n";
+                              "    for _ in r: n()\n"
+                              "def lines(r, n):\n"
+                              "    for x in r:\n"
+                              "        a = x\n"
+                              "        b = a\n"
+                              "def branches(r, n):\n"
+                              "    for x in r:\n"
+                              "        if x:\n"
+                              "            a = x\n"
+                              "        else:\n"
+                              "            a = 1\n"
+                              "def h(x):\n"
+                              "    a = x\n"
+                              "    b = a\n"
+                              "    return b\n"
+                              "def bodies(r, n):\n"
+                              "    for x in r:\n"
+                              "        h(x)\n";
 #define TURNS 200
 #define FIBONACCI_CALLS 287 /* of b(11) */
 
@@ -51,15 +68,22 @@ static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
 
 static PyMethodDef nothing_method = {"seismo_nothing", nothing, METH_NOARGS, NULL};
 
-typedef enum { BY_CALL, BY_RESUME, BY_C_CALL } kind;
+typedef enum { BY_CALL, BY_RESUME, BY_C_CALL, BY_LINE } kind;
 
 static const struct {
     const char *loop;
     kind kind;
-    double calls; /* of a run */
+    double calls; /* of a run; 0: the recorder counts */
 } shapes[] = {
-    {"calls", BY_CALL, TURNS},         {"arguments", BY_CALL, TURNS},  {"recursion", BY_CALL, FIBONACCI_CALLS},
-    {"methods", BY_CALL, 2.0 * TURNS}, {"resumes", BY_RESUME, TURNS}, {"c_calls", BY_C_CALL, TURNS},
+    {"calls", BY_CALL, TURNS},
+    {"arguments", BY_CALL, TURNS},
+    {"recursion", BY_CALL, FIBONACCI_CALLS},
+    {"methods", BY_CALL, 2.0 * TURNS},
+    {"resumes", BY_RESUME, TURNS},
+    {"c_calls", BY_C_CALL, TURNS},
+    {"lines", BY_LINE, 0},
+    {"branches", BY_LINE, 0},
+    {"bodies", BY_LINE, 0},
 };
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
 
@@ -75,8 +99,7 @@ static int open_lab(void) {
     PyObject *code = Py_CompileString(program, "<seismo calibration>", Py_file_input);
     PyObject *names = code ? PyDict_New() : NULL;
     PyObject *done = NULL;
-    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0 &&
-        true)
+    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
         done = PyEval_EvalCode(code, names, names);
     PyObject *turns = done ? PyObject_CallFunction((PyObject *)&PyRange_Type, "i", TURNS) : NULL;
     PyObject *function = turns ? PyCFunction_New(&nothing_method, NULL) : NULL;
@@ -116,13 +139,19 @@ static double mean_of_shorter_half(double *values, int count) {
     return sum / (count / 2);
 }
 
+static bool counts_lines(void) {
+    return sm_engine.recorder->events != NULL;
+}
+
 static double events(void) {
-    return sm_engine.recorder->events != NULL ? (double)sm_engine.recorder->events() : 0;
+    return counts_lines() ? (double)sm_engine.recorder->events() : 0;
 }
 
 /* Ticks of a run of each shape, as things are set, and how many events there were in one. */
-static int measure(double ticks[SHAPES], double counts[SHAPES]) {
+static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
     for (int i = 0; i < SHAPES; i++) {
+        if (of_c != (shapes[i].kind == BY_C_CALL) || counts_lines() != (shapes[i].kind == BY_LINE))
+            continue;
         double of[RUNS];
         double before = 0;
         for (int k = -WARM_UP; k < RUNS; k++) {
@@ -132,7 +161,7 @@ static int measure(double ticks[SHAPES], double counts[SHAPES]) {
                 return -1;
             of[k < 0 ? 0 : k] = took;
         }
-        counts[i] = sm_engine.recorder->events != NULL ? (events() - before) / RUNS : shapes[i].calls;
+        counts[i] = counts_lines() ? (events() - before) / RUNS : shapes[i].calls;
         ticks[i] = mean_of_shorter_half(of, RUNS);
     }
     return 0;
@@ -154,20 +183,26 @@ static int measure_pieces(double bare, double *cost) {
 }
 
 static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double counts[SHAPES], double *piece) {
-    bool time_every = sm_engine.settings.time_every;
+    const char *c_functions = sm_engine.settings.c_functions;
+    bool time_every = sm_engine.settings.time_every, wants_c = strcmp(c_functions, "none") != 0;
     sm_engine.settings.time_every = false;
     int status = sm_engine_rehearse(true);
     if (status == 0)
-        status = measure(recorded, counts);
+        status = measure(recorded, counts, false);
     (void)sm_engine_rehearse(false);
-    if (sm_engine.recorder->timed == NULL)
-        return status;
-    sm_engine.settings.time_every = true;
-    if (status == 0)
+    if (status == 0 && wants_c && !counts_lines()) {
+        sm_engine.settings.c_functions = "all"; /* else the place that calls is switched off */
         status = sm_engine_rehearse(true);
-    if (status == 0)
-        status = measure_pieces(bare[0], piece);
-    (void)sm_engine_rehearse(false);
+        status = status == 0 ? measure(recorded, counts, true) : status;
+        (void)sm_engine_rehearse(false);
+        sm_engine.settings.c_functions = c_functions;
+    }
+    if (status == 0 && sm_engine.recorder->timed != NULL) {
+        sm_engine.settings.time_every = true;
+        status = sm_engine_rehearse(true);
+        status = status == 0 ? measure_pieces(bare[0], piece) : status;
+        (void)sm_engine_rehearse(false);
+    }
     sm_engine.settings.time_every = time_every;
     return status;
 }
@@ -181,25 +216,26 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
             found[count++] = fmax(0, costs[i]);
     }
     qsort(found, (size_t)count, sizeof *found, by_size);
-    *spread = (found[count - 1] - found[0]) / 2;
-    return (found[(count - 1) / 2] + found[count / 2]) / 2;
+    *spread = count > 0 ? (found[count - 1] - found[0]) / 2 : 0;
+    return count > 0 ? (found[(count - 1) / 2] + found[count / 2]) / 2 : 0;
 }
 
 int sm_engine_calibrate(void) {
-    double bare[SHAPES], recorded[SHAPES], counts[SHAPES], costs[SHAPES], spread, ignored;
-    if (sm_engine.recorder->threadless || sm_engine.settings.timeless)
-        return 0;
-    if (open_lab() < 0 || measure(bare, counts) < 0 || measure_recorded(bare, recorded, counts, &sm_engine.piece) < 0)
+    double bare[SHAPES], recorded[SHAPES], counts[SHAPES] = {0}, costs[SHAPES], spread, ignored;
+    if (open_lab() < 0 || measure(bare, counts, false) < 0 || measure(bare, counts, true) < 0)
+        return -1;
+    memset(counts, 0, sizeof counts);
+    if (measure_recorded(bare, recorded, counts, &sm_engine.costs.piece) < 0)
         return -1;
     for (int i = 0; i < SHAPES; i++)
         costs[i] = counts[i] > 0 ? (recorded[i] - bare[i]) / counts[i] : 0;
-    double call = cost_of(costs, BY_CALL, &spread), resume = cost_of(costs, BY_RESUME, &ignored),
-           c = cost_of(costs, BY_C_CALL, &ignored);
+    double call = cost_of(costs, counts_lines() ? BY_LINE : BY_CALL, &spread),
+           resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
-    double inside = sm_engine.source->starts_only || sm_engine.recorder->events != NULL ? 1.0 : 0.5;
-    sm_engine.python = (sm_cost){call * inside, call * (1 - inside)};
-    sm_engine.resume = (sm_cost){resume * inside, resume * (1 - inside)};
-    sm_engine.c = (sm_cost){c / 2, c / 2};
-    sm_engine.cost_error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
+    double inside = sm_engine.source->starts_only || counts_lines() ? 1.0 : 0.5;
+    sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
+    sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
+    sm_engine.costs.c = (sm_cost){c / 2, c / 2};
+    sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/random.h"
 #include "base/time.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
+#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "slots/forks.h"
 
 static void code_died(sm_code_entry *entry) {
@@ -51,7 +51,6 @@ int sm_engine_init(void) {
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
     sm_codes_on_function_death(code_died);
-    sm_gap_table_init();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
     static const sm_fork_calls sampler = {.before = sm_sampler_before_fork,
@@ -65,15 +64,6 @@ int sm_engine_init(void) {
     }
     done = true;
     return 0;
-}
-
-void sm_engine_replace_text(char **target, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
-    if (copy != NULL)
-        memcpy(copy, text, size);
-    sm_free(*target);
-    *target = copy;
 }
 
 static void stop_workers(void) {
@@ -95,7 +85,7 @@ static void begin(void) {
     sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
-    sm_engine_replace_text(&sm_engine.exit, "");
+    sm_replace_chars(&sm_engine.exit, "");
     sm_engine.began = sm_moment_now();
     sm_engine.start_ns = sm_engine.began.unix_ns;
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
@@ -107,7 +97,7 @@ static void end_by_signal(const char *name) {
         return;
     sm_engine_look_away();
     stop_workers();
-    sm_engine_replace_text(&sm_engine.exit, name);
+    sm_replace_chars(&sm_engine.exit, name);
     sm_flush_end(false);
 }
 
@@ -167,39 +157,6 @@ int sm_engine_rehearse(bool on) {
     return 0;
 }
 
-/* Costs hold for a process, a source and a set of events; a second recording of the same kind starts at once. */
-static int find_costs(void) {
-    static struct {
-        const sm_source *source;
-        const sm_recorder *recorder;
-        bool time_every, opcodes, journal;
-        sm_clock_kind clock;
-        char c_functions[8];
-        sm_cost python, c, resume;
-        double error, piece;
-    } known;
-    if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
-        known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
-        known.journal == sm_engine.settings.journal && known.clock == sm_engine.clock.kind &&
-        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
-        sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
-        sm_engine.cost_error = known.error, sm_engine.piece = known.piece;
-        return 0;
-    }
-    if (sm_engine_calibrate() < 0)
-        return -1;
-    known.source = sm_engine.source;
-    known.recorder = sm_engine.recorder;
-    known.time_every = sm_engine.settings.time_every;
-    known.opcodes = sm_engine.settings.opcodes;
-    known.journal = sm_engine.settings.journal;
-    known.clock = sm_engine.clock.kind;
-    strcpy(known.c_functions, sm_engine.settings.c_functions);
-    known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
-    known.error = sm_engine.cost_error, known.piece = sm_engine.piece;
-    return 0;
-}
-
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
 static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
     stop_workers();
@@ -223,14 +180,12 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
                      sm_engine.clock.reason);
         return -1;
     }
-    sm_engine_replace_text(&sm_engine.meta, meta);
+    sm_replace_chars(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
-    memset(&sm_engine.python, 0, sizeof sm_engine.python);
-    sm_engine.c = sm_engine.resume = sm_engine.python;
-    sm_engine.cost_error = sm_engine.piece = 0.0;
-    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
+    memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
+    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
         return -1;
-    sm_engine_replace_text(&sm_engine.exit, "");
+    sm_replace_chars(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
     if (alongside != NULL)
@@ -261,6 +216,7 @@ int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_sett
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
+    sm_ending_begin();
     stop_workers();
     stop_sources();
     if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
@@ -268,7 +224,7 @@ void sm_engine_stop(const char *exit) {
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
-    sm_engine_replace_text(&sm_engine.exit, exit);
+    sm_replace_chars(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
             continue;
@@ -317,7 +273,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
         hold_codes(false);
         return 0;
     }
-    sm_engine_replace_text(&sm_engine.meta, meta);
+    sm_replace_chars(&sm_engine.meta, meta);
     if (open_output(fd) < 0)
         return -1;
     sm_engine.forked = sm_engine.ahead = false;

@@ -30,8 +30,8 @@ typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
 /* Per thread. The first fields are read at every event. What is not said to be the thread's own is changed with the
  * engine's lock. */
 typedef struct sm_thread {
-    PyThreadState *tstate;  /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
-    sm_chunk *chunk;        /* its own: the data stack chunk at the last event; another one means a look at the frames */
+    PyThreadState *tstate; /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
+    sm_chunk *chunk;       /* its own: the data stack chunk at the last event; another one means a look at the frames */
     sm_chunk *chunk_before; /* its own: the one below it */
     uint32_t id;
     uint32_t session; /* of which start this record's content is */
@@ -60,17 +60,24 @@ typedef struct sm_thread {
     int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
     uint64_t kept;                /* once it has ended: bytes that the recorder keeps of it */
     uint64_t rest_ticks;          /* that it ran outside of exact pieces: what the sampled times must add up to */
-    size_t below;                   /* its own: outermost frames that are no part of the recording */
-    const void *(*below_frames)[2]; /* its own, owned: each one's frame and code; another stack (a greenlet's) has others */
+    size_t below;                 /* its own: outermost frames that are no part of the recording */
+    const void *(
+        *below_frames)[2]; /* its own, owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
     char entry[96]; /* of those that are folded: what began it */
     struct sm_thread *next, *next_free;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
 
-typedef struct { /* ticks a call, found by calibration (engine/calibrate.c) */
+typedef struct { /* ticks of an entry that is only counted, in the callee's time and in the caller's */
     double inside, outside;
 } sm_cost;
+
+typedef struct { /* of the probes: engine/costs.c */
+    sm_cost python, c, resume;
+    double piece; /* ticks in an exact piece */
+    double error; /* relative half-width of all of these */
+} sm_probe_costs;
 
 typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
@@ -88,6 +95,7 @@ typedef struct {
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of objects: which line made an object, not only its type */
+    bool paths;        /* of calls: objects are recorded alongside, with the path that runs */
     uint64_t max_live; /* of objects: objects that are kept track of at once; more are sampled */
 } sm_settings;
 
@@ -133,7 +141,7 @@ typedef struct sm_recorder {
     void (*wake)(sm_thread *thread);
     void (*save)(sm_output *output); /* output->gil: the GIL is held, and `settle` was called */
     void (*stop)(void);
-    void (*forget)(void);   /* frees everything: another recorder begins */
+    void (*forget)(void); /* frees everything: another recorder begins */
     /* For the calibration. Of all exact pieces of the running thread: their ticks [0] and their number [1]. NULL: there
      * are none. */
     void (*timed)(double sums[2]);
@@ -180,20 +188,18 @@ typedef struct {
     sm_settings settings;
     sm_apart apart; /* threads whose events are unattributed */
     sm_clock clock;
-    sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
-    uint32_t thread_count;           /* rows of the recording */
-    uint32_t finished;               /* of these, threads that have ended and have rows of their own */
-    uint64_t kept;                   /* bytes: what the recorder keeps of those until the recording ends */
+    sm_thread *threads;    /* newest first; of this and, while their threads live, of earlier sessions */
+    uint32_t thread_count; /* rows of the recording */
+    uint32_t finished;     /* of these, threads that have ended and have rows of their own */
+    uint64_t kept;         /* bytes: what the recorder keeps of those until the recording ends */
     sm_output output; /* the file; writer NULL: none. Exchanged with the lock of the disk as well (engine/flush.c) */
-    bool same_frames;                /* a forked child: what its parent left out stays out */
-    bool from_here;                  /* the frames of the starting thread are no part of the recording */
+    bool same_frames; /* a forked child: what its parent left out stays out */
+    bool from_here;   /* the frames of the starting thread are no part of the recording */
     char *meta, *host, *argv, *interpreter, *exit; /* owned */
     int64_t start_ns, end_ns;
     sm_moment began; /* start_ns, by other clocks as well */
     uint64_t start_ticks;
-    sm_cost python, c, resume;
-    double piece; /* ticks of the probes in an exact piece */
-    double cost_error;
+    sm_probe_costs costs;
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */
@@ -225,6 +231,7 @@ void sm_engine_repair(sm_thread *thread, bool entering);
 /* The engine's lock. Recursive; never taken on the way of a common event. */
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
+void sm_engine_lock_renew(void); /* in a forked child: its holder is not there */
 
 /* Something has happened that the file lacks. From anywhere. */
 static inline void sm_engine_stir(void) {
@@ -281,9 +288,10 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 void sm_engine_save(sm_output *output, bool last);
 /* The thread's row, with the engine's lock: what is written of it before the next save can be read. */
 void sm_engine_announce(sm_thread *thread);
-void sm_engine_replace_text(char **target, const char *text);
 int sm_engine_after_fork(int fd, const char *meta);
 
+/* costs.c: what the probes cost, for these settings. -1 with an exception. */
+int sm_engine_find_costs(void);
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
  * exception. */
 int sm_engine_calibrate(void);

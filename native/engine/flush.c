@@ -4,8 +4,8 @@
  *
  * When. Once in each interval the worker asks whether the program has run since the last write: whether an event has
  * come (it has each thread's next event take its slow path, which says so), or the process has used CPU time that is
- * not our workers', as one long call in C does. If not, nothing is written. Where a write takes more than a tenth of the
- * interval, the next one comes later.
+ * not our workers', as one long call in C does. If not, nothing is written. Where a write takes more than a tenth of
+ * the interval, the next one comes later.
  *
  * What. Counters are read while the program goes on; each is as it was at some moment of the save, and a row that has
  * changed since is written again with the next one. What moves, and lists that grow, are guarded by the engine's lock.
@@ -22,26 +22,18 @@
 
 #include "base/time.h"
 #include "base/worker.h"
+#include "code/text.h"
 #include "slots/forks.h"
 
-#define SHARE 10      /* a write takes at most one part in so many of the time */
+#define SHARE 10         /* a write takes at most one part in so many of the time */
 #define LEAST_NS 1000000 /* of CPU without an event: less may be a worker's on its way to sleep */
 
 static struct {
     pthread_mutex_t disk;
-    pthread_mutex_t lock; /* the engine's */
     bool wanted;          /* atomic; written with the GIL: the worker should be there */
     uint64_t interval_ns; /* set while it is not */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
-} flush = {.disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
-
-void sm_engine_lock(void) {
-    pthread_mutex_lock(&flush.lock);
-}
-
-void sm_engine_unlock(void) {
-    pthread_mutex_unlock(&flush.lock);
-}
+} flush = {.disk = PTHREAD_MUTEX_INITIALIZER};
 
 static bool has_file(void) {
     sm_engine_lock(); /* the worker may exchange it */
@@ -171,7 +163,7 @@ void sm_engine_ahead(const char *exit) {
     sm_engine_pause(thread);
     pthread_mutex_lock(&flush.disk);
     sm_engine_lock();
-    sm_engine_replace_text(&sm_engine.exit, exit);
+    sm_replace_chars(&sm_engine.exit, exit);
     sm_engine.ahead = *exit != '\0';
     sm_engine_unlock();
     pthread_mutex_unlock(&flush.disk);
@@ -288,11 +280,11 @@ void sm_flush_stop(void) {
 static void before_fork(void) {
     sm_worker_before_fork(&worker, 0);
     pthread_mutex_lock(&flush.disk);
-    pthread_mutex_lock(&flush.lock);
+    sm_engine_lock();
 }
 
 static bool parent_forked(void) {
-    pthread_mutex_unlock(&flush.lock);
+    sm_engine_unlock();
     pthread_mutex_unlock(&flush.disk);
     sm_worker_after_fork(&worker);
     return __atomic_load_n(&flush.wanted, __ATOMIC_RELAXED);
@@ -300,7 +292,7 @@ static bool parent_forked(void) {
 
 static void child_forked(void) {
     flush.disk = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    flush.lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    sm_engine_lock_renew();
     __atomic_store_n(&flush.wanted, false, __ATOMIC_RELAXED);
     sm_worker_forked(&worker);
 }

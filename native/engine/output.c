@@ -25,7 +25,6 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
     output->interpreter = put_text(output, about->interpreter);
     output->clock = put_text(output, about->clock);
     output->source = put_text(output, about->source);
-    output->boot = put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     return true;
 }
 
@@ -144,7 +143,7 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
     row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);
     row[SM_PROCESSES_SOURCE] = (int64_t)output->source;
-    row[SM_PROCESSES_BOOT] = (int64_t)output->boot;
+    row[SM_PROCESSES_BOOT] = (int64_t)put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     row[SM_PROCESSES_BOOT_NS] = about->boot_ns;
     row[SM_PROCESSES_UNIX_BOUND_NS] = about->unix_bound_ns;
     sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);

@@ -23,13 +23,13 @@ typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* by sm_function.id */
     uint32_t functions_size, functions_count;
-    uint64_t host, argv, interpreter, clock, source, boot; /* string numbers */
+    uint64_t host, argv, interpreter, clock, source; /* string numbers */
     uint32_t losses;
     uint64_t noted; /* of the first 64 losses: a bit for each that the file has */
     uint64_t lost;  /* functions not taken in for want of memory */
     bool whole;     /* an image: everything, not only what changed since the last flush, and nothing is remembered */
-    bool gil;  /* who saves holds it: the interpreter and the live objects stand still */
-    bool anew; /* the file begins once more: everything, and it is remembered. What was is in another file */
+    bool gil;       /* who saves holds it: the interpreter and the live objects stand still */
+    bool anew;      /* the file begins once more: everything, and it is remembered. What was is in another file */
 } sm_output;
 
 static inline bool sm_output_all(const sm_output *output) {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "clock/waits.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
-#include "clock/waits.h"
 
 static sm_about about(void) {
     return (sm_about){.meta = sm_engine.meta,
@@ -36,15 +36,15 @@ static double cost_ns(double ticks) {
 
 static void write_process(sm_output *output) {
     double reals[SM_MAX_COLUMNS] = {0};
-    reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.python.inside);
-    reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.python.outside);
-    reals[SM_PROCESSES_C_INSIDE] = cost_ns(sm_engine.c.inside);
-    reals[SM_PROCESSES_C_OUTSIDE] = cost_ns(sm_engine.c.outside);
-    reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.resume.inside);
-    reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.resume.outside);
+    reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.costs.python.inside);
+    reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.costs.python.outside);
+    reals[SM_PROCESSES_C_INSIDE] = cost_ns(sm_engine.costs.c.inside);
+    reals[SM_PROCESSES_C_OUTSIDE] = cost_ns(sm_engine.costs.c.outside);
+    reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.costs.resume.inside);
+    reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.costs.resume.outside);
     reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(&sm_engine.clock, sm_engine.clock.read_ticks);
-    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
-    reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.piece);
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.costs.error;
+    reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.costs.piece);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

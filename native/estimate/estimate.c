@@ -1,26 +1,30 @@
 /* From what was counted, timed and sampled to times with errors.
  *
- * What is known. A thread's time consists of exact pieces, each of which belongs to a node, and of the rest, which was
- * sampled: each look gives the time since the look before to one node (native/clock/timing.h). The sum of the rest is
- * known exactly, too (`thread_rest`); what no look has been given yet is a part of it.
+ * What is known. A thread's time of running consists of exact pieces, each of which belongs to a node, and of the rest,
+ * which was sampled: each look of the sampler gives the time since the look before to one node (native/clock/timing.h).
+ * How long the rest was is known as well (`thread_rest`); looks may have found less of it.
  *
- * The rest of a function. In one process a function (a "pool" of nodes) has two estimates of its part of the rest. One
- * is what its looks add up to, S, with variance w S, if a look stands for w ns. The other is a prediction, M: it has
- * as many pieces as it was entered plus as often as one of its children was left, and those that were exact say how
- * long one is, give or take PRIOR of it. Both are weighed by their variances. So a function with many looks has
- * the time of its looks, and one with few, in a block of a millisecond, has what its exact pieces predict. All
- * together are then made to add up to the known rest; who is least sure changes most.
+ * Dividing the rest. In one process a function (a "pool" of nodes) has two estimates of its part of the rest. Its looks
+ * add up to S: k = S / look looks, if one stands for `look` ns on average. And its exact pieces predict M: it has as
+ * many pieces as it was entered and one more each time that a child was left, and each is taken to be as long as the
+ * exact ones were, plus what counting costs. Such a prediction is worth a few looks, a, and fewer if it is made from
+ * few pieces. If a time has a gamma distribution with mean M and shape a, and looks find it at random, then after k
+ * looks its mean is (a + k) / (a / M + 1 / look). So T = (a + k) / (a / M + rate), with the rate for which all T of a
+ * process add up to its rest (divide()). Many looks decide alone; in a block of a millisecond, which has none, the
+ * predictions do; no T is negative. A pool's time is divided among its nodes in the same way, and then each thread's
+ * nodes are scaled to the rest of their thread.
  *
- * A node's part of its function's is found in the same way, from its looks and its prediction.
+ * The probes' cost. An entry that was only counted costs what calibration found, in the callee's rest and the caller's;
+ * an exact piece has a smaller cost of its own. A node's overhead is taken off, not below 0. So that this clamping does
+ * not add time, what is left is scaled to what its function, and all functions of the process, have left.
  *
- * The probes' cost. An entry that was only counted costs what calibration found, in the callee's time and the caller's;
- * an exact piece has a smaller cost of its own. A node's overhead is taken off, not below 0; and so that this clamping
- * does not add time, a function's nodes are scaled to what the function as a whole has left.
- *
- * Errors. Of chance, in quadrature: a subtree with the part p of the rest has the variance of its own time if it were
- * all alone, times 1 - p, since what it lacks the others have. Systematic, and so added linearly over nodes: the
- * probes' cost, which differs from one shape of a call to another by `cost_error`; and QUIET of the time, for the same
- * program is not equally fast twice, by up to BUSY more where others have the processor. */
+ * Errors. Of chance, in quadrature: T has the variance T^2 / (a + T / look), and all the others together have one, too;
+ * as the sum of both is known, what is in doubt is the harmonic sum of both. That goes for a function, for a node, and
+ * for all that lies below a node. Where looks and prediction disagree, one of them is wrong, and T is in doubt by what
+ * the looks are off. Nodes of one function share its doubt, so of sums of nodes each has its part of that, not of its
+ * own. Waiting has the variance that looks had (`wait_sq`). Systematic, and so added linearly over nodes: the probes'
+ * cost, which differs by `cost_error` from one shape of a call to another, and by what was clamped; and QUIET of the
+ * time, for the same program is not equally fast twice, by up to BUSY more where others have the processor. */
 #include "estimate/estimate.h"
 
 #include <math.h>
@@ -30,47 +34,116 @@
 #include "base/alloc.h"
 
 static const double QUIET = 0.04, BUSY = 0.06;
-static const double PRIOR = 0.5;      /* relative deviation of a prediction from many pieces */
-static const double FEW = 2;          /* pieces; with as many, it is 1 more */
-static const double LEAST_PIECE = 1;  /* ns; of a piece less what it costs */
-static const double NODE_PRIOR = 0.7; /* the same of a node's part of its function */
-static const double LOOKS = 6;        /* that the prediction of a node's part is worth */
+static const double WORTH = 2;         /* looks; of a prediction from many exact pieces */
+static const double FEW = 8;           /* exact pieces: a prediction from as many is worth half of that */
+static const double LEAST_WORTH = 0.1; /* exact pieces, of a function that has none */
+static const double LEAST_PIECE = 1;   /* ns; of a piece less what it costs */
+static const double LEAST = 1e-6;      /* ns; less is nothing. Exact times given as looks have no squares */
+static const double MOST_OFF = 4;      /* a prediction is not taken for further below what looks have found */
+static const int PASSES = 10;
+
+typedef struct { /* what a group's time is divided among */
+    uint32_t group;
+    double worth;     /* looks */
+    double sampled;   /* ns */
+    double predicted; /* ns, with the probes' cost, as T is */
+    double time;      /* ns: T */
+} share;
+
+typedef struct {
+    double time, look; /* ns */
+    double scale, rate, sum, slope;
+} group;
 
 typedef struct { /* what is taken for one population: the nodes of one function in one process */
     int64_t process, function;
-    double pieces, exact_ns;       /* exact pieces, and their time */
-    double looks, sampled, square; /* their number, time and time squared */
-    double predicted;              /* rest, by its pieces; with the probes' cost */
-    double time, variance;         /* rest */
-    double overhead, piece_cost;   /* the probes', in the rest and in exact pieces */
-    double own, positive;          /* of all its nodes; sum of the nodes' positive ones */
+    double pieces, piece_ns, piece_cost; /* exact pieces: how many, their time without the probes' cost, and that */
+    double exact;                        /* ns: their time as nodes have it, not below 0 */
+    double overhead, positive;           /* ns: of probes in the rest; what nodes have left of the rest without them */
+    double left;                         /* ns: what it has left of the rest itself */
     double wait_ns, wait_sq;
+    double chance; /* see chance() */
 } pool;
 
 typedef struct {
-    double rest, sampled, square, predicted;
-    double look;       /* ns that a look stands for */
-    double scale;      /* of predictions, so that they add up to the rest */
-    double ran, ready; /* ns; without a processor */
-    double unrest;     /* see QUIET */
+    double rest, sampled, time; /* ns; as known, by looks, and as divided */
+    bool has_nodes;
+} thread;
+
+typedef struct {
+    double square, overhead, positive; /* of its looks, ns squared; the others as a pool's */
+    double ran, ready;                 /* ns; without a processor */
+    double unrest;                     /* see QUIET */
 } process;
 
 typedef struct {
     const sm_estimate_input *in;
     const sm_estimates *out;
-    pool *pools; /* owned */
-    size_t count;
-    uint32_t *pool_of;  /* owned; of each node, as all that follow */
-    double *pieces;     /* in the rest */
-    double *overhead;   /* ns of probes in the rest */
-    double *predicted;  /* ns in the rest */
-    double *time;       /* the same, as estimated */
-    double *below;      /* with all nodes below */
-    process *processes; /* owned */
+    size_t count; /* of pools */
+    /* All owned. Shares of pools are of their process' rest, those of nodes of their pool's. */
+    pool *pools;
+    share *of_pool, *of_node;
+    group *by_process, *by_pool;
+    process *processes;
+    thread *threads;
+    double *overhead; /* of each node: ns of probes in the rest */
+    double *below;    /* first its pieces, then ns of the rest in it and all below it */
+    double *doubt;    /* its and their parts of the pools' `chance`: what adds up */
 } work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
     return (size_t)in->thread_process[in->thread[n]];
+}
+
+/* ---- dividing ---- */
+
+/* Divides the time of each group. The rate is found by Newton's method on 1 / sum, which is concave and nearly linear.
+ */
+static void divide(share *shares, size_t count, group *groups, size_t group_count) {
+    for (size_t i = 0; i < count; i++)
+        groups[shares[i].group].sum += shares[i].predicted;
+    for (size_t i = 0; i < group_count; i++)
+        groups[i].scale = groups[i].time / fmax(LEAST, groups[i].sum);
+    for (size_t i = 0; i < count; i++) {
+        share *s = &shares[i];
+        s->predicted = fmax(s->predicted * groups[s->group].scale, s->sampled / MOST_OFF);
+    }
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (size_t i = 0; i < group_count; i++)
+            groups[i].sum = groups[i].slope = 0;
+        for (size_t i = 0; i < count; i++) {
+            share *s = &shares[i];
+            group *g = &groups[s->group];
+            double rate = s->predicted > 0 ? s->worth / s->predicted + g->rate : INFINITY;
+            s->time = (s->worth + s->sampled / g->look) / rate;
+            g->sum += s->time;
+            g->slope += s->time / rate;
+        }
+        for (size_t i = 0; i < group_count; i++) {
+            group *g = &groups[i];
+            if (g->sum > 0 && g->time > 0)
+                g->rate = fmax(0, g->rate + (g->sum - g->time) / g->time * (g->sum / g->slope));
+        }
+    }
+    for (size_t i = 0; i < count; i++) { /* what the last pass lacks */
+        const group *g = &groups[shares[i].group];
+        shares[i].time *= g->sum > 0 ? g->time / g->sum : 0;
+    }
+}
+
+/* The square of the 95 % error of a part of all, if looks of so many ns have found both and a prediction is worth so
+ * many of them. */
+static double chance(double part, double all, double look, double worth) {
+    double others = all - part;
+    if (!(part > 0 && others > 0))
+        return 0;
+    return 4 / ((worth + part / look) / (part * part) + (worth + others / look) / (others * others));
+}
+
+/* The same of a share, which is doubtful if looks and prediction disagree. */
+static double chance_of(const share *s, double all, double look) {
+    double off = s->time - s->sampled;
+    return chance(s->time, all, look, s->worth) + off * off;
 }
 
 /* ---- pools ---- */
@@ -84,11 +157,10 @@ static int assign_pools(work *w) {
     }
     uint32_t *pool_at = sm_calloc(places, sizeof *pool_at); /* pool + 1 */
     w->pools = sm_calloc(most + 1, sizeof *w->pools);
-    if (pool_at == NULL || w->pools == NULL) {
-        sm_free(pool_at);
-        return -1;
-    }
-    for (size_t n = 0; n < in->nodes; n++) {
+    w->of_pool = sm_calloc(most + 1, sizeof *w->of_pool);
+    w->by_pool = sm_calloc(most + 1, sizeof *w->by_pool);
+    bool done = pool_at != NULL && w->pools != NULL && w->of_pool != NULL && w->by_pool != NULL;
+    for (size_t n = 0; done && n < in->nodes; n++) {
         int64_t process = (int64_t)process_of(in, n), function = in->function[n];
         uint64_t h = (uint64_t)function * 0x9E3779B97F4A7C15u ^ (uint64_t)process * 0xC2B2AE3D27D4EB4Fu;
         size_t place = (h ^ h >> 32) & (places - 1);
@@ -98,155 +170,145 @@ static int assign_pools(work *w) {
         }
         if (pool_at[place] == 0) {
             w->pools[w->count] = (pool){.process = process, .function = function};
+            w->of_pool[w->count].group = (uint32_t)process;
             pool_at[place] = (uint32_t)++w->count;
         }
-        w->pool_of[n] = pool_at[place] - 1;
+        w->of_node[n].group = pool_at[place] - 1;
     }
     sm_free(pool_at);
-    return 0;
+    return done ? 0 : -1;
 }
 
-/* Of each node: the pieces of its rest, and what counting entries costs in it. */
+static pool *pool_of(const work *w, size_t n) {
+    return &w->pools[w->of_node[n].group];
+}
+
+/* Of each node: how many pieces it has, in `below`, and what counting entries costs in it. */
 static void count_pieces(work *w) {
     const sm_estimate_input *in = w->in;
-    memset(w->pieces, 0, in->nodes * sizeof *w->pieces);
-    memset(w->overhead, 0, in->nodes * sizeof *w->overhead);
+    const sm_costs *c = &in->costs;
     for (size_t n = 0; n < in->nodes; n++) {
-        const sm_costs *c = &in->costs;
         size_t p = process_of(in, n);
         double calls = (double)in->calls[n], resumes = (double)in->resumes[n], entries = calls + resumes;
         double counted = entries > 0 ? fmax(0, 1 - (double)in->entered[n] / entries) : 0;
         bool is_c = in->function_kind[in->function[n]] == 1;
         double inside = is_c ? calls * c->c_inside[p] : calls * c->python_inside[p] + resumes * c->resume_inside[p];
         double outside = is_c ? calls * c->c_outside[p] : calls * c->python_outside[p] + resumes * c->resume_outside[p];
-        w->pieces[n] += entries;
+        w->below[n] += entries;
         w->overhead[n] += counted * inside;
         if (in->parent[n] >= 0) {
-            w->pieces[in->parent[n]] += entries;
+            w->below[in->parent[n]] += entries;
             w->overhead[in->parent[n]] += counted * outside;
         }
     }
-    for (size_t n = 0; n < in->nodes; n++)
-        w->pieces[n] = fmax(0, w->pieces[n] - (double)in->timed[n]);
+}
+
+/* ns that a node ran in exact pieces. */
+static double exact_of(const sm_estimate_input *in, size_t n) {
+    return fmax(0, (double)in->timed_ns[n] - (double)in->timed[n] * in->costs.piece[process_of(in, n)]);
 }
 
 static void fill_pools(work *w) {
     const sm_estimate_input *in = w->in;
     for (size_t n = 0; n < in->nodes; n++) {
-        pool *p = &w->pools[w->pool_of[n]];
+        pool *p = pool_of(w, n);
+        double cost = (double)in->timed[n] * in->costs.piece[p->process];
         p->pieces += (double)in->timed[n];
-        p->exact_ns += (double)in->timed_ns[n];
-        p->looks += (double)in->sampled[n];
-        p->sampled += (double)in->sampled_ns[n];
-        p->square += in->sampled_sq[n];
+        p->piece_ns += (double)in->timed_ns[n] - cost;
+        p->piece_cost += cost;
+        p->exact += exact_of(in, n);
         p->overhead += w->overhead[n];
-        p->piece_cost += (double)in->timed[n] * in->costs.piece[p->process];
         p->wait_ns += (double)in->wait_ns[n];
         p->wait_sq += in->wait_sq[n];
         w->processes[p->process].ready += (double)in->ready_ns[n];
-    }
-    for (size_t n = 0; n < in->nodes; n++) {
-        pool *p = &w->pools[w->pool_of[n]];
-        double piece = p->pieces > 0 ? (p->exact_ns - p->piece_cost) / p->pieces : 0;
-        w->predicted[n] = w->pieces[n] * fmax(LEAST_PIECE, piece) + w->overhead[n];
-        p->predicted += w->predicted[n];
+        w->processes[p->process].square += in->sampled_sq[n];
+        w->processes[p->process].overhead += w->overhead[n];
+        w->threads[in->thread[n]].sampled += (double)in->sampled_ns[n];
+        w->threads[in->thread[n]].has_nodes = true;
     }
 }
 
 /* ---- the rest ---- */
 
-static void judge_processes(work *w) {
+static void predict(work *w) {
     const sm_estimate_input *in = w->in;
-    for (size_t t = 0; t < in->threads; t++)
-        w->processes[in->thread_process[t]].rest += (double)in->thread_rest[t];
-    for (size_t i = 0; i < w->count; i++) {
-        process *p = &w->processes[w->pools[i].process];
-        p->sampled += w->pools[i].sampled;
-        p->square += w->pools[i].square;
-        p->predicted += w->pools[i].predicted;
+    for (size_t n = 0; n < in->nodes; n++) {
+        share *s = &w->of_node[n], *whole = &w->of_pool[s->group];
+        const pool *p = &w->pools[s->group];
+        double timed = (double)in->timed[n], exact = (double)in->timed_ns[n] - timed * in->costs.piece[p->process];
+        double usual = p->pieces > 0 ? p->piece_ns / p->pieces : 0;
+        double piece = (exact + FEW * usual) / (timed + FEW); /* a node's own pieces decide if there are many */
+        s->worth = WORTH;
+        s->sampled = (double)in->sampled_ns[n];
+        s->predicted = fmax(0, w->below[n] - timed) * fmax(LEAST_PIECE, piece) + w->overhead[n];
+        whole->worth = WORTH * (p->pieces + LEAST_WORTH) / (p->pieces + FEW);
+        whole->sampled += s->sampled;
+        whole->predicted += s->predicted;
     }
-    for (size_t i = 0; i < in->processes; i++) {
-        process *p = &w->processes[i];
-        p->look = p->sampled > 0 ? p->square / p->sampled : INFINITY;
-        p->scale = p->predicted > 0 ? p->rest / p->predicted : 0;
-    }
-}
-
-/* Variance of a time in the rest that looks of so many ns have found, or a prediction that is off by so much of it. */
-static double variance_of(double time, double look, double relative) {
-    double by_looks = look * time, by_prediction = relative * relative * time * time;
-    return by_looks < INFINITY ? by_looks * by_prediction / fmax(1, by_looks + by_prediction) : by_prediction;
-}
-
-static void estimate_pool(const work *w, pool *p) {
-    const process *of = &w->processes[p->process];
-    double predicted = p->predicted * of->scale;
-    double off = PRIOR + (p->pieces > 0 ? FEW / p->pieces : FEW);
-    double by_prediction = off * off * predicted * predicted, by_looks = of->look * fmax(p->sampled, predicted);
-    if (of->sampled <= 0) {
-        p->time = predicted;
-        p->variance = by_prediction;
-    } else if (by_looks + by_prediction > 0) {
-        p->time = (p->sampled * by_prediction + predicted * by_looks) / (by_looks + by_prediction);
-        p->variance = by_looks * by_prediction / (by_looks + by_prediction);
-    }
-}
-
-/* Makes all add up to the rest of their process. */
-static void reconcile(work *w) {
-    double *missing = sm_calloc(2 * w->in->processes + 1, sizeof *missing);
-    double *variance = missing + w->in->processes;
-    if (missing == NULL)
-        return;
-    for (size_t i = 0; i < w->in->processes; i++)
-        missing[i] = w->processes[i].rest;
-    for (size_t i = 0; i < w->count; i++) {
-        missing[w->pools[i].process] -= w->pools[i].time;
-        variance[w->pools[i].process] += w->pools[i].variance;
-    }
-    for (size_t i = 0; i < w->count; i++) {
-        pool *p = &w->pools[i];
-        double all = variance[p->process], part = all > 0 ? p->variance / all : 0;
-        p->time = fmax(p->time / 4, p->time + part * missing[p->process]);
-        p->variance *= 1 - part;
-    }
-    sm_free(missing);
 }
 
 static void estimate_rest(work *w) {
     const sm_estimate_input *in = w->in;
-    judge_processes(w);
+    predict(w);
+    for (size_t i = 0; i < in->processes; i++)
+        w->by_process[i].look = INFINITY;
+    for (size_t i = 0; i < in->threads; i++) {
+        thread *t = &w->threads[i];
+        group *g = &w->by_process[in->thread_process[i]];
+        t->rest = in->thread_rest[i] > 0 ? (double)in->thread_rest[i] : t->sampled;
+        g->time += t->has_nodes ? t->rest : 0;
+        g->sum += t->sampled;
+    }
+    for (size_t i = 0; i < in->processes; i++) {
+        group *g = &w->by_process[i];
+        g->scale = g->sum > 0 ? g->time / g->sum : 0; /* each look stands for so much more than it says */
+        g->look = g->sum > 0 ? fmax(LEAST, w->processes[i].square / g->sum * g->scale) : INFINITY;
+        g->sum = 0;
+    }
+    for (size_t n = 0; n < in->nodes; n++)
+        w->of_node[n].sampled *= w->by_process[process_of(in, n)].scale;
     for (size_t i = 0; i < w->count; i++)
-        estimate_pool(w, &w->pools[i]);
-    reconcile(w);
+        w->of_pool[i].sampled *= w->by_process[w->pools[i].process].scale;
+    divide(w->of_pool, w->count, w->by_process, in->processes);
+    for (size_t i = 0; i < w->count; i++)
+        w->by_pool[i] = (group){.time = w->of_pool[i].time, .look = w->by_process[w->pools[i].process].look};
+    divide(w->of_node, in->nodes, w->by_pool, w->count);
+    for (size_t n = 0; n < in->nodes; n++)
+        w->threads[in->thread[n]].time += w->of_node[n].time;
+    for (size_t i = 0; i < w->count; i++)
+        w->of_pool[i].time = 0;
     for (size_t n = 0; n < in->nodes; n++) {
-        const pool *p = &w->pools[w->pool_of[n]];
-        double look = w->processes[p->process].look, part = p->predicted > 0 ? w->predicted[n] / p->predicted : 0;
-        if (look < INFINITY)
-            part = ((double)in->sampled_ns[n] + LOOKS * look * part) / (p->sampled + LOOKS * look);
-        w->time[n] = p->time * part;
+        const thread *t = &w->threads[in->thread[n]];
+        w->of_node[n].time *= t->rest / fmax(LEAST, t->time);
+        w->of_pool[w->of_node[n].group].time += w->of_node[n].time;
     }
 }
 
 /* ---- own times ---- */
 
+static double scaled(double value, double to, double from) {
+    return from > 0 ? value * (to / from) : 0;
+}
+
 static void estimate_own(work *w) {
     const sm_estimate_input *in = w->in;
     double *own = w->out->own;
-    for (size_t n = 0; n < in->nodes; n++) {
-        pool *p = &w->pools[w->pool_of[n]];
-        double exact = (double)in->timed_ns[n] - (double)in->timed[n] * in->costs.piece[p->process];
-        own[n] = fmax(0, exact + w->time[n] - w->overhead[n]);
-        p->positive += own[n];
+    for (size_t n = 0; n < in->nodes; n++)
+        pool_of(w, n)->positive += own[n] = fmax(0, w->of_node[n].time - w->overhead[n]);
+    for (size_t i = 0; i < w->count; i++) {
+        pool *p = &w->pools[i];
+        p->left = fmax(0, w->of_pool[i].time - p->overhead);
+        w->processes[p->process].positive += p->left;
     }
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
-        p->own = fmax(0, p->exact_ns - p->piece_cost + p->time - p->overhead);
-        w->processes[p->process].ran += p->own;
+        process *of = &w->processes[p->process];
+        p->left = scaled(p->left, fmax(0, w->by_process[p->process].time - of->overhead), of->positive);
+        of->ran += p->left + p->exact;
     }
     for (size_t n = 0; n < in->nodes; n++) {
-        const pool *p = &w->pools[w->pool_of[n]];
-        own[n] = (p->positive > 0 ? own[n] * (p->own / p->positive) : 0) + (double)in->wait_ns[n];
+        const pool *p = pool_of(w, n);
+        own[n] = scaled(own[n], p->left, p->positive) + exact_of(in, n) + (double)in->wait_ns[n];
     }
     for (size_t i = 0; i < in->processes; i++) {
         process *p = &w->processes[i];
@@ -254,32 +316,39 @@ static void estimate_own(work *w) {
     }
 }
 
-/* What an own time of running may be off by together with all others. before: with what the probes cost. If there was
- * less than that, too much was taken out by the difference, for certain. */
-static double distortion(const work *w, int64_t process, double cost, double before, double own) {
-    double relative = w->in->costs.cost_error[process];
-    double by_probes = relative * cost + (relative > 0 ? fmax(0, cost - before) : 0);
-    return by_probes + (w->in->distorted ? w->processes[process].unrest * own : 0);
-}
-
 /* ---- errors ---- */
+
+/* What a time of running may be off by together with all others: by what the probes cost in the rest and in exact
+ * pieces, and by what they seem to cost beyond the rest that it has, which is too much for certain. */
+static double distortion(const work *w, int64_t process, double overhead, double rest, double pieces, double ran) {
+    double relative = w->in->costs.cost_error[process];
+    if (relative <= 0)
+        return 0; /* nobody has measured what the probes cost */
+    double by_probes = relative * (overhead + pieces) + fmax(0, overhead - rest);
+    return by_probes + (w->in->distorted ? w->processes[process].unrest * ran : 0);
+}
 
 static void estimate_errors(work *w) {
     const sm_estimate_input *in = w->in;
+    const sm_estimates *out = w->out;
+    for (size_t i = 0; i < w->count; i++) {
+        const group *g = &w->by_process[w->pools[i].process];
+        w->pools[i].chance = chance_of(&w->of_pool[i], g->time, g->look);
+    }
     for (size_t n = 0; n < in->nodes; n++) {
-        const pool *p = &w->pools[w->pool_of[n]];
-        const process *of = &w->processes[p->process];
-        double pieces = (double)in->timed[n] * in->costs.piece[p->process];
-        double before = (double)in->timed_ns[n] + w->time[n], own = w->out->own[n] - (double)in->wait_ns[n];
-        double common = distortion(w, p->process, w->overhead[n] + pieces, before, own);
-        double part = of->rest > 0 ? fmin(1, w->time[n] / of->rest) : 0;
-        double chance = 4 * (1 - part) * variance_of(w->time[n], of->look, NODE_PRIOR) + 4 * in->wait_sq[n];
-        w->out->own_error[n] = hypot(sqrt(chance), common);
-        w->out->total_distortion[n] = common;
-        w->out->total_square[n] = 4 * in->wait_sq[n];
-        w->out->total_wait[n] = (double)in->wait_ns[n];
-        w->out->total[n] = w->out->own[n];
-        w->below[n] = w->time[n];
+        const share *s = &w->of_node[n], *whole = &w->of_pool[s->group];
+        const pool *p = &w->pools[s->group];
+        double pieces = (double)in->timed[n] * in->costs.piece[p->process], waited = 4 * in->wait_sq[n];
+        double ran = out->own[n] - (double)in->wait_ns[n];
+        double common = distortion(w, p->process, w->overhead[n], s->time, pieces, ran);
+        double by_chance = chance_of(s, w->threads[in->thread[n]].rest, w->by_process[p->process].look);
+        out->own_error[n] = hypot(sqrt(by_chance + waited), common);
+        out->total_distortion[n] = common;
+        out->total_square[n] = waited;
+        out->total_wait[n] = (double)in->wait_ns[n];
+        out->total[n] = out->own[n];
+        w->below[n] = s->time;
+        w->doubt[n] = scaled(p->chance, s->time, whole->time);
     }
 }
 
@@ -291,6 +360,7 @@ static void estimate_totals(work *w) {
         int64_t parent = in->parent[n];
         if (parent >= 0) {
             w->below[parent] += w->below[n];
+            w->doubt[parent] += w->doubt[n];
             out->total[parent] += out->total[n];
             out->total_wait[parent] += out->total_wait[n];
             out->total_square[parent] += out->total_square[n];
@@ -298,11 +368,11 @@ static void estimate_totals(work *w) {
         }
     }
     for (size_t n = 0; n < in->nodes; n++) {
-        const process *of = &w->processes[process_of(in, n)];
-        double part = of->rest > 0 ? fmin(1, w->below[n] / of->rest) : 0;
-        out->total_square[n] += 4 * (1 - part) * variance_of(w->below[n], of->look, NODE_PRIOR);
+        double look = w->by_process[process_of(in, n)].look;
+        double by_chance = chance(w->below[n], w->threads[in->thread[n]].rest, look, WORTH);
+        out->total_error[n] = hypot(sqrt(out->total_square[n] + by_chance), out->total_distortion[n]);
+        out->total_square[n] += w->doubt[n];
         out->depth[n] = in->parent[n] < 0 ? 0 : out->depth[in->parent[n]] + 1;
-        out->total_error[n] = hypot(sqrt(out->total_square[n]), out->total_distortion[n]);
     }
 }
 
@@ -313,33 +383,31 @@ static void estimate_functions(work *w) {
     }
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
-        out->function_own_error[p->function] += 4 * p->variance + 4 * p->wait_sq; /* so far squared */
-        out->function_distortion[p->function] +=
-            distortion(w, p->process, p->overhead + p->piece_cost, p->exact_ns + p->time, p->own);
-        out->function_own[p->function] += p->own + p->wait_ns;
+        double ran = p->exact + p->left, time = w->of_pool[i].time;
+        out->function_own[p->function] += ran + p->wait_ns;
+        out->function_distortion[p->function] += distortion(w, p->process, p->overhead, time, p->piece_cost, ran);
+        out->function_own_error[p->function] += p->chance + 4 * p->wait_sq;
     }
-    for (size_t f = 0; f < w->in->functions; f++) {
-        double common = out->function_distortion[f];
-        out->function_own_error[f] = sqrt(out->function_own_error[f] + common * common);
-    }
+    for (size_t f = 0; f < w->in->functions; f++) /* so far squared */
+        out->function_own_error[f] = hypot(sqrt(out->function_own_error[f]), out->function_distortion[f]);
 }
 
 int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
-    size_t size = (in->nodes + 1) * sizeof(double);
-    double *room = sm_malloc(5 * size);
     work w = {
         .in = in,
         .out = out,
-        .pool_of = sm_malloc((in->nodes + 1) * sizeof(uint32_t)),
-        .pieces = room,
-        .overhead = room + (in->nodes + 1),
-        .predicted = room + 2 * (in->nodes + 1),
-        .time = room + 3 * (in->nodes + 1),
-        .below = room + 4 * (in->nodes + 1),
-        .processes = sm_calloc(in->processes + 1, sizeof(process)),
+        .of_node = sm_calloc(in->nodes + 1, sizeof *w.of_node),
+        .by_process = sm_calloc(in->processes + 1, sizeof *w.by_process),
+        .processes = sm_calloc(in->processes + 1, sizeof *w.processes),
+        .threads = sm_calloc(in->threads + 1, sizeof *w.threads),
+        .overhead = sm_calloc(in->nodes + 1, sizeof *w.overhead),
+        .below = sm_calloc(in->nodes + 1, sizeof *w.below),
+        .doubt = sm_malloc((in->nodes + 1) * sizeof *w.doubt),
     };
     int done = -1;
-    if (room != NULL && w.pool_of != NULL && w.processes != NULL && in->nodes < UINT32_MAX && assign_pools(&w) == 0) {
+    if (w.of_node != NULL && w.by_process != NULL && w.processes != NULL && w.threads != NULL && w.overhead != NULL &&
+        w.below != NULL && w.doubt != NULL && in->nodes < UINT32_MAX && in->processes < UINT32_MAX &&
+        assign_pools(&w) == 0) {
         count_pieces(&w);
         fill_pools(&w);
         estimate_rest(&w);
@@ -350,8 +418,14 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
         done = 0;
     }
     sm_free(w.pools);
-    sm_free(w.pool_of);
+    sm_free(w.of_pool);
+    sm_free(w.of_node);
+    sm_free(w.by_process);
+    sm_free(w.by_pool);
     sm_free(w.processes);
-    sm_free(room);
+    sm_free(w.threads);
+    sm_free(w.overhead);
+    sm_free(w.below);
+    sm_free(w.doubt);
     return done;
 }

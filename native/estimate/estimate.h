@@ -14,18 +14,18 @@ typedef struct {
     const double *cost_error; /* relative half-width of all of these; 0: what the probes cost was not measured */
 } sm_costs;
 
-/* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
+/* All borrowed. Sound as the reader leaves them: references in range, parents before children, nothing negative. */
 typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes;
-    const int64_t *timed, *timed_ns, *entered;  /* exact pieces; entries at which one began */
-    const int64_t *sampled, *sampled_ns;        /* looks, and the time that they stand for */
-    const double *sampled_sq;                   /* of each look's time, ns squared */
-    const int64_t *wait_ns;                     /* off the CPU, in addition to the others */
-    const double *wait_sq;                      /* of looks that found it waiting, ns squared */
-    const int64_t *ready_ns;                    /* of wait_ns: without a processor */
+    const int64_t *timed, *timed_ns, *entered; /* exact pieces; entries at which one began */
+    const int64_t *sampled, *sampled_ns;       /* looks, and the time that they stand for */
+    const double *sampled_sq;                  /* of each look's time, ns squared */
+    const int64_t *wait_ns;                    /* off the CPU, in addition to the others */
+    const double *wait_sq;                     /* of looks that found it waiting, ns squared */
+    const int64_t *ready_ns;                   /* of wait_ns: without a processor */
     const int64_t *function_kind;
-    const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces */
+    const int64_t *thread_process, *thread_rest; /* rest: ns that ran outside of exact pieces; 0: what looks found */
     sm_costs costs;
     int distorted; /* whether errors are to contain what probes do to the code around them */
 } sm_estimate_input;

@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/crc32.h"
 #include "base/varint.h"
+#include "file/version1.h"
 
 typedef struct {
     sm_read_data *data;
@@ -285,6 +286,33 @@ static bool clear_values(reader *r, int columns, size_t rows) {
     return true;
 }
 
+/* Decodes one column of a chunk into r->values. */
+static bool read_column(reader *r, int kind, unsigned column, int encoding, size_t rows, const uint8_t *at,
+                        const uint8_t *end) {
+    int columns = sm_tables[kind].columns;
+    bool old = r->data->version == 1;
+    sm_version1_column to = old ? sm_version1_find(kind, column) : (sm_version1_column){(int)column, -1, 1};
+    if (to.column < 0 || to.column >= columns) {
+        return true; /* its meaning is gone, or of a later version */
+    }
+    bool real = sm_tables[kind].column[to.column].type == SM_TYPE_REAL, is_f64 = encoding == SM_ENCODING_F64;
+    int64_t *values = r->values + (size_t)to.column * r->room, *old_values = r->values + (size_t)columns * r->room;
+    if (encoding > SM_ENCODING_F64) {
+        return false;
+    }
+    if (!old) {
+        return decode_column(values, rows, encoding, real, at, end);
+    }
+    if (!decode_column(old_values, rows, encoding, is_f64, at, end)) {
+        return false;
+    }
+    sm_version1_add(values, real, old_values, is_f64, to.factor, rows);
+    if (to.also >= 0) {
+        sm_version1_add(r->values + (size_t)to.also * r->room, false, old_values, is_f64, to.factor, rows);
+    }
+    return true;
+}
+
 static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint64_t offset) {
     uint64_t rows, present, length;
     size_t size = (size_t)(end - at);
@@ -304,8 +332,7 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
     if (rows > size || r->data->table[kind].rows + rows > INT32_MAX) {
         return BAD;
     }
-    int columns = sm_tables[kind].columns;
-    if (!clear_values(r, columns, (size_t)rows)) {
+    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) { /* one more: see read_column */
         return NO_MEMORY;
     }
     for (uint64_t i = 0; i < present; i++) {
@@ -316,12 +343,8 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
         if ((at = sm_varint_get(at + 2, end, &length)) == NULL || length > (size_t)(end - at)) {
             return BAD;
         }
-        if (column < (unsigned)columns) { /* else of a later version */
-            bool real = sm_tables[kind].column[column].type == SM_TYPE_REAL;
-            if (encoding > SM_ENCODING_F64 ||
-                !decode_column(r->values + column * r->room, (size_t)rows, (int)encoding, real, at, at + length)) {
-                return BAD;
-            }
+        if (!read_column(r, (int)kind, column, (int)encoding, (size_t)rows, at, at + length)) {
+            return BAD;
         }
         at += length;
     }
@@ -542,7 +565,7 @@ sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
         return SM_READ_FOREIGN;
     }
     data->version = size < SM_FILE_HEADER ? SM_FILE_VERSION : sm_get_u16(bytes + 8);
-    if (data->version != SM_FILE_VERSION) {
+    if (data->version < 1 || data->version > SM_FILE_VERSION) {
         return SM_READ_FUTURE;
     }
     if (!reserve_strings(data, 64)) {

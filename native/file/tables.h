@@ -1,9 +1,9 @@
 /* The tables and columns of a recording: the one list that the writer, the reader, the module and the docs' test share.
  *
- * Each entry is X(TABLE, COLUMN, "name", TYPE). The position in its list is the column's number in the file: append
- * only, never reorder, never reuse. Types: INT    int64 COUNT  int64, never negative (a reader takes a negative one for
- * damage and makes it 0) STR    int64 index into the string table REAL   float64, finite FORMAT-VERSION: docs/format.md
- * names the same columns; tests/native/file holds the two together. */
+ * Each entry is X(TABLE, COLUMN, "name", TYPE). The position in its list is the column's number in the file: within a
+ * version append only, never reorder, never reuse. docs/format.md names the same columns; tests/native/file holds the
+ * two together. Types: INT is int64, COUNT an int64 that is not negative (a reader takes a negative one for damage and
+ * makes it 0), STR an int64 index into the string table, REAL a float64 that is finite and not negative. */
 #ifndef SM_FILE_TABLES_H
 #define SM_FILE_TABLES_H
 
@@ -19,25 +19,19 @@
     X(PROCESSES, EXIT, "exit", STR)                                                                                    \
     X(PROCESSES, CLOCK, "clock", STR)                                                                                  \
     X(PROCESSES, SOURCE, "source", STR)                                                                                \
-    X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL) /* ns a call; see native/estimate/estimate.c */                 \
-    X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL)                                                               \
+    X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL) /* ns of an entry that is only counted, in the callee's time */ \
+    X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL) /* the same in the caller's */                                \
     X(PROCESSES, C_INSIDE, "c_inside", REAL)                                                                           \
     X(PROCESSES, C_OUTSIDE, "c_outside", REAL)                                                                         \
     X(PROCESSES, RESUME_INSIDE, "resume_inside", REAL)                                                                 \
     X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
+    X(PROCESSES, PIECE_NS, "piece_ns", REAL)            /* of the probes, in each exact piece */                       \
     X(PROCESSES, CLOCK_NS, "clock_ns", REAL)            /* cost of one reading */                                      \
-    X(PROCESSES, COST_ERROR, "cost_error", REAL)        /* relative */                                                 \
+    X(PROCESSES, COST_ERROR, "cost_error", REAL)        /* relative half-width of all these costs */                   \
     X(PROCESSES, WAITS, "waits", STR)                   /* how waiting was told from running; "": it was not */        \
-    X(PROCESSES, FAR_NS, "far_ns", REAL)                /* that an event costs more far into its code */               \
-    X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* that a call costs more which deep ones were made below */   \
     X(PROCESSES, BOOT, "boot", STR)                     /* which start of the system it ran on; "": not known */       \
     X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from then to start_ns; 0: not known */                      \
-    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */                \
-    X(PROCESSES, CATCH_NS, "catch_ns", REAL)            /* that it costs more to catch what a call has raised */       \
-    X(PROCESSES, COROUTINE_NS, "coroutine_ns", REAL)    /* that a call of a coroutine costs more */                    \
-    X(PROCESSES, FROM_C_NS, "from_c_ns", REAL)          /* that a call costs less which C code makes */                \
-    X(PROCESSES, PACE_NS, "pace_ns", REAL)              /* of base/pace.h's work, on average; 0: not known */          \
-    X(PROCESSES, PIECE_NS, "piece_ns", REAL)            /* of the probes, in each exact piece */
+    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \
@@ -49,7 +43,7 @@
     X(THREADS, WALL_NS, "wall_ns", INT)                                                                                \
     X(THREADS, CPU_NS, "cpu_ns", INT) /* -1: unknown */                                                                \
     X(THREADS, MAIN, "main", INT)                                                                                      \
-    X(THREADS, REST_NS, "rest_ns", COUNT) /* in segments that were not timed always */                                 \
+    X(THREADS, REST_NS, "rest_ns", COUNT) /* that it ran outside of exact pieces: looks may have found less */         \
     X(THREADS, FOLDED, "folded", COUNT)   /* 0: one thread; else how many share this row */
 
 #define SM_COLUMNS_FUNCTIONS(X)                                                                                        \
@@ -62,21 +56,17 @@
     X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 C call sites switched off */ \
     X(FUNCTIONS, CODE_BYTES, "code_bytes", COUNT) /* of its instructions; 0: not known */
 
-/* What nodes and lines alike have of their times: what was off the CPU, in addition to all of the others, and what is
- * known of samples apart from their sums. A sample of weight w stands for w segments. */
-#define SM_COLUMNS_OF_SAMPLES(X, TABLE)                                                                                \
-    X(TABLE, WAIT_NS, "wait_ns", COUNT)          /* off the CPU, in addition to all of these times */                  \
-    X(TABLE, WAIT_SQ, "wait_sq", REAL)           /* ns squared: of the parts of wait_ns that may be another node's */  \
-    X(TABLE, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
-    X(TABLE, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
-    X(TABLE, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
-    X(TABLE, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
-    X(TABLE, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
-    X(TABLE, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
-    X(TABLE, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
-    X(TABLE, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
-    X(TABLE, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
-    X(TABLE, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
+/* The sampled times of nodes and lines. Running and waiting are apart: neither holds the other. */
+#define SM_COLUMNS_OF_TIMES(X, TABLE)                                                                                  \
+    X(TABLE, SAMPLED, "sampled", COUNT)       /* looks of the sampler that found it */                                 \
+    X(TABLE, SAMPLED_NS, "sampled_ns", COUNT) /* that it ran, by these looks */                                        \
+    X(TABLE, SAMPLED_SQ, "sampled_sq", REAL)  /* sum of the squares of the looks' times, ns squared */                 \
+    X(TABLE, AWAITS, "awaits", COUNT)                                                                                  \
+    X(TABLE, AWAIT_NS, "await_ns", COUNT)                                                                              \
+    X(TABLE, WAIT_NS, "wait_ns", COUNT)   /* off the CPU */                                                            \
+    X(TABLE, WAIT_SQ, "wait_sq", REAL)    /* the variance of that as far as looks have found it, ns squared */         \
+    X(TABLE, READY_NS, "ready_ns", COUNT) /* of wait_ns: could have run, and had no processor */                       \
+    X(TABLE, LOCK_NS, "lock_ns", COUNT)   /* of wait_ns: waited for the interpreter's lock */
 
 #define SM_COLUMNS_NODES(X)                                                                                            \
     X(NODES, ID, "id", COUNT)                                                                                          \
@@ -86,21 +76,11 @@
     X(NODES, CALLS, "calls", COUNT)                                                                                    \
     X(NODES, RESUMES, "resumes", COUNT)                                                                                \
     X(NODES, EXCEPTIONS, "exceptions", COUNT)                                                                          \
-    X(NODES, TIMED, "timed", COUNT)                                                                                    \
-    X(NODES, TIMED_NS, "timed_ns", COUNT)                                                                              \
-    X(NODES, SAMPLED, "sampled", COUNT)                                                                                \
-    X(NODES, SAMPLED_NS, "sampled_ns", COUNT)                                                                          \
-    X(NODES, SAMPLED_SQ, "sampled_sq", REAL) /* ns squared */                                                          \
-    X(NODES, AWAITS, "awaits", COUNT)                                                                                  \
-    X(NODES, AWAIT_NS, "await_ns", COUNT)                                                                              \
-    X(NODES, TICKED, "ticked", COUNT)       /* long segments that the ticker found */                                  \
-    X(NODES, TICKED_NS, "ticked_ns", COUNT) /* their length */                                                         \
-    X(NODES, FLAGS, "flags", COUNT)      /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */ \
-    X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
-    SM_COLUMNS_OF_SAMPLES(X, NODES)                                                                                    \
-    X(NODES, STRETCHES, "stretches", COUNT)   /* from one look at the clock to the next, in and below this node */     \
-    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */                         \
-    X(NODES, ENTERED, "entered", COUNT)       /* entries that were timed */
+    X(NODES, FLAGS, "flags", COUNT)     /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */  \
+    X(NODES, ENTERED, "entered", COUNT) /* entries (calls and resumes) at which an exact piece began */                \
+    X(NODES, TIMED, "timed", COUNT)     /* exact pieces */                                                             \
+    X(NODES, TIMED_NS, "timed_ns", COUNT) /* that it ran in these, with the probes' piece_ns in each */                \
+    SM_COLUMNS_OF_TIMES(X, NODES)
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \
@@ -109,30 +89,16 @@
     X(LOSSES, THREAD, "thread", INT) /* -1: all */                                                                     \
     X(LOSSES, DETAIL, "detail", STR)
 
-/* A line of a function: coverage tells that it ran, or how often; linetimes also how long. Times as in nodes. */
+/* A line of a function: coverage tells that it ran, or how often; linetimes also how long. */
 #define SM_COLUMNS_LINES(X)                                                                                            \
     X(LINES, ID, "id", COUNT)                                                                                          \
     X(LINES, FUNCTION, "function", COUNT)                                                                              \
     X(LINES, LINE, "line", INT)                                                                                        \
     X(LINES, HITS, "hits", COUNT)                                                                                      \
-    X(LINES, FLAGS, "flags", COUNT)       /* 1 hits say only that it ran, not how often; 2 its time holds searches */  \
-    X(LINES, SEGMENTS, "segments", COUNT) /* stretches of its own time: one a hit, one more a return into it */        \
-    X(LINES, TIMED, "timed", COUNT)                                                                                    \
-    X(LINES, TIMED_NS, "timed_ns", COUNT)                                                                              \
-    X(LINES, TIMED_SQ, "timed_sq", REAL) /* ns squared */                                                              \
-    X(LINES, SAMPLED, "sampled", COUNT)                                                                                \
-    X(LINES, SAMPLED_NS, "sampled_ns", COUNT)                                                                          \
-    X(LINES, SAMPLED_SQ, "sampled_sq", REAL)                                                                           \
-    X(LINES, TICKED, "ticked", COUNT)                                                                                  \
-    X(LINES, TICKED_NS, "ticked_ns", COUNT)                                                                            \
-    X(LINES, INNER_NS, "inner_ns", REAL)   /* in what it called; already an estimate */                                \
-    X(LINES, INNER_VAR, "inner_var", REAL) /* the estimate's variance, ns squared */                                   \
-    X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
-    X(LINES, AWAIT_NS, "await_ns", COUNT)                                                                              \
-    SM_COLUMNS_OF_SAMPLES(X, LINES)                                                                                    \
-    X(LINES, INNER_COST, "inner_cost_ns", REAL)     /* of the probes, taken out of inner_ns; 0: not known */           \
-    X(LINES, SEARCH_ERROR, "search_error_ns", REAL) /* by what the own time may be off as searches were taken out */   \
-    X(LINES, INNER_SEARCH_ERROR, "inner_search_error_ns", REAL) /* the same of inner_ns */
+    X(LINES, FLAGS, "flags", COUNT)        /* 1 hits say only that it ran, not how often */                            \
+    X(LINES, INNER_NS, "inner_ns", REAL)   /* in what it called, less the probes' cost */                              \
+    X(LINES, INNER_VAR, "inner_var", REAL) /* sum of the squares of the looks' times, ns squared */                    \
+    SM_COLUMNS_OF_TIMES(X, LINES)
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */
@@ -360,7 +326,7 @@ extern const sm_table sm_tables[SM_TABLES]; /* tables.c */
 enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2 };
 
 #define SM_FILE_MAGIC "\x8fseismo\n" /* 8 bytes; the first is no ASCII, the last shows a text-mode copy */
-#define SM_FILE_VERSION 1
+#define SM_FILE_VERSION 2
 #define SM_FILE_FLAGS_AT 10
 #define SM_FILE_BEHIND 1   /* flag: a write failed and what it was to write is missing */
 #define SM_FILE_HEADER 16  /* bytes: magic, u16 version, u16 flags, u32 reserved */

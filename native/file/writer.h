@@ -29,9 +29,9 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
 
 /* Writes what is pending: meta, strings, then a chunk or more of each table. */
 void sm_writer_flush(sm_writer *w);
-/* A flush in two steps, for who must not wait for the disk with a lock held. After sm_writer_hold, rows are taken in and,
- * when there are many, made bytes, but not written. sm_writer_build makes bytes of what is pending, unless older ones
- * could not be written. sm_writer_send writes these; meanwhile other threads may add rows and strings, and nothing
+/* A flush in two steps, for who must not wait for the disk with a lock held. After sm_writer_hold, rows are taken in
+ * and, when there are many, made bytes, but not written. sm_writer_build makes bytes of what is pending, unless older
+ * ones could not be written. sm_writer_send writes these; meanwhile other threads may add rows and strings, and nothing
  * else. */
 void sm_writer_hold(sm_writer *w);
 void sm_writer_build(sm_writer *w);

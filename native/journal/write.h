@@ -1,8 +1,7 @@
 /* Writes a journal: events of one stream after the other become tokens, tokens blocks, blocks pieces. No Python.h.
  *
- * For who has events with times and a dictionary (cut.h). What is played in Python is written by
- * seismo.model.timeline.write, and what is recorded by recorder/calls. A block is one piece; a unit of marks is a
- * nanosecond, so that times that were read stay what they are. */
+ * For who has events with times and a dictionary (cut.h); what is recorded is written by recorder/calls. A block is one
+ * piece; a unit of marks is a nanosecond, so that times that were read stay what they are. */
 #ifndef SM_JOURNAL_WRITE_H
 #define SM_JOURNAL_WRITE_H
 

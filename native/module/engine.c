@@ -4,12 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/unnoticed.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "engine/flush.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
@@ -77,6 +77,7 @@ static void replace(char **target, PyObject *text) {
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
     int opcodes, paths, apart, journal;
+    unsigned rate;
     unsigned long flush_ms;
     unsigned long depth;
     unsigned long long max_paths, max_live, min_duration_ns;
@@ -97,6 +98,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->time_every = strcmp(timing, "every") == 0;
     settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->lines = strcmp(objects, "lines") == 0;
+    settings->paths = given->paths != 0;
+    settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
@@ -143,7 +146,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     static char *names[] = {"source", "c_functions", "clock",     "timing",          "fd",    "flush_ms", "max_paths",
                             "hide",   "meta",        "calibrate", "interpreter",     "host",  "argv",     "running",
                             "where",  "recorder",    "opcodes",   "objects",         "paths", "max_live", "span",
-                            "apart",  "journal",     "depth",     "min_duration_ns", NULL};
+                            "apart",  "journal",     "depth",     "min_duration_ns", "rate",  NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -157,11 +160,12 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$zsssikKsUpUUUpOspspKOppkK:start", names, &given.source, &given.c_functions, &given.clock,
-            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
-            &running, &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths, &given.max_live,
-            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source,
+                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
+                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
+                                     &given.max_live, &given.span, &given.apart, &given.journal, &given.depth,
+                                     &given.min_duration_ns, &given.rate))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
@@ -313,7 +317,8 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     sm_engine_lock();
     const sm_writer *writer = sm_engine.output.writer;
     int error = writer != NULL ? sm_writer_error(writer) : 0;
-    bool kept = sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
+    bool kept =
+        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
     sm_engine_unlock();
     PyObject *status = Py_BuildValue(
         "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
@@ -322,13 +327,14 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
-        error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside),
-        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error,
-        "piece", sm_clock_ns(&sm_engine.clock, sm_engine.piece));
+        error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.outside), "resume_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error, "piece",
+        sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);

@@ -20,7 +20,7 @@ int sm_module_add_coverage(PyObject *module);         /* cover_start, cover_stop
 int sm_module_add_objects(PyObject *module);          /* objects_quiet, objects_mark, objects_alive ... (objects.c) */
 int sm_module_add_watch(PyObject *module);            /* Watch, frame_locals ... (watch.c) */
 int sm_module_add_keeping(PyObject *module);          /* keep (keeping.c) */
-int sm_module_add_exit(PyObject *module);             /* exit_with (exitstatus.c) */
+int sm_module_add_exit(PyObject *module);             /* at_end, exit_with (exitstatus.c) */
 int sm_module_add_compiling(PyObject *module);        /* compile_program (compiling.c) */
 int sm_module_add_processes(PyObject *module);        /* set_process_receiver (processes.c) */
 int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
@@ -33,6 +33,11 @@ PyObject *sm_compile_where(PyObject *where, bool trace);
 
 /* module.register(function), or module.register(keyword=function) if there is one. -1 with an exception. */
 int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
+
+/* Around what must not be cut short: signals that have a handler in Python do not run it (exitstatus.c). False: that is
+ * so already. deliver: those that have come run theirs now. With the GIL and no exception set. */
+bool sm_signals_hold(void);
+void sm_signals_release(bool deliver);
 
 /* Before the first sm_reference_add: what has to be done at exit and in a forked child. -1 with an exception. */
 int sm_reftracer_prepare(void);

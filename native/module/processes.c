@@ -11,7 +11,7 @@
  * The receiver is a Python function, called as receiver(name, values, names) before the interpreter's function, with
  * its arguments as the vectorcall protocol has them; it may return a tuple of other values. An exec that comes back has
  * failed: receiver(name, None, ()). No tool is told anything of what the receiver does, and what it raises is
- * forgotten. */
+ * forgotten. A signal's handler does not run in the middle of it, but when it has returned. */
 #include <limits.h>
 #include <string.h>
 
@@ -62,10 +62,13 @@ static PyObject *tell(method of, PyObject *values, PyObject *names) {
     sm_exception kept = sm_exception_keep();
     PyObject *receives = Py_NewRef(receiver), *empty = PyTuple_New(0), *answer = NULL;
     PyThreadState *tstate = PyThreadState_Get();
+    bool held = sm_signals_hold();
     PyThreadState_EnterTracing(tstate);
     if (empty != NULL)
         answer = PyObject_CallFunction(receives, "sOO", places[of].name, values, names != NULL ? names : empty);
     PyThreadState_LeaveTracing(tstate);
+    if (held)
+        sm_signals_release(of != EXIT);
     if (answer == NULL || !PyTuple_CheckExact(answer) || !PyTuple_CheckExact(values) ||
         PyTuple_GET_SIZE(answer) != PyTuple_GET_SIZE(values))
         Py_CLEAR(answer);

@@ -135,7 +135,7 @@ static PyObject *core_read(PyObject *module, PyObject *source) {
         PyErr_SetString(PyExc_ValueError, "this is not a seismo recording: it does not begin like one");
         break;
     case SM_READ_FUTURE:
-        PyErr_Format(PyExc_ValueError, "this recording has format version %u, and this seismo reads version %d",
+        PyErr_Format(PyExc_ValueError, "this recording has format version %u, and this seismo reads versions 1 to %d",
                      data.version, SM_FILE_VERSION);
         break;
     case SM_READ_NO_MEMORY:

@@ -135,9 +135,9 @@ SM_MONITORING_CALLBACK(sm_starting, starts, yield)
 SM_STARTING_CALLBACK(starts, call)
 SM_STARTING_CALLBACK(starts, c_return)
 SM_MONITORING_CALLBACK(sm_starting, starts, c_raise)
-static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw,
-                                                          starts_return, starts_yield, starts_unwind, starts_call, starts_c_return, starts_c_raise,
-                                                          NULL, NULL},
+static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, starts_return,
+                                                          starts_yield, starts_unwind, starts_call, starts_c_return,
+                                                          starts_c_raise, NULL, NULL},
                                                          NULL};
 #endif
 
@@ -271,7 +271,8 @@ void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_reco
                           : (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
-    sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder           ? (settings->narrow ? &lines_by_ends_callbacks : &lines_by_depth_callbacks)
+    sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder
+                                         ? (settings->narrow ? &lines_by_ends_callbacks : &lines_by_depth_callbacks)
                                      : source->starts_only               ? &starts_callbacks
                                      : alongside == &sm_objects_recorder ? &paths_callbacks
                                                                          : callbacks[way];

@@ -1,7 +1,7 @@
 /* How deep on its thread's stack a frame is, as the interpreter counts, for recorders that keep something of a frame
- * at its depth. The interpreter counts the frames of Python functions, and those behind __init__ in the specialised call
- * of a class; not those that stand for an entry from C. Nor a generator's that waits for another one, when an exception
- * is thrown through it: that links the frame into the stack without running it. */
+ * at its depth. The interpreter counts the frames of Python functions, and those behind __init__ in the specialised
+ * call of a class; not those that stand for an entry from C. Nor a generator's that waits for another one, when an
+ * exception is thrown through it: that links the frame into the stack without running it. */
 #ifndef SM_RECORDER_FRAME_DEPTHS_H
 #define SM_RECORDER_FRAME_DEPTHS_H
 

@@ -1,8 +1,8 @@
 /* os.fork counts the threads of the process in the end and warns of a second one, and hooks of the program run in it,
  * each of which may be where pending calls are run. So what comes back after a fork of the main thread does when the
  * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread of Python it
- * comes back at once: there are two threads in any case, and the main one may be busy in C for ever. Where a thread of C
- * forks without the GIL, the main thread sees to it when it runs Python next. */
+ * comes back at once: there are two threads in any case, and the main one may be busy in C for ever. Where a thread of
+ * C forks without the GIL, the main thread sees to it when it runs Python next. */
 #include "slots/forks.h"
 
 #include <Python.h>

@@ -15,6 +15,7 @@ def start(
     c_functions: str = "auto",
     clock: str = "auto",
     timing: str = "frugal",
+    rate: int = 0,
     fd: int = -1,
     flush_ms: int = ...,
     max_paths: int = ...,
@@ -135,6 +136,8 @@ def cover_check() -> bool: ...
 # ---- the end of the process (exitstatus.c) ----
 
 def exit_with(status: int, /) -> None: ...
+def at_end(function: Callable[[], _R], /) -> _R: ...
+def hear_signals() -> None: ...
 
 # The text of a program, without null bytes (ValueError): compiling.c.
 def compile_program(text: bytes | str, filename: str, /) -> CodeType: ...
@@ -150,6 +153,9 @@ def set_process_receiver(
 def run_at_bottom(what: CodeType, namespace: dict[str, Any], /) -> None: ...
 @overload
 def run_at_bottom(what: Callable[..., object], arguments: tuple[Any, ...], /) -> object: ...
+def run_program(
+    what: CodeType | Callable[..., object], namespace_or_arguments: dict[str, Any] | tuple[Any, ...], /
+) -> object: ...
 
 # ---- filters (filter.c) ----
 

@@ -87,5 +87,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(word[:100], list(known), 1)  # longer ones would take time, and are no slips
-    return f"did you mean {close[0]}? " if close else ""
+    word = word[:100].lstrip("-")  # longer ones would take time, and are no slips
+    names = {name.lstrip("-"): name for name in known}
+    near = [name for name in names if name[:1] == word[:1]]  # slips are rare in the first letter
+    close = get_close_matches(word, near, 1)
+    return f"did you mean {names[close[0]]}? " if close else ""

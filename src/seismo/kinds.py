@@ -89,7 +89,7 @@ KINDS = {
         life="seismo.record.engine:Life",
         engine=("lines are timed", "time lines"),
         times="lines",
-        columns=(("instructions", "id"), ("lines", "segments")),
+        columns=(("instructions", "id"), ("lines", "sampled")),
         beside=(COVERAGE,),
     ),
     COVERAGE: Entry(

@@ -153,7 +153,7 @@ def test_recordings_of_several_kinds_together(lab):
     lab.cover("--branch", "main.py")
     os.rename(lab.folder / "r.seismo", lab.folder / "one.seismo")
     lab.cover("--counts", "main.py")
-    assert lab.run("merge", "all.seismo", "one.seismo", "r.seismo").returncode == 0
+    assert lab.run("merge", "-o", "all.seismo", "one.seismo", "r.seismo").returncode == 0
     said = " ".join(lab.run("report", "all.seismo").stdout.split())
     assert "measured whether each line ran, and which branches were taken" in said
     assert "change    0 lines ran only now, 0 only before" in lab.run("diff", "one.seismo", "r.seismo").stdout
@@ -250,7 +250,7 @@ def test_forked_children_without_children_have_their_own(lab):
     assert lab.lines()["app/core.py"] == [1, 7]
     (child,) = list(lab.folder.glob("r-*.seismo"))
     assert lab.lines(child.name)["app/core.py"] == [2, 3]
-    done = lab.run("merge", "all.seismo", "r.seismo", child)
+    done = lab.run("merge", "-o", "all.seismo", "r.seismo", child)
     assert done.returncode == 0, done.stderr
     assert lab.lines("all.seismo")["app/core.py"] == [1, 2, 3, 7]
 
@@ -309,7 +309,7 @@ def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
         "--show-missing applies to recordings of coverage only"
         in lab.run("report", "p.seismo", "--show-missing").stderr
     )
-    done = lab.run("merge", "m.seismo", "r.seismo", "p.seismo")
+    done = lab.run("merge", "-o", "m.seismo", "r.seismo", "p.seismo")
     assert (done.returncode, "cannot be merged" in done.stderr) == (2, True)
     assert "recorder coverage" in lab.run("info", "r.seismo").stdout
 

@@ -48,6 +48,8 @@ def test_version(seismo):
         ("repotr", "did you mean: seismo report"),
         ("app.py", "to record a program: seismo profile SCRIPT"),
         ("app-1.seismo", "to look at a recording: seismo report FILE"),
+        ("cut", "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT"),
+        ("top", "to see what a program does now: seismo report --live, seismo view --live"),
         (
             "\x1b[31m",
             f"the verbs are {', '.join(command.VERBS)}; see seismo --help",
@@ -62,7 +64,8 @@ def test_an_unknown_verb(seismo, word, hint):
 
 
 @pytest.mark.parametrize(
-    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"]]
+    "words",
+    [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"], ["merge", "f", "g"]],
 )
 def test_usage_errors_are_two(seismo, words):
     done = seismo(*words)
@@ -104,7 +107,7 @@ def test_closed_streams(seismo, recording):
     done = seismo("report", recording, stdout=None, preexec_fn=closed(1))
     assert done.returncode == 2
     assert done.stderr.startswith("seismo: there is no standard output\n")
-    assert seismo("merge", "all.seismo", recording, stdout=None, preexec_fn=closed(1)).returncode == 0
+    assert seismo("merge", "-o", "all.seismo", recording, stdout=None, preexec_fn=closed(1)).returncode == 0
 
 
 def verb(monkeypatch, **functions):

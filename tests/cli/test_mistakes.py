@@ -1,13 +1,16 @@
 """What a slip of the hand gets: a suggestion, of every verb, whichever way its command line is read."""
 
 import pstats
+import shlex
 
-import children
 import pytest
 
+from seismo import formats
 from seismo.cli import main as command
 from seismo.cli.parsing import Parser
-from seismo.errors import did_you_mean
+from seismo.errors import RecordingError, did_you_mean
+from seismo.model import read
+from seismo.record.output import path_of
 from seismo.report.calls.orders import ORDERS
 from seismo.report.kind import OF_PSTATS
 
@@ -48,7 +51,6 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
         (["report", "--sort", "lenght"], "--sort cannot be 'lenght'", "; coverage: name, statements, "),
         (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
         (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? use one of auto"),
-        (["profile", "--source", "starts", __file__], "the source starts is told of no ends", "add --no-times"),
         (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
         (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
         (["report", "--format", "html"], "--format cannot be 'html'", "did you mean --html? use one of markdown"),
@@ -78,6 +80,7 @@ def test_what_is_nothing_like_an_option_gets_no_suggestion(capsys):
     assert command.main(["report", "--xyzzy"]) == 2
     assert "did you mean" not in capsys.readouterr().err
     assert did_you_mean("x" * 100_000, ["--sort"]) == ""
+    assert did_you_mean("--force", ["--source"]) == did_you_mean("--format", ["--force"]) == ""
 
 
 def test_words_too_many_and_too_few(seismo, recording):
@@ -87,8 +90,12 @@ def test_words_too_many_and_too_few(seismo, recording):
         f"        one file is enough: it has {recording}; seismo merge combines several, seismo diff compares two\n"
     )
     assert "unexpected argument 'zsh'\n        usage: seismo completion " in seismo("completion", "bash", "zsh").stderr
-    done = seismo("merge", "out.seismo")
+    done = seismo("merge", "-o", "out.seismo")
     assert done.stderr.startswith("seismo: the following arguments are required: FILE\n        usage: seismo merge ")
+    done = seismo("merge", "out.seismo", recording, recording)
+    assert (
+        done.stderr == "seismo: the recording to write is not named\n        -o names it: seismo merge -o OUT FILE...\n"
+    )
     assert "see: seismo report --help" in seismo("report", recording, "--limit").stderr
 
 
@@ -114,17 +121,53 @@ def test_every_word_that_cprofile_sorts_by(seismo, recording):
     assert "functions cannot be sorted by 'born'" in seismo("report", recording, "--sort", "born").stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("x.html", "x.html is a recording, not a page; seismo report x.html --html OUT   writes one"),
-        ("a b.prof", "'a b.prof' is a recording, whatever its name says; seismo export 'a b.prof' -o OUT.prof   "),
-        ("x.seismo", None),
-        ("x", None),
-    ],
-)
-def test_a_recording_that_is_named_like_something_else(tmp_path, name, said):
-    told = children.seismo("profile", "-o", name, "-c", "pass", cwd=tmp_path).stderr
-    assert (f"seismo: {said}" in told) if said else ("is a recording" not in told)
-    assert command.main(["info", str(tmp_path / name)]) == 0
-    assert children.seismo("profile", "-q", "-o", name, "-c", "pass", cwd=tmp_path).stderr == ""
+@pytest.mark.parametrize("verb", ["profile", "trace", "lines", "cover", "watch", "merge", "export"])
+def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatch, recording, tmp_path, verb):
+    monkeypatch.chdir(tmp_path)
+    program = ["-c", "raise SystemExit('it ran')"]
+    before, option, after = {
+        "watch": (["call"], "--record", program),
+        "merge": ([str(recording)], "-o", []),
+        "export": ([str(recording), "-f", "seismo"], "-o", []),
+    }.get(verb, ([], "-o", program))
+    folder = f"{tmp_path}/" if verb == "watch" else ""
+    there = sorted(tmp_path.iterdir())
+    for name, like, made, then in (
+        ("x.html", "a page", "x.seismo", "report x.seismo --html x.html"),
+        ("x.SVG", "a page", "x.seismo", "report x.seismo --html x.html"),
+        ("x.prof", "another tool's file", "x.seismo", "export x.seismo -o x.prof"),
+        ("x.cov.xml", "another tool's file", "x.cov.seismo", "export x.cov.seismo -o x.cov.coverage.xml"),
+        (".coverage", "another tool's file", "recording.seismo", "export recording.seismo -o .coverage"),
+    ):
+        assert command.main([verb, *before, option, name, *after]) == 2
+        what, where, hint = capsys.readouterr().err.splitlines()
+        assert what == f"seismo: a recording cannot be named like {like}"
+        assert where.strip() == f"{folder}{name}"
+        assert hint.strip().replace(folder or "\0", "") == f"{option} {made}, and then: seismo {then}"
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_the_two_commands_that_are_named_instead_work(seismo, tmp_path):
+    refused = seismo("profile", "-o", "a b.pstats", "-c", "pass")
+    option, made, *_ = words = shlex.split(refused.stderr.splitlines()[-1].replace(",", " , "))
+    assert seismo("profile", "-q", option, made, "-c", "pass").returncode == 0
+    assert seismo(*words[words.index("seismo") + 1 :]).returncode == 0
+    assert pstats.Stats(str(tmp_path / "a b.pstats")).total_calls >= 1
+    assert seismo("profile", "-q", "-o", "a.name", "-c", "pass").stderr == ""
+
+
+def test_every_suffix_of_a_format_is_known_without_loading_it():
+    for suffix in [suffix for format_ in formats.FORMATS for suffix in format_.suffixes if suffix != ".seismo"]:
+        with pytest.raises(RecordingError, match="named like another tool's file"):
+            path_of("-o", f"x{suffix}")
+
+
+def test_one_dash_is_standard_output(seismo, recording, tmp_path):
+    for words in (
+        ["merge", recording, recording, "-o", "-"],
+        ["profile", "-q", "-o", "-", "-c", "pass"],
+    ):
+        (tmp_path / "copy").write_bytes(seismo(*words, text=False, encoding=None).stdout)
+        assert len(read(tmp_path / "copy").functions) >= 1
+    assert seismo("export", recording, "-f", "json", "-o", "/dev/stdout").stdout.startswith("{")
+    assert not (tmp_path / "-").exists()

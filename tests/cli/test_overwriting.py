@@ -31,6 +31,10 @@ WAYS = [
     ("out.seismo", ["export", "profile.seismo", "-o", "out.seismo"], True),
     ("out.collapsed", ["export", "profile.seismo", "-f", "collapsed", "-o", "out.collapsed"], False),
     ("out.pstats", ["export", "profile.seismo", "-o", "out.pstats"], False),
+    ("out.csv", ["query", "profile.seismo", "from functions", "-o", "out.csv"], False),
+    ("merged", ["merge", "profile.seismo", "-o", "merged"], False),
+    ("recorded", ["profile", "-q", "-o", "recorded", "-c", "pass"], True),
+    ("covered", ["cover", "-q", "-o", "covered", "app.py"], True),
 ]
 
 
@@ -43,7 +47,7 @@ def test_a_file_that_is_there(recorded, name, words, known):
     assert refused.returncode == 2
     assert "--force" in refused.stderr
     assert path.read_bytes() == b"precious"
-    assert seismo(recorded, *words, "--force").returncode == 0
+    assert seismo(recorded, words[0], "--force", *words[1:]).returncode == 0
     assert path.read_bytes() != b"precious"
     assert seismo(recorded, *words).returncode == (0 if known else 2)  # its own output, where that can be told
 

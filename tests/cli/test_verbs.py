@@ -112,7 +112,7 @@ def test_numbers_that_cannot_be_true(seismo, tmp_path):
     for _ in range(2):
         b.node(-1, b.thread(b.process(pid=1)), function, calls=2**62, own_ns=2**62)
     b.build({}).save(tmp_path / "large.seismo")
-    for words in (["report", "large.seismo"], ["merge", "out.seismo", "large.seismo", "large.seismo"]):
+    for words in (["report", "large.seismo"], ["merge", "-o", "out.seismo", "large.seismo", "large.seismo"]):
         done = seismo(*words)
         assert done.returncode in (0, 2)
         assert "Traceback" not in done.stderr
@@ -198,7 +198,7 @@ def test_sides_that_cannot_be_compared(seismo, recording, slower, tmp_path, word
 
 
 def test_merge(seismo, recording, slower, tmp_path):
-    done = seismo("merge", "all.seismo", recording, slower)
+    done = seismo("merge", "-o", "all.seismo", recording, slower)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     merged = read(tmp_path / "all.seismo")
     assert sum(merged.functions["calls"]) == 2022
@@ -208,30 +208,30 @@ def test_merge(seismo, recording, slower, tmp_path):
 def test_merge_does_not_overwrite(seismo, recording, slower):
     before = recording.read_bytes()
     assert failed(
-        seismo("merge", recording, slower),
+        seismo("merge", "-o", recording, slower),
         "the output exists already",
         str(recording),
-        "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
+        "--force overwrites it; or name another",
     )
     assert recording.read_bytes() == before
-    assert seismo("merge", "--force", recording, recording, slower).returncode == 0
+    assert seismo("merge", "--force", "-o", recording, recording, slower).returncode == 0
     assert sum(read(recording).functions["calls"]) == 2022
 
 
 def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
     assert failed(
-        seismo("merge", "no/such/folder.seismo", recording),
+        seismo("merge", "-o", "no/such/folder.seismo", recording),
         "the recording cannot be written: No such file or directory",
         "no/such/folder.seismo",
         "there is no folder no/such: create it, or name another file",
     )
     assert failed(
-        seismo("merge", tmp_path, recording),
+        seismo("merge", "-o", tmp_path, recording),
         "the output is a folder",
         str(tmp_path),
-        "name a file: seismo merge OUT FILE...",
+        "name a file: -o OUT",
     )
-    done = seismo("merge", "all.seismo", recording, "missing.seismo")
+    done = seismo("merge", "-o", "all.seismo", recording, "missing.seismo")
     assert "there is no such file" in done.stderr
     assert not (tmp_path / "all.seismo").exists()
 
@@ -341,11 +341,11 @@ def test_names_that_the_output_s_encoding_lacks_are_escaped(seismo, tmp_path):
     thread = b.thread(b.process(pid=1, argv=["app.py"]), name="MainThread")
     b.node(-1, thread, b.function("m", "gr\u00f6\u00dfe_\u65e5", "app.py", 1), calls=1, own_ns=1000)
     b.build({"recorder": "calltree"}).save(tmp_path / "names.seismo")
-    for words in (["report"], ["top", "--once"], ["info"], ["export", "-f", "collapsed"]):
+    for words in (["report"], ["info"], ["export", "-f", "collapsed"]):
         for encoding, shown in (("ascii", r"gr\xf6\xdfe_\u65e5"), ("latin-1", "gr\u00f6\u00dfe_\\u65e5")):
             verb, *options = words
             poor = {"PYTHONIOENCODING": encoding}
             done = seismo(verb, "names.seismo", *options, env=poor, encoding="latin-1", status=0)
             assert "Traceback" not in done.stderr
-            if verb in ("report", "top"):
+            if verb == "report":
                 assert shown in done.stdout

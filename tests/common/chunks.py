@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HEADER = 16
 
@@ -42,3 +46,22 @@ def uvarint(value: int) -> bytes:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*out, value])
+
+
+def zigzags(values: Iterable[int]) -> bytes:
+    """Signed numbers as differences, each from the one before."""
+    out, before = b"", 0
+    for value in values:
+        difference = (value - before + 2**63) % 2**64 - 2**63
+        out += uvarint(difference << 1 if difference >= 0 else (-difference << 1) - 1)
+        before = value
+    return out
+
+
+def table(number: int, rows: int, columns: dict[int, Iterable[int] | tuple[int, bytes]]) -> bytes:
+    """A TABL chunk: {column number: values, or (encoding, bytes)}."""
+    body = bytes([number]) + uvarint(rows) + uvarint(len(columns))
+    for column, values in columns.items():
+        encoding, data = values if isinstance(values, tuple) else (1, zigzags(values))
+        body += bytes([column, encoding]) + uvarint(len(data)) + data
+    return chunk(b"TABL", body)

@@ -162,6 +162,16 @@ class Played:
     def pass_time(self, ns):
         self.ns += ns
 
+    def short_calls(self, count):
+        """Calls of function 0 that last a microsecond, one each millisecond."""
+        for number in range(count):
+            for ns in (0, 1_000):
+                self.ns = number * 1_000_000 + ns
+                self.leave(RETURN) if ns else self.call(0)
+                self.mark()
+        self.ns = count * 1_000_000
+        self.end()
+
     def mark(self):
         """The clock, when the last event was."""
         units = int(self.event_ns // self.unit)
@@ -228,7 +238,8 @@ class Played:
         self.put(bytes([GOTO]) + uvarint(self.tree.rank(node, self.thread)))
 
     def instant(self, kind, name, data=None, span=1):
-        text = (uvarint(span) if kind in (3, 4, 5, 6) else b"") + uvarint(len(name.encode())) + name.encode()
+        raw = name.encode("utf-8", "replace")
+        text = (uvarint(span) if kind in (3, 4, 5, 6) else b"") + uvarint(len(raw)) + raw
         text += b"" if data is None else json.dumps(data).encode()
         self.put(bytes([INSTANT]) + uvarint(kind) + uvarint(len(text)) + text)
 
@@ -254,24 +265,36 @@ def in_memory(pieces, nodes, threads):
     return joined([("JRNL", payload) for payload in pieces], nodes, threads)
 
 
-def recording(tree, played, functions, threads=1, process_start=10**18, end_ns=None, names=None):
-    """The recording of what was played. functions: how many; every third is a generator."""
+def recording(
+    tree,
+    played,
+    functions,
+    threads=1,
+    process_start=10**18,
+    end_ns=None,
+    names=None,
+    place=("made", "made.py"),
+    thread="thread {}",
+    meta=None,
+    **process,
+):
+    """The recording of what was played. functions: how many; every third is a generator. place: module and file."""
     b = Builder()
     last = max((p.ns for p in played), default=0)
     end_ns = last if end_ns is None else end_ns
-    b.process(pid=7, start_ns=process_start, end_ns=process_start + end_ns, argv=["made.py"])
-    for thread in range(threads):
+    start = {"start_ns": process_start, "end_ns": process_start + end_ns}
+    b.process(**{"pid": 7, "argv": ["made.py"], **start, **process})
+    for number in range(threads):
         b.thread(
             0,
-            f"thread {thread}",
-            start_ns=process_start,
-            end_ns=process_start + end_ns,
+            thread.replace("{}", str(number)),
+            **start,
             wall_ns=end_ns,
-            main=thread == 0,
+            main=number == 0,
         )
     for number in range(functions):
         name = names[number] if names else f"f{number}"
-        b.function("made", name, "made.py", number + 1, flags=number % 3 == 2)
+        b.function(place[0], name, place[1], number + 1, flags=number % 3 == 2)
     for node in range(len(tree.parent)):
         b.node(
             tree.parent[node],
@@ -282,7 +305,7 @@ def recording(tree, played, functions, threads=1, process_start=10**18, end_ns=N
             exceptions=tree.exceptions[node],
             own_ns=100 * (tree.calls[node] + tree.resumes[node]),
         )
-    made = b.build({"recorder": "calltree"})
+    made = b.build({"recorder": "calltree", **(meta or {})})
     made._journal = in_memory([payload for p in played for payload in p.pieces], len(tree.parent), threads)
     return made
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCES = sources()  # those that see Python functions
+TRACING = sources(journal=True)
 WITH_C = sources("all")  # those that see C functions, too
 MONITORING = "monitoring" in SOURCES
 

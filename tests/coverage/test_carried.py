@@ -110,10 +110,10 @@ def test_merge_keeps_settings_and_uses_their_paths(project):
     project.run("cover", "-o", "there.seismo", "ci/17/app/core.py")
     (there / "app").rename(project.folder / "app")
     (project.folder / ".coveragerc").unlink()
-    done = project.run("merge", "merged.seismo", "there.seismo")
+    done = project.run("merge", "-o", "merged.seismo", "there.seismo")
     assert "those that it was recorded with" in done.stderr
     assert "app/core.py" in project.run("report", "merged.seismo").stdout
-    plain = project.run("merge", "plain.seismo", "there.seismo", "--no-config")
+    plain = project.run("merge", "-o", "plain.seismo", "there.seismo", "--no-config")
     assert plain.stderr == ""
     assert "there is no such source file" in project.run("report", "plain.seismo").stdout
 
@@ -122,7 +122,7 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
     (project.folder / ".coveragerc").write_text("[report]\nprecision = 1\n")
     project.run("cover", "-o", "second.seismo", "app/core.py")
     (project.folder / ".coveragerc").write_text("[report]\nprecision = 3\n")
-    project.run("merge", "both.seismo", "r.seismo", "second.seismo")
+    project.run("merge", "-o", "both.seismo", "r.seismo", "second.seismo")
     assert "71.429 %" in project.run("report", "both.seismo").stdout
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from seismo import model
 
-PROGRAM = """
+SAYS = """
 import threading, time
 
 def fib(n):
@@ -23,10 +23,6 @@ def main():
     thread.join()
     time.sleep(0.01)
 
-"""
-SAYS = (
-    PROGRAM
-    + """
 import seismo
 with seismo.span("work", rows=3):
     seismo.count("queue", 7)
@@ -34,7 +30,6 @@ with seismo.span("work", rows=3):
     main()
     seismo.count("queue", 3)
 """
-)
 # The spans of both processes have the same number, and the child's lies within the parent's.
 FORKS = """
 import os, seismo
@@ -61,12 +56,6 @@ def trace(folder, text):
     (folder / "app.py").write_text(text)
     children.seismo("trace", "-q", "--children", "-o", "app.seismo", "app.py", cwd=folder)
     return model.read(folder / "app.seismo")
-
-
-@pytest.fixture(scope="session")
-def program():
-    """The text of a program without what it says, and without its last line, which is `main()`."""
-    return PROGRAM
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,18 @@
 """The Firefox profiler's files: held against those of Python 3.15's own collector, and played back to calls."""
 
-import contextlib
 import gzip
 import importlib.util
 import io
 import itertools
 import json
-import random
+from collections import Counter
 
 import format_samples as samples
 import journal_made
 import pytest
 
 from seismo import formats
-from seismo.formats import firefox, firefox_read
+from seismo.formats import firefox, text
 from seismo.formats.timeline import steps, timeline
 
 
@@ -57,15 +56,16 @@ def check(found):
     return found
 
 
-def stacks(found, thread):
-    """[(time in ns, functions of the stack)] of a thread's samples."""
+def stacks(found, thread, whole=False):
+    """[(time in ns, functions of the stack)] of a thread's samples. whole: with their modules."""
     texts, table = found["shared"]["stringArray"], thread["stackTable"]
     result = []
     for stack, time in zip(thread["samples"]["stack"], thread["samples"]["time"], strict=True):
         names = []
         while stack is not None:
             function = thread["frameTable"]["func"][table["frame"][stack]]
-            names.append(texts[thread["funcTable"]["name"][function]].rpartition(":")[2])
+            shown = texts[thread["funcTable"]["name"][function]]
+            names.append(shown if whole else shown.rpartition(":")[2])
             stack = table["prefix"][stack]
         result.append((round(time * 1e6), names[::-1]))
     return result
@@ -125,51 +125,30 @@ def test_a_profile_has_made_up_times_and_says_so():
     assert [thread["name"] for thread in found["threads"]] == ["MainThread", "worker%3B1", "MainThread"]
 
 
-def test_what_is_written_is_read_back_and_packed(tmp_path):
+def test_each_path_of_a_profile_has_its_own_time(tmp_path):
     made = samples.typical()
-    for name in ("x.firefox.json", "x.json", "x.firefox.json.gz"):
-        path = tmp_path / name
-        formats.write(made, path, "firefox")
-        if name.endswith("gz"):
-            assert json.loads(gzip.decompress(path.read_bytes()))["meta"]
-        back = formats.read(path)
-        rows = {row.qualname: (row.own_ns, row.total_ns, row.file, row.line) for row in made.functions if row.own_ns}
-        assert {row.qualname: (row.own_ns, row.total_ns, row.file, row.line) for row in back.functions} == rows
-        assert [row.pid for row in back.processes] == [77, 78]
-        assert list(back.losses["kind"]) == ["calls-unknown"]
-
-
-def shared(found):
-    """The same profile with the tables that all threads share since version 60, and the sources of version 58."""
-    (thread,) = found["threads"]
-    names = ("stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols")
-    found["shared"] |= {name: thread.pop(name) for name in names}
-    files = found["shared"]["funcTable"].pop("fileName")
-    found["shared"]["sources"] = {"length": len(files), "id": [None] * len(files), "filename": files}
-    sources = [None if name is None else row for row, name in enumerate(files)]
-    found["shared"]["funcTable"]["source"] = sources
-    return found
-
-
-def test_newer_versions_are_read_too():
-    made = samples.fib_tree(5)
-    old, new = firefox_read.read_document(document(made)), firefox_read.read_document(shared(document(made)))
-    for recording in (old, new):
-        assert [(row.qualname, row.file, row.own_ns) for row in recording.functions] == [
-            (row.qualname, row.file, row.own_ns) for row in made.functions
-        ]
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_damaged_numbers_are_errors(seed):
-    dice, found = random.Random(seed), document(samples.typical())
-    thread = dice.choice(found["threads"])
-    table = thread[dice.choice(["samples", "stackTable", "frameTable", "funcTable"])]
-    column = dice.choice([column for column in table.values() if isinstance(column, list) and column])
-    column[dice.randrange(len(column))] = dice.choice([-1, 10**9, 2.5, "x", None, True, [], 1e308, float("nan")])
-    with contextlib.suppress(ValueError):  # some do no harm
-        made = firefox_read.read_document(found)
-        assert sum(made.functions["own_ns"]) >= 0
+    names, tree = [text.name(row.module, row.qualname) for row in made.functions], list(made.tree)
+    wanted, paths = Counter(), []
+    for row in tree:
+        paths.append((*(paths[row.parent] if row.parent >= 0 else ()), names[row.function]))
+        wanted[made.threads["native_id"][row.thread], paths[-1]] += row.own_ns
+    for path in ("x.firefox.json", "x.json", "x.firefox.json.gz"):
+        formats.write(made, tmp_path / path, "firefox")
+        data = (tmp_path / path).read_bytes()
+        found = check(json.loads(gzip.decompress(data) if path.endswith("gz") else data))
+        shown = Counter()
+        for thread in found["threads"]:
+            for (_, stack), weight in zip(stacks(found, thread, whole=True), thread["samples"]["weight"], strict=True):
+                shown[thread["tid"], tuple(stack)] += round(weight * 1e6)
+        assert +shown == +wanted
+        functions = {}
+        for thread in found["threads"]:
+            table, texts = thread["funcTable"], found["shared"]["stringArray"]
+            for row, number in enumerate(table["name"]):
+                file = table["fileName"][row]
+                functions[texts[number]] = (texts[file] if file is not None else "", table["lineNumber"][row] or 0)
+        places = {names[row.id]: (row.file and text.name("", row.file), max(row.line, 0)) for row in made.functions}
+        assert functions == {shown: places[shown] for shown in functions}
 
 
 # ---- Python's own collector ----
@@ -219,13 +198,3 @@ def test_fields_are_those_of_pythons_own_files():
                 assert both or type(value) is type(of_ours[key]), (name, key)
     for version in ("version", "preprocessedProfileVersion"):
         assert theirs["meta"][version] == ours["meta"][version]
-
-
-@needs_gecko
-def test_pythons_own_files_are_read(tmp_path):
-    path = tmp_path / "gecko.json"
-    path.write_text(json.dumps(tachyon()))
-    made = formats.read(path)
-    assert [(row.qualname, row.line) for row in made.functions] == [("outer", 3), ("inner", 7)]
-    own = {row.qualname: row.own_ns for row in made.functions}
-    assert own["inner"] == 2 * own["outer"] > 0

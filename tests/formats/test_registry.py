@@ -113,7 +113,7 @@ def test_a_path_is_written_and_read(tmp_path):
             path = tmp_path / f"out{suffix}"
             formats.write(recording, path, format_.name)
             assert path.stat().st_size > 0
-            assert len(formats.read(path, format_.name).functions) > 0
+            assert format_.reader is None or len(formats.read(path, format_.name).functions) > 0
     assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
 
 

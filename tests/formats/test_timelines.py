@@ -12,7 +12,7 @@ from seismo import formats
 from seismo.cli.main import main
 from seismo.errors import FormatError
 from seismo.formats import chrome, perfetto, speedscope
-from seismo.model.kinds import CallFlags
+from seismo.formats.timeline import told
 
 google = pytest.importorskip("google.protobuf")
 
@@ -120,6 +120,18 @@ def test_perfetto_holds_every_call_as_it_nested(seed):
         (f"made:{made.functions['qualname'][row.function]}", row.start_ns, row.end_ns) for row in rows
     ]
     assert [f[4] for f in found] == [row.depth - first[row.thread, row.stream] for row in rows]
+    notes = {n.iid: n.name for packet in trace.packet for n in packet.interned_data.debug_annotation_names}
+    begins = [packet.track_event for packet in trace.packet if packet.track_event.type == 1]
+    said = [{notes[one.name_iid]: one for one in event.debug_annotations} for event in begins if event.name_iid]
+    assert [one["note"].string_value if "note" in one else "" for one in said] == [told(row.flags) for row in rows]
+    bounds = [one["bound_ns"].uint_value if "bound_ns" in one else 0 for one in said]
+    assert bounds == [max(0, row.start_bound_ns, row.end_bound_ns) for row in rows]
+    places = {
+        p.iid: (p.file_name, p.line_number) for packet in trace.packet for p in packet.interned_data.source_locations
+    }
+    assert [places[event.source_location_iid] for event in begins if event.name_iid] == [
+        ("made.py", made.functions["line"][row.function]) for row in rows
+    ]
     threads = [p.track_descriptor for p in trace.packet if p.track_descriptor.HasField("thread")]
     said = {(row.thread, row.stream) for row in made.calls.instants}
     assert len({thread.uuid for thread in threads}) == len(threads) == len(first.keys() | said)
@@ -145,8 +157,15 @@ def test_perfetto_has_what_the_program_said():
     begun = [event for event in events if event.type == 1 and event.name == "load"]
     ended = [event for event in events if event.type == 2 and event.track_uuid >= 1 << 42]
     assert begun[0].track_uuid == ended[0].track_uuid
-    told = json.loads(written(chrome.FORMAT, made))["traceEvents"]
-    assert [event["ph"] for event in told if event.get("cat") == "program"] == ["i", "C", "b", "e"]
+    data = [one.string_value for event in events if event.type in (1, 3) for one in event.debug_annotations]
+    assert [json.loads(one) for one in data if one.startswith("{")] == [{"n": 3}, {"rows": 7}]
+    shown = [one for one in json.loads(written(chrome.FORMAT, made))["traceEvents"] if one.get("cat") == "program"]
+    assert [(one["ph"], one["name"], one.get("args")) for one in shown] == [
+        ("i", "here", {"data": {"n": 3}}),
+        ("C", "queue", {"value": 2.5}),
+        ("b", "load", {"data": {"rows": 7}}),
+        ("e", "load", None),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -158,9 +177,16 @@ def test_chrome_holds_every_call(seed):
     assert [(round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in calls] == [
         (row.start_ns, row.end_ns - row.start_ns) for row in rows
     ]
-    assert ["left by an exception" in e.get("args", {}).get("note", "") for e in calls] == [
-        bool(row.flags & CallFlags.UNWOUND) for row in rows
-    ]
+    assert [e.get("args", {}).get("note", "") for e in calls] == [told(row.flags) for row in rows]
+    assert any("left by an exception" in e.get("args", {}).get("note", "") for e in calls)
+    bounds = [max(0, row.start_bound_ns, row.end_bound_ns) for row in rows]
+    assert [e.get("args", {}).get("bound_ns", 0) for e in calls] == bounds
+    tracks = {
+        (one["pid"], one["tid"]): one["args"]["name"] for one in document["traceEvents"] if one["name"] == "thread_name"
+    }
+    assert [tracks[e["pid"], e["tid"]].partition(" (")[0] for e in calls] == [f"thread {row.thread}" for row in rows]
+    places = {name: place for name, *place in document["otherData"]["functions"]}
+    assert [places[e["name"]] for e in calls] == [["made.py", made.functions["line"][row.function]] for row in rows]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -220,6 +246,27 @@ def test_a_profile_is_refused(name):
     assert "seismo trace" in error.value.hint
     assert name not in formats.names("calltree")
     assert name in formats.names("calltree", trace=True)
+
+
+@pytest.mark.parametrize("name", ["chrome", "perfetto", "firefox"])
+def test_other_tools_timelines_are_refused_by_name_and_by_content(name, tmp_path, capsys):
+    entry = formats.by_name(name)
+    data = written(entry, recording())
+    named, other = tmp_path / f"x{entry.suffixes[0]}", tmp_path / ("x.json" if data.startswith(b"{") else "x.bin")
+    for path in (named, other):
+        path.write_bytes(data)
+        for words in (
+            ["report", path],
+            ["merge", "-o", tmp_path / "m.seismo", path, path],
+            ["view", path, "--no-open"],
+        ):
+            assert main([*map(str, words)]) == 2
+            assert str(path) in capsys.readouterr().err
+    for path, reason in ((named, f"{name} files are written, but not read"), (other, f"{name.capitalize()}.*not read")):
+        if path.suffix != ".bin":
+            with pytest.raises(FormatError, match=reason) as error:
+                formats.read(path)
+            assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["chrome", "perfetto"])

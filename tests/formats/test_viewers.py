@@ -7,11 +7,7 @@ import contextlib
 import functools
 import http.server
 import importlib.util
-import io
 import json
-import subprocess
-import sys
-import tarfile
 import threading
 from collections import Counter
 from pathlib import Path
@@ -22,12 +18,10 @@ import journal_made
 import pytest
 from format_samples import written
 
-from seismo import formats, model
+from seismo import model
 from seismo.formats import chrome, perfetto
 from seismo.formats.text import name
 from seismo.formats.timeline import timeline
-from seismo.model import Builder
-from seismo.model.timeline.write import TraceBuilder
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -175,42 +169,25 @@ def test_spans_and_counts_of_two_processes_stay_apart(viewer, forked, format):
     assert counts == [(child, 1), (parent, 5)]
 
 
-def test_a_trace_of_viztracer_looks_the_same_through_us(viewer, program, tmp_path):
-    (tmp_path / "app.py").write_text(program + "main()\n")
-    words = [sys.executable, "-m", "viztracer", "--quiet", "-o", str(tmp_path / "viz.json"), str(tmp_path / "app.py")]
-    subprocess.run(words, check=True, capture_output=True, timeout=120)
-    viewer.open((tmp_path / "viz.json").read_bytes(), "viz.json")
-    theirs = [(pid, tid, start, length, depth) for pid, tid, _, start, length, depth in viewer.slices()]
-    viewer.open(written(perfetto.FORMAT, formats.read(tmp_path / "viz.json")), "again.pftrace")
-    ours = [(pid, tid, start, length, depth) for pid, tid, _, start, length, depth in viewer.slices()]
-    first = min(row[2] for row in theirs)
-    assert sorted((*row[:2], row[2] - first, *row[3:]) for row in theirs) == sorted(ours)
-
-
 def ran_on(host, boot, pid, at_ns):
     """A trace of a process of this system that began so long after a day's beginning: two calls, 1 ms apart."""
-    builder = Builder()
-    start = {"start_ns": 10**18 + at_ns, "end_ns": 10**18 + at_ns + 10**9}
-    process = builder.process(pid=pid, host=host, boot=boot, boot_ns=10**9, unix_bound_ns=1_000_000, **start)
-    thread = builder.thread(process, "main", native_id=pid, main=1, **start)
-    function = builder.function("app", f"on_{host}", "app.py", 1)
-    trace = TraceBuilder(builder)
-    stream = trace.stream(thread)
-    for number in range(2):
-        stream.enter(function, number * 1_000_000)
-        stream.leave(number * 1_000_000 + 2_000)
-    stream.end(3_000_000)
-    return trace.build()
+    tree, p = journal_made.lone(unit=1.0)
+    p.short_calls(2)
+    process = {"pid": pid, "host": host, "boot": boot, "boot_ns": 10**9, "unix_bound_ns": 1_000_000}
+    start = 10**18 + at_ns
+    return journal_made.recording(
+        tree, [p], 1, process_start=start, end_ns=10**9, names=[f"on_{host}"], place=("app", "app.py"), **process
+    )
 
 
-def test_traces_of_two_systems_open_aligned(viewer):
-    """Their clocks began at different times; the second process began 5 ms after the first."""
-    merged = model.merge([ran_on("red", "b1", 11, 0), ran_on("blue", "b2", 22, 5_000_000)])
-    data = written(perfetto.FORMAT, merged)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        assert "perfetto_manifest.json" in archive.getnames()
-    viewer.open(data, "systems.tar")
+@pytest.mark.parametrize("format", [perfetto.FORMAT, chrome.FORMAT], ids=["perfetto", "chrome"])
+def test_traces_of_two_systems_open_aligned(viewer, format):
+    """Their processes have one pid; the second began 5 ms after the first. Each is a process that names its system."""
+    merged = model.merge([ran_on("red", "b1", 11, 0), ran_on("blue", "b2", 11, 5_000_000)])
+    viewer.open(written(format, merged), f"systems{format.suffixes[0]}")
     shown = [(pid, called, start, length) for pid, _, called, start, length, _ in viewer.slices()]
-    red = [(11, "app:on_red", at, 2_000) for at in (0, 1_000_000)]
-    blue = [(22, "app:on_blue", at, 2_000) for at in (5_000_000, 6_000_000)]
+    red = [(11, "app:on_red", at, 1_000) for at in (0, 1_000_000)]
+    blue = [(10_000_011, "app:on_blue", at, 1_000) for at in (5_000_000, 6_000_000)]
     assert shown == red + blue
+    systems = dict(viewer.ask("select pid, name from process where pid > 0"))
+    assert [systems[pid].endswith(f" on {host}") for pid, host in ((11, "red"), (10_000_011, "blue"))] == [True, True]

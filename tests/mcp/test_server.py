@@ -177,6 +177,7 @@ def test_checks_run_where_that_was_allowed(root):
 
 def test_sql_is_confined_and_its_errors_have_parts(root):
     wrong = ["selec", "drop table functions", "select * from read_text('/etc/passwd')", "select nope from functions"]
+    wrong += ["explain analyze create table t as select 1", "select '" + "x" * 10**6 + "'"]
     found, _ = ask(
         root, *[("query", {"files": ["a.seismo"], "sql": sql}) for sql in wrong], ("query", {"files": [], "sql": "x"})
     )
@@ -186,12 +187,15 @@ def test_sql_is_confined_and_its_errors_have_parts(root):
 
 def test_hostile_names_are_data(root):
     made(name=HOSTILE).save(root / "hostile.seismo")
-    found, _ = ask(
+    (root / os.fsdecode(b"no\xff.seismo")).write_bytes(b"")
+    (listed, *found), _ = ask(
         root,
+        ("recordings", {}),
         ("report", {"file": "hostile.seismo"}),
         ("query", {"files": ["hostile.seismo"], "sql": "select qualname from functions"}),
         ("callers_and_callees", {"file": "hostile.seismo", "function": "len"}),
     )
+    assert "no?.seismo" in [row["file"] for row in listed[1]["data"]]
     for wrong, said in found:
         assert not wrong
         assert "never instructions" in said["note"]

@@ -95,7 +95,7 @@ def test_a_merge_and_an_export_of_it_have_them_too(killed, tmp_path):
 
 
 def test_who_watches_it_run_sees_the_last_flush(killed):
-    """`seismo top` and `seismo view --live` read a file again and again: a second more is no news to them."""
+    """`seismo report --live` and `seismo view --live` read a file again and again: a second more is no news to them."""
     recording = model.read(killed, running=True)
     assert "caught-up" not in list(recording.losses["kind"])
     assert sum(row.calls for row in recording.functions) <= sum(row.calls for row in model.read(killed).functions)

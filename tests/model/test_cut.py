@@ -169,7 +169,7 @@ def test_own_time_is_that_of_the_segments():
     raw = part._raw["nodes"]
     assert sum(raw["timed_ns"]) == 7_000
     assert raw["timed_ns"].tolist() == [4_500, 2_500]
-    assert raw["ticked_var"].tolist() == [0, 0]
+    assert raw["wait_sq"].tolist() == [0, 0]
     again = part.cut(3_000, 4_000)
     assert sum(again._raw["nodes"]["timed_ns"]) == 1_000
     assert [cut["from_ns"] for cut in again.meta["cut"]] == [2_000, 3_000]
@@ -189,7 +189,7 @@ def test_the_time_of_an_event_that_is_not_known_is_a_doubt_of_the_times():
     p.mark()
     p.end()
     part = journal_made.recording(tree, [p], 2).cut(0, 2400)
-    assert part._raw["nodes"]["ticked_var"].tolist() == [2400**2 / 24, 2400**2 / 24]
+    assert part._raw["nodes"]["wait_sq"].tolist() == [2400**2 / 24, 2400**2 / 24]
     assert all(error > 600 for error in part.functions["own_error_ns"])
 
 

@@ -1,38 +1,25 @@
 """Processes of one system are on one clock, whatever was done to the time of the day; of several, the bound is said."""
 
-import io
-import json
 import os
-import tarfile
 
+import journal_made
 import pytest
 from children import seismo
 
-from seismo import formats, model
+from seismo import model
 from seismo.cli.main import main
 from seismo.formats.timeline import timeline
-from seismo.model import Builder
 from seismo.model.timeline.hosts import apart_ns, hosts, starts
-from seismo.model.timeline.write import TraceBuilder
 
 DAY = 10**18
 
 
 def made(pid, at, boot="b1", boot_ns=0, bound=0, host="box", calls=3):
     """A trace of a process that started at this time of the day, with calls of 1 µs, 1 ms apart."""
-    builder = Builder()
-    process = builder.process(
-        pid=pid, host=host, start_ns=DAY + at, end_ns=DAY + at + 10**9, boot=boot, boot_ns=boot_ns, unix_bound_ns=bound
-    )
-    thread = builder.thread(process, "main", native_id=pid, start_ns=DAY + at, end_ns=DAY + at + 10**9, main=1)
-    function = builder.function("app", f"f{pid}", "app.py", 1)
-    trace = TraceBuilder(builder)
-    stream = trace.stream(thread)
-    for number in range(calls):
-        stream.enter(function, number * 1_000_000)
-        stream.leave(number * 1_000_000 + 1_000)
-    stream.end(calls * 1_000_000)
-    return trace.build()
+    tree, p = journal_made.lone(unit=1.0)
+    p.short_calls(calls)
+    process = {"pid": pid, "host": host, "boot": boot, "boot_ns": boot_ns, "unix_bound_ns": bound}
+    return journal_made.recording(tree, [p], 1, process_start=DAY + at, end_ns=10**9, names=[f"f{pid}"], **process)
 
 
 def begins(recording):
@@ -81,33 +68,13 @@ def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
         assert words in capsys.readouterr().out
 
 
-def archive(recording):
-    out = io.BytesIO()
-    formats.by_name("perfetto").write(recording, out)
-    with tarfile.open(fileobj=io.BytesIO(out.getvalue())) as opened:
-        return {member.name: opened.extractfile(member).read() for member in opened}
-
-
-def test_several_systems_are_an_archive_with_a_manifest():
-    files = archive(several(boot="b2", boot_ns=7 * 10**9, bound=3_000_000, host="other/:\n"))
-    assert list(files) == ["perfetto_manifest.json", "1-box.pftrace", "2-other___.pftrace"]
-    text = files.pop("perfetto_manifest.json")
-    assert text.startswith(b'{"perfetto_manifest"')  # by which Perfetto knows it
-    manifest = json.loads(text)["perfetto_manifest"]
-    assert manifest["version"] == 1
-    assert [entry["path"] for entry in manifest["files"]] == list(files)
-    assert [entry["machine"]["name"] for entry in manifest["files"]] == ["box", "other/:%0A"]
-    synced = manifest["files"][1]["clocks"]
-    assert synced == {"clock": "BOOTTIME", "sync_to": {"file": "1-box.pftrace", "clock": "BOOTTIME"}, "offset_ns": 0}
-    assert manifest["attributes"] == {"seismo.clock_bound_ns.2-other___.pftrace": 6_000_000}
-    parts = [formats.by_name("perfetto").reader(data) for data in files.values()]
-    assert [part.calls.start_ns - DAY for part in parts] == [0, 4 * 10**9]
-    assert [list(part.processes["pid"]) for part in parts] == [[1], [1]]
-    assert archive(several(boot="b2"))["perfetto_manifest.json"].count(b'"unknown"') == 1
-    out = io.BytesIO()
-    formats.by_name("perfetto").write(several(boot="b2"), out)
-    with pytest.raises(ValueError, match="seismo merge"):
-        formats.by_name("perfetto").reader(out.getvalue())
+def test_processes_of_two_systems_with_one_pid_are_two_tracks():
+    found = timeline(several(boot="b2", boot_ns=7 * 10**9, host="other"), 10**9)
+    assert [(track.pid, track.process) for track in found.tracks] == [
+        (1, "process 1 on box"),
+        (10_000_001, "process 1 on other"),
+    ]
+    assert {track.pid for track in timeline(several(boot="b1", boot_ns=7 * 10**9), 10**9).tracks} == {1}
 
 
 FORKS = """

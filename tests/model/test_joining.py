@@ -198,7 +198,7 @@ def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordin
     program = (
         "import resource, sys\nfrom seismo.cli.main import main\n"
         "one, count, *more = sys.argv[1:]\n"
-        "sys.argv = ['seismo', 'merge', '--force', one + 'out', *[one] * int(count), *more]\n"
+        "sys.argv = ['seismo', 'merge', '--force', '-o', one + 'out', *[one] * int(count), *more]\n"
         "assert not main()\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

@@ -136,7 +136,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(make, tmp_path):
         (b"", "empty"),
         (b"x", "not a seismo recording"),
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a seismo recording"),
-        (b"\x8fseismo\n\x02\0" + bytes(6), "format version 2"),
+        (b"\x8fseismo\n\x03\0" + bytes(6), "format version 3, and this seismo reads versions 1 to 2"),
     ],
 )
 def test_what_is_no_recording_is_refused(data, words, tmp_path):

@@ -298,8 +298,6 @@ def test_a_function_has_its_own_module_s_name(source):
     _core.stop()
     assert find("elsewhere").facts["module"] == "there"
     assert find("elsewhere_steps").facts["module"] == "there"
-    with seismo.profile(
-        where='module("there")', source=source, c_functions="none", timing="none"
-    ) as session:
+    with seismo.profile(where='module("there")', source=source, c_functions="none", timing="none") as session:
         there["elsewhere"]()
     assert [function.qualname for function in session.recording.functions if function.calls] == ["elsewhere"]

@@ -13,7 +13,7 @@ from seismo.errors import UsageError
 from seismo.model import Builder, read
 from seismo.query import TABLES, Database, QueryError, Source, described, in_sql
 
-ENDLESS = "select count(*) from range(10000000) a(i), range(10000000) b(j) where (i * j) % 7 = 8"
+ENDLESS = "select count(*) from range(10000000) a(i), range(10000000) b(j) where hash(i, j) = 8"
 
 
 def made(own_ns=1_000_000, name="work"):
@@ -135,9 +135,35 @@ REFUSED = [
     "prepare p as select 1",
     "use memory",
     "select 1; select 2",
+    ";select 1",
     "",
     "   -- nothing",
     "select '\0'",
+    "select '\udcff'",
+    "select \ud800",
+    "update extensions",
+    "create temp table t as pivot paths on depth",
+    "explain create table t as select 1",
+    "explain analyze create table t as select 1",
+    "EXPLAIN /* */ (format json, ANALYZE) create temp table t as select 1",
+    "explain --\n analyze create or replace temp view functions as select 1",
+    "explain analyze create temp macro count(x) as 5",
+    "explain analyze insert into functions select * from functions",
+    "explain analyze copy (select 1) to '{file}'",
+    "explain analyze set variable x = 1",
+    "explain analyze pragma profile_output = '{file}'",
+    "explain analyze load json",
+    "explain analyze commit",
+    "explain analyze",
+    "explain (analyze",
+    "explain analyze with x as (insert into functions select * from functions returning 1) from x",
+    "with x as (copy functions to '{file}') from x",
+    "from query('create table t as select 1')",
+    "from json_execute_serialized_sql(json_serialize_sql('create table t as select 1'))",
+    "from enable_logging(storage := 'file', storage_path := '{folder}')",
+    "from enable_profiling(save_location := '{file}')",
+    "from add_grammar_extension('x')",
+    "from read_duckdb('{file}')",
 ]
 
 
@@ -157,13 +183,73 @@ def test_a_query_reads_recordings_and_nothing_else(one, tmp_path, sql):
     assert ask(one, "select count(*) from functions") == [(3,)]  # it goes on
 
 
+def test_the_database_itself_forbids_writing(one, monkeypatch):
+    """The list of words that may begin a query is a courtesy."""
+    writing = {"create", "drop", "comment", "attach", "commit"}
+    monkeypatch.setattr("seismo.query.database.READING", {"select", *writing})
+    held = """select (select count(*) from functions), (select count(*) from duckdb_tables()),
+        (select count(*) from duckdb_views() where not internal), (select count(*) from duckdb_types()),
+        (select count(*) from duckdb_functions()), (select count(*) from duckdb_databases())"""
+    ask(one, held)  # the tables are there
+    before = ask(one, held)
+    for sql in (
+        "create table t as select 1",
+        "create table t as pivot paths on depth",
+        "create or replace view functions as select 1",
+        "create schema s",
+        "create macro m() as 1",
+        "create sequence s",
+        "drop view functions",
+        "comment on view functions is 'x'",
+        "explain analyze create table t as select 1",
+        "explain (analyze, format json) create table t as select 1",
+    ):
+        with pytest.raises(QueryError, match="cannot write"):
+            ask(one, sql)
+        assert ask(one, held) == before
+    for forgotten in (
+        "create temp table t as select 1",
+        "create temp table t as pivot paths on depth",
+        "create temp view functions as select 1",
+        "create temp macro count(x) as 5",
+        "explain analyze create temp table t as select 1",
+        "attach ':memory:' as other",
+        "explain analyze commit",
+    ):
+        ask(one, forgotten)
+        assert ask(one, held) == before, forgotten
+
+
+# What DuckDB's parser would take forever for, and gigabytes; what is a megabyte.
+TOO_MUCH = [
+    ("select " + "(" * 9000, "nested too deeply"),
+    ("with a as (" * 12 + "select from where" + ") select 1" * 12, "nested too deeply"),
+    ("select 1" + " union all select 1" * 52_632, "1,000,016 characters"),
+    ("select '" + "x" * 10**6 + "'", "1,000,009 characters"),
+    ("select " + "x" * 10_000, "referenced column"),
+]
+
+
+@pytest.mark.parametrize(("sql", "said"), TOO_MUCH, ids=["brackets", "with", "union", "literal", "name"])
+def test_a_query_that_is_too_long_or_too_deep_is_refused_in_a_few_words(one, sql, said):
+    with pytest.raises(QueryError, match=said) as refused:
+        one.run(sql)
+    assert len(str(refused.value)) < 1200
+    assert ask(one, "select count(*) from functions") == [(3,)]
+
+
 READ = [
     "from functions",
     "with x as (select 1 as a) select a from x;",
+    "with a as (with b as (with c as (select 1) from c) from b) from a",
+    "select " + "(" * 90 + "1" + ")" * 90 + " in (" + ", ".join(map(str, range(3000))) + ")",
     "values (1)",
     "describe functions",
     "summarize functions",
     "explain select 1",
+    "explain (select 1)",
+    "explain analyze /* as well */ from functions",
+    "explain (analyze, format json) select 1 as x",
     "pivot paths on depth using sum(calls)",
     "select 1 -- a word",
 ]
@@ -267,6 +353,11 @@ def test_names_of_recordings_and_of_programs_are_no_sql():
         assert ask(database, "select qualname from functions where calls = 10") == [("f'; drop view functions; --",)]
 
 
+def test_names_that_are_no_text_are_escaped():
+    with Database([("a\udcff", made(name="f\ud800"))]) as database:
+        assert ask(database, "select recording, qualname from functions where calls = 10") == [("a\\udcff", "f?")]
+
+
 def test_the_model_alone_imports_no_duckdb():
     code = "import sys, seismo.model, seismo.cli.main, seismo.query; print('duckdb' in sys.modules)"
     assert children.python("-c", code).stdout.strip() == "False"
@@ -297,7 +388,18 @@ def test_calls_between_two_times_are_read_alone(monkeypatch):
             f"select count(*) from calls_between(0, {end}) a join calls_between(0, {end}) b on a.parent = b.id"
         ).rows()
         assert joined[0] > 100
-        for wrong in ("a, 5", "5", "'1', 5", "1e400, 5", ""):
+        windows.clear()
+        as_text = """select 'calls_between(1, 2)', $$calls_between(1, 2)$$, e'\\'calls_between(1)' as "calls_between(1)"
+            -- from calls_between(1, 2)
+            /* from calls_between(1, 2) */ where '; calls_between(' <> 'é' ; -- calls_between(1, 2)"""
+        result = database.run(as_text)
+        assert list(result.rows()) == [("calls_between(1, 2)", "calls_between(1, 2)", "'calls_between(1)")]
+        assert (result.columns[2], windows) == ("calls_between(1)", [])
+        (mixed,) = database.run(
+            f"select 'é', count(*) from calls_between /* é */ (0 /* ) */, +{end}) where 'é' = 'é'"
+        ).rows()
+        assert mixed == ("é", len(recording.calls.window(0, end).calls))
+        for wrong in ("a, 5", "5", "'1', 5", "1e400, 5", "", "(1), 5"):
             with pytest.raises(UsageError, match="two numbers, of nanoseconds"):
                 database.run(f"from calls_between({wrong})")
     with Database([Source("one", recording, 0, end // 3)]) as database:

@@ -156,6 +156,22 @@ def test_fork_with_threads(lab):
     assert lab.calls()["g"] == 20
 
 
+def test_what_a_spawned_child_does_at_its_exit(lab):
+    """It is recorded; the exit status is not known, and nothing is made up for it."""
+    lab.write(
+        "app.py",
+        "import atexit, multiprocessing, multiprocessing.util, sys\ndef last(): pass\ndef final(): pass\n"
+        "def work():\n    atexit.register(last)\n    multiprocessing.util.Finalize(None, final, exitpriority=1)\n"
+        "    sys.exit(3)\n"
+        "if __name__ == '__main__':\n    child = multiprocessing.get_context('spawn').Process(target=work)\n"
+        "    child.start()\n    child.join()\n    print(child.exitcode)\n",
+    )
+    assert lab.same("app.py", take=("--children",)).out == "3\n"
+    counts = lab.calls()
+    assert (counts["work"], counts["last"], counts["final"]) == (1, 1, 1)
+    assert sorted(row.exit for row in lab.open().processes) == ["", "0"]
+
+
 def test_a_pool_that_is_terminated(lab):
     """The workers are killed while they wait: what they did before must be there."""
     lab.write(

@@ -9,6 +9,7 @@ import sys
 import children
 import pytest
 
+import seismo
 from seismo.model import read
 
 VERBS = ["profile", "lines", "cover", "objects"] if sys.version_info >= (3, 13, 3) else ["profile", "lines", "cover"]
@@ -98,6 +99,47 @@ def test_after_a_fork(tmp_path):
         assert child.wait(60) == -signal.SIGTERM
         assert child.stderr.read() == ""
     ended(read(tmp_path / "a.seismo"))
+
+
+def test_while_it_forks(tmp_path):
+    """Which takes long with much memory: the signal waits until the fork is made, and the recording has its end."""
+    program = (
+        "import mmap\nmemory = mmap.mmap(-1, 100 << 20, flags=mmap.MAP_PRIVATE)\n"
+        "memory.madvise(mmap.MADV_NOHUGEPAGE)\nfor at in range(0, len(memory), 4096): memory[at] = 1\n"
+        "work()\nprint('READY', flush=True)\nwhile True:\n    pid = os.fork()\n    if not pid: os._exit(0)\n"
+        "    os.waitpid(pid, 0)"
+    )
+    for _ in range(4):
+        with popen(tmp_path, program) as child:
+            child.stdout.readline()
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(60) == -signal.SIGTERM
+        ended(read(tmp_path / "a.seismo"))
+
+
+POOLS = """
+import multiprocessing, time
+def square(n): return n * n
+if __name__ == "__main__":
+    for _ in range(20):
+        began = time.monotonic()
+        with multiprocessing.get_context("fork").Pool(2) as pool: pool.map(square, range(40))
+        print(time.monotonic() - began)
+"""
+
+
+@pytest.mark.parametrize("verb", ["profile", "cover"])
+def test_processes_that_end_and_are_told_to_at_the_same_time(tmp_path, verb):
+    """A pool's workers: of twenty pools, seven had a worker that waited for two seconds."""
+    (tmp_path / "app.py").write_text(POOLS)
+    done = children.seismo(verb, "-q", "--children", "-o", "a.seismo", "app.py", cwd=tmp_path)
+    times = sorted(map(float, done.stdout.split()))
+    assert len(times) == 20
+    assert times[-3] < 1.9, times
+    recording = read(tmp_path / "a.seismo")
+    assert set(recording.losses["kind"]) <= {"sites-off"}
+    if verb == "profile":
+        assert sum(row.calls for row in seismo.open(tmp_path / "a.seismo").functions if row.qualname == "square") == 800
 
 
 def test_what_the_program_sees(tmp_path):

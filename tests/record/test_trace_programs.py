@@ -135,6 +135,6 @@ def test_traces_that_do_not_belong_together_are_one_recording_all_the_same(tmp_p
         children.seismo("trace", "-q", "-o", f"{len(name)}.seismo", "program.py", cwd=tmp_path)
     parts = sorted(path.name for path in tmp_path.glob("*.seismo"))
     assert len(parts) == 3
-    children.seismo("merge", "all.seismo", *parts, cwd=tmp_path)
+    children.seismo("merge", "-o", "all.seismo", *parts, cwd=tmp_path)
     assert "agrees" in children.seismo("info", "--verify", "all.seismo", cwd=tmp_path).stdout
     assert "longest calls" in children.seismo("report", "all.seismo", cwd=tmp_path).stdout

@@ -33,6 +33,7 @@ def _json_tool():
         clock="tsc",
         source="monitoring",
         clock_ns=12.9,
+        cost_error=0.1,
     )
     main = b.thread(
         process, name="MainThread", native_id=4312, wall_ns=1_830_000_000, cpu_ns=1_801_000_000, main=1,

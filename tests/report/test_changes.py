@@ -156,45 +156,12 @@ def test_json_of_several_runs():
     assert (row["calls_old"], row["calls_new"]) == ([10, 14], [20, 20])
 
 
-@pytest.mark.parametrize("kind", ["calls", "lines"])
-def test_a_slow_processor_is_no_change(kind):
-    """The report says at which pace the times are given, and JSON by what they were divided."""
-    from seismo.report import calls, lines
-
-    def made(pace, own_ns):
-        b = Builder()
-        process = b.process(host="here", pace_ns=pace)
-        thread = b.thread(process, cpu_ns=own_ns)
-        f = b.function("app", "work", "app.py", 1)
-        if kind == "lines":
-            b.line(f, 3, hits=10, own_ns=own_ns)
-        else:
-            b.node(-1, thread, f, calls=10, own_ns=own_ns)
-        return b.build({}).timed("cpu")
-
-    of = calls.KIND if kind == "calls" else lines.KIND
-    sides = [made(400.0, 1_000_000)], [made(600.0, 1_500_000)]
-    out = io.StringIO()
-    of.changes(Paper(out, 200, Signs()), sides, (["a"], ["b"]), 15)
-    said = out.getvalue()
-    assert "in new the processor was 1.50 times as slow as in old; times are given as at the faster pace" in said
-    assert "change    0 own time" in said
-    assert "Changed in own time: none" in said
-    content = json.loads(of.changes(None, sides, (["a"], ["b"]), None))
-    assert (content["slower_old"], content["slower_new"]) == (1, 1.5)
-    (row,) = content["functions" if kind == "calls" else "lines"]
-    assert row["own_new_ns"] == pytest.approx(1_000_000)
-    assert row["own_error_ns"] == pytest.approx(0.25 * 500_000, rel=0.05)
-    same = json.loads(of.changes(None, (sides[0], sides[0]), (["a"], ["b"]), None))
-    assert "slower_new" not in same
-
-
 def lines_of(own_ns, hits=10, moved=0):
     b = Builder()
     b.process()
     function = b.function("app", "work", "/x/app.py", 7 + moved)
-    b.line(function, 8 + moved, hits, segments=hits, timed=hits, timed_ns=own_ns)
-    b.line(function, 9 + moved, 3, segments=3, timed=3, timed_ns=5_000)
+    b.line(function, 8 + moved, hits, own_ns=own_ns)
+    b.line(function, 9 + moved, 3, own_ns=5_000)
     return b.build({"recorder": "linetimes"})
 
 

@@ -79,7 +79,7 @@ def recording(settings=None):
         b.function("__main__", "mine", "/home/me/app.py", 3),
     ]
     for function, ms in zip(functions, (50, 30, 20), strict=True):
-        b.line(function, 4, hits=1, segments=1, timed=1, timed_ns=ms * 1_000_000, timed_sq=0.0)
+        b.line(function, 4, hits=1, own_ns=ms * 1_000_000)
     built = b.build()
     built.meta.update(recorder="linetimes", settings=settings or {})
     return built

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+import journal_made
 import pytest
 from page_data import read
 
@@ -12,7 +13,6 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
-from seismo.model.timeline.write import COUNTER, SPAN_BEGINS, SPAN_ENDS, TraceBuilder
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
 
@@ -254,19 +254,11 @@ def test_what_was_said_comes_in_stretches(trace):
 
 def in_process(pid):
     """A trace of a process with a span number 1 and a count, as each process has them."""
-    builder = Builder()
-    process = builder.process(pid=pid, start_ns=10**18, end_ns=10**18 + 10**9)
-    thread = builder.thread(process, "main", native_id=pid, start_ns=10**18, end_ns=10**18 + 10**9, main=1)
-    function = builder.function("app", "work", "app.py", 1)
-    trace = TraceBuilder(builder)
-    stream = trace.stream(thread)
-    stream.enter(function, 0)
-    stream.instant(SPAN_BEGINS, "request", 1_000 * pid, span=1)
-    stream.instant(COUNTER, "queue", 1_500 * pid, {"value": pid})
-    stream.instant(SPAN_ENDS, "request", 2_000 * pid, span=1)
-    stream.leave(9_000)
-    stream.end(9_000)
-    return trace.build()
+    tree, p = journal_made.lone(unit=1.0)
+    p.call(0)
+    p.say(1_000 * pid, (3, "request", None, 1), (2, "queue", {"value": pid}), (4, "request", None, 1))
+    p.end()
+    return journal_made.recording(tree, [p], 1, pid=pid)
 
 
 def test_spans_and_counts_of_two_processes_stay_apart():
@@ -276,6 +268,6 @@ def test_spans_and_counts_of_two_processes_stay_apart():
     for row in said["instants"]:
         if row["kind"] in ("begin", "end"):
             spans.setdefault(row["span"], []).append((row["thread"], row["time"]))
-    assert sorted(spans.values()) == [[(0, 2_000), (0, 4_000)], [(1, 3_000), (1, 6_000)]]
+    assert sorted(spans.values()) == [[(0, 2_000), (0, 6_000)], [(1, 3_000), (1, 9_000)]]
     counters = {row["name"] for row in said["instants"] if row["kind"] == "counter"}
     assert counters == {"queue (process 2)", "queue (process 3)"}

@@ -1,4 +1,5 @@
-// What `seismo report --format gutter-json` prints, read with its types checked: docs/gutter-schema.json is the schema.
+// What `seismo report --format gutter-json` prints, read with its types checked: docs/report-schema.json is the schema,
+// and the section `notes` has what an editor shows.
 //
 // Nothing here knows an editor. A document comes from a program that may be of any version, about a program that may
 // have any names, so nothing of it is taken on trust; names stay plain text wherever they are shown.
@@ -53,21 +54,23 @@ export function parse(text: string): Gutter {
     throw new Problem("what seismo printed is not JSON", "look at seismo.command: does it start seismo?");
   }
   const document = object(value);
-  if (document.format !== "seismo-gutter") {
+  if (document.format !== "seismo-report") {
     throw new Problem("what seismo printed is not what an editor shows", UPDATE);
   }
   if (document.version !== VERSION) {
     const found = `version ${String(document.version)}`;
     throw new Problem(`seismo speaks ${found} of the form for editors, this extension version ${VERSION}`, UPDATE);
   }
+  const notes = object(object(document.sections).notes);
+  const facts = list(document.facts).map(object);
   const kind = text_(document.kind);
   return {
     kind: KINDS.includes(kind) ? kind : "recording",
     file: text_(document.file),
     program: text_(document.program),
-    words: text_(document.words),
-    lost: list(document.lost).map(text_),
-    files: list(document.files).map(file),
+    words: text_(notes.remark),
+    lost: facts.filter((fact) => fact.label === "lost").map((fact) => text_(fact.text)),
+    files: list(notes.rows).map(file),
   };
 }
 

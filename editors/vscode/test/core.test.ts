@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { decide, fileFor, hover, plain, STEPS, status, step } from "../src/decide.ts";
 import { Problem, parse } from "../src/gutter.ts";
 import { type Ended, read, words } from "../src/run.ts";
-import { DOCUMENT, NOTE } from "./made.ts";
+import { DOCUMENT, NOTE, noted } from "./made.ts";
 
 const written = (over: object = {}) => JSON.stringify({ ...DOCUMENT, ...over });
-const withLines = (...lines: object[]) => parse(written({ files: [{ path: "/app/app.py", problem: "", lines }] }));
+const withLines = (...lines: object[]) => parse(written(noted([{ path: "/app/app.py", problem: "", lines }])));
 
 test("a document is read, and what is not known of it is left alone", () => {
   const gutter = parse(written({ later: { things: 1 } }));
@@ -24,17 +24,18 @@ test("a document is read, and what is not known of it is left alone", () => {
 
 for (const [name, text, said] of [
   ["no JSON", "Traceback (most recent call last)", /not JSON/],
-  ["another document", '{"format":"seismo-report","version":1}', /not what an editor shows/],
+  ["another document", '{"format":"seismo","version":1}', /not what an editor shows/],
+  ["a report without notes", written({ sections: {} }), /another form/],
   ["another version", written({ version: 2 }), /version 2 .* version 1/],
   ["a list", "[]", /another form/],
-  ["files that are none", written({ files: 3 }), /another form/],
-  ["a file that is none", written({ files: [null] }), /another form/],
+  ["files that are none", written(noted(3)), /another form/],
+  ["a file that is none", written(noted([null])), /another form/],
   [
     "a line without a number",
-    written({ files: [{ path: "x", problem: "", lines: [{ ...NOTE, line: "3" }] }] }),
+    written(noted([{ path: "x", problem: "", lines: [{ ...NOTE, line: "3" }] }])),
     /no number/,
   ],
-  ["a line 0", written({ files: [{ path: "x", problem: "", lines: [{ ...NOTE, line: 0 }] }] }), /no number/],
+  ["a line 0", written(noted([{ path: "x", problem: "", lines: [{ ...NOTE, line: 0 }] }])), /no number/],
 ] as const) {
   test(`${name} is refused with words that say so`, () => {
     assert.throws(
@@ -102,7 +103,7 @@ test("coverage has states and needs no heat", () => {
 
 test("what may not be what ran is said", () => {
   const changed = parse(
-    written({ files: [{ path: "/app/app.py", problem: "the file has changed since", lines: [NOTE] }] }),
+    written(noted([{ path: "/app/app.py", problem: "the file has changed since", lines: [NOTE] }])),
   );
   assert.equal(decide(changed.files[0], 10, 0).problem, "the file has changed since");
   assert.match(decide(parse(written()).files[0], 10, 0, true).problem, /edited since/);
@@ -129,7 +130,10 @@ test("hovers and the status bar are plain text", () => {
     state: undefined,
   };
   assert.equal(hover(note), "a       1\nlonger  2");
-  const { text, tooltip } = status(parse(written({ lost: ["the end is missing"], complete: false })), "app.seismo");
+  const { text, tooltip } = status(
+    parse(written({ facts: [{ label: "lost", text: "the end is missing" }], complete: false })),
+    "app.seismo",
+  );
   assert.equal(text, "seismo: calls, incomplete");
   assert.match(tooltip, /app\.seismo: calls of python app\.py\nfunctions by own time.*\nlost: the end is missing/);
   assert.equal(plain("$(alert) x"), "$ (alert) x");

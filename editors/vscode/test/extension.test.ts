@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hoverOf, Seismo } from "../src/extension.ts";
 import type { Ended } from "../src/run.ts";
 import { Document, Editor, stub, window, workspace } from "./editor.ts";
-import { DOCUMENT, NOTE } from "./made.ts";
+import { DOCUMENT, NOTE, noted } from "./made.ts";
 
 const EVIL = "`` ```\n# [x](command:evil) <b> $(alert)";
 let seismo: Seismo;
@@ -12,7 +12,7 @@ let started: { program: string; words: string[]; folder: string }[];
 let answer: () => Partial<Ended>;
 
 const lines = (...notes: object[]) =>
-  JSON.stringify({ ...DOCUMENT, files: [{ path: "/app/app.py", problem: "", lines: notes }] });
+  JSON.stringify({ ...DOCUMENT, ...noted([{ path: "/app/app.py", problem: "", lines: notes }]) });
 const run = async (command: string) => await stub.commands.get(`seismo.${command}`)?.();
 
 function open(path: string, scheme = "file"): Editor {
@@ -199,7 +199,7 @@ test("hostile names are plain text everywhere", async () => {
       ...DOCUMENT,
       kind: EVIL,
       program: EVIL,
-      files: [{ path: "/app/app.py", problem: EVIL, lines: [note] }],
+      ...noted([{ path: "/app/app.py", problem: EVIL, lines: [note] }]),
     }),
   });
   await run("show");

@@ -294,13 +294,6 @@ void sm_tree_raised(sm_node *node) {
     rest->exceptions += rest->exceptions != UINT32_MAX;
 }
 
-static sm_node_more *has(sm_node *node) {
-    sm_sampler_lock();
-    sm_node_more *more = sm_node_has(node);
-    sm_sampler_unlock();
-    return more;
-}
-
 void sm_tree_suspended(sm_thread *thread, sm_node *node) {
     assert(thread == sm_this_thread && node->awaits);
     uint64_t now = sm_clock_read(&sm_engine.clock);
@@ -313,7 +306,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
     uint64_t since = sm_awaits_end(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key);
     if (since == 0)
         return;
-    sm_node_more *more = has(node);
+    sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_engine.lost_memory++;
         return;
@@ -323,7 +316,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
-    sm_node_more *more = has(node);
+    sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_engine.lost_memory++;
         sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
@@ -357,7 +350,8 @@ static sm_node *new_root(sm_tree_thread *tree) {
 
 static bool thread_start(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    sm_sampler_remove(&tree->timing); /* it begins again in another group of threads */
+    sm_tree_free_stacks(tree);        /* of the record's last thread: what its finalizers left */
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
@@ -376,14 +370,15 @@ static bool thread_start(sm_thread *thread) {
 }
 
 static uint64_t rest(sm_thread *thread, uint64_t now) {
-    return sm_engine.settings.timeless ? 0 : sm_sampler_ran(&sm_tree_of(thread)->timing, now);
+    const sm_timing *timing = &sm_tree_of(thread)->timing;
+    return timing->listed ? sm_sampler_ran(&sm_tree_of(thread)->timing, now) : thread->rest_ticks;
 }
 
 static void thread_end(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_tree_hold(thread);
-    thread->rest_ticks = rest(thread, sm_clock_read(&sm_engine.clock));
-    sm_sampler_remove(&tree->timing);
+    if (tree->timing.listed)
+        sm_tree_end_time(thread);
     sm_journal_thread_end(thread);
     thread->kept = sm_tree_bytes(tree);
     tree->node = tree->root;
@@ -436,6 +431,10 @@ static void settle(bool whole) {
 }
 
 static void stop(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session && sm_tree_of(thread)->timing.listed)
+            sm_tree_end_time(thread);
+    }
     sm_pauses_stop();
     sm_journal_stop();
     sm_node_forget_lists();
@@ -450,7 +449,6 @@ static void timed(double sums[2]) {
         }
     }
 }
-
 
 static bool check(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {

@@ -5,11 +5,9 @@
  * compares the code object with the two children met last or first (in the node's own cache line), then asks a small
  * hash table.
  *
- * Time. A *segment* is the time between two consecutive events of a thread; it belongs to the node that was current. A
- * function's own time is the sum of its segments, so own times are measured directly and totals are sums over the tree:
- * no difference of two large estimates, no negative time. Which segments are timed is decided by function
- * (recorder/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the
- * clock. A node whose own mean is worth it, as its samples say, is timed always as well (timing.c).
+ * Time. Where a young or long function begins or ends, the clock is read; all other time is sampled (node_times.c). A
+ * function's own time is measured directly, and totals are sums over the tree: no difference of two large estimates, no
+ * negative time.
  *
  * Invariants (`check` in calltree.c): thread.node is reached from its root; a child's parent is the node that holds it;
  * a node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
@@ -103,7 +101,8 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     sm_node_rest *rest = sm_rest(from);
     rest->timed++;
     rest->timed_ticks += ticks;
-    sm_timing_stamp(timing, to, now);
+    __atomic_store_n(&timing->since, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
 
 /* The same where no time is kept. */

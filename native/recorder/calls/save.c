@@ -19,11 +19,19 @@ typedef struct { /* of a node's exact pieces, and of its waiting */
     sm_off off;
 } sums;
 
+static void add_off(sm_off *to, const sm_off *off) {
+    to->all += SM_READ(off->all);
+    to->ready += SM_READ(off->ready);
+    to->lock += SM_READ(off->lock);
+}
+
 static sums sums_of(const sm_node_rest *rest) {
     const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
     sums of = {__atomic_load_n(&rest->timed_ticks, __ATOMIC_ACQUIRE), {0, 0, 0}};
-    if (more != NULL)
-        of.off = (sm_off){SM_READ(more->off.all), SM_READ(more->off.ready), SM_READ(more->off.lock)};
+    if (more != NULL) {
+        add_off(&of.off, &more->off);
+        add_off(&of.off, &more->seen);
+    }
     return of;
 }
 
@@ -48,9 +56,6 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_SAMPLED] = SM_READ(rest->sampled);
     row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)SM_READ(rest->sampled_ticks));
     reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(SM_READ(rest->sampled_sq)));
-    row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)of.off.all);
-    row[SM_NODES_READY_NS] = (int64_t)to_ns((double)of.off.ready);
-    row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)of.off.lock);
     row[SM_NODES_FLAGS] = flags_of(node, rest);
     const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
     if (more != NULL) {
@@ -58,8 +63,11 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
         row[SM_NODES_RESUMES] += (int64_t)((uint64_t)SM_READ(more->resumes_high) << 32);
         row[SM_NODES_AWAITS] = SM_READ(more->awaits);
         row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)SM_READ(more->await_ticks));
-        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(SM_READ(more->guessed_sq)));
+        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(SM_READ(more->seen_sq)));
     }
+    row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)of.off.all);
+    row[SM_NODES_READY_NS] = (int64_t)to_ns((double)of.off.ready);
+    row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)of.off.lock);
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
@@ -77,7 +85,9 @@ int64_t sm_calltree_number(const sm_node *node) {
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
-    uint32_t seldom = more != NULL ? (uint32_t)SM_READ(more->off.all) + SM_READ(more->awaits) : 0;
+    uint32_t seldom = 0;
+    if (more != NULL)
+        seldom = (uint32_t)(SM_READ(more->off.all) + SM_READ(more->seen.all)) + SM_READ(more->awaits);
     return SM_READ(node->calls) + SM_READ(node->resumes) + SM_READ(rest->exceptions) + (uint32_t)SM_READ(rest->timed) +
            SM_READ(rest->sampled) + seldom + (flags_of(node, rest) << 24) + 1;
 }
@@ -92,19 +102,17 @@ static void mark_all(bool gil, bool on) {
 }
 
 /* The rows of nodes with an exact piece that is open, once more: with what that has so far. */
-static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes) {
+static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint64_t now) {
     const sm_timing *timing = &sm_tree_of(thread)->timing;
-    sm_node *node = thread->ended ? NULL : sm_timing_so_far(timing, -1).of;
+    sm_node *node = thread->ended ? NULL : sm_sampler_so_far(timing, now).of;
     if (node == NULL || sm_rest(node)->id >= nodes)
         return;
     sums of = sums_of(sm_rest(node));
-    sm_piece open = sm_timing_so_far(timing, sm_time_ns(thread->cpu_clock)); /* later: nothing is counted twice */
+    sm_piece open = sm_sampler_so_far(timing, now); /* later: nothing is counted twice */
     if (open.of != node)
         return;
     of.ticks += open.ran;
-    of.off.all += open.off.all;
-    of.off.ready += open.off.ready;
-    of.off.lock += open.off.lock;
+    add_off(&of.off, &open.off);
     save_node(output, thread->home, node, of);
     sm_rest(node)->saved--; /* it has to be written again */
 }
@@ -136,9 +144,10 @@ void sm_calltree_save(sm_output *output) {
         if (thread->session == sm_engine.session)
             save_thread(output, thread, nodes);
     }
+    uint64_t now = sm_clock_read(&sm_engine.clock);
     for (sm_thread *thread = sm_engine.threads; thread != NULL && !sm_engine.settings.timeless; thread = thread->next) {
         if (thread->session == sm_engine.session)
-            save_open(output, thread, nodes);
+            save_open(output, thread, nodes, now);
     }
     mark_all(output->gil, false);
     char detail[160];

@@ -368,10 +368,14 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
 }
 
 sm_node_more *sm_node_has(sm_node *node) {
-    sm_node_rest *rest = sm_rest(node);
-    if (rest->more == NULL)
-        __atomic_store_n(&rest->more, sm_calloc(1, sizeof *rest->more), __ATOMIC_RELEASE);
-    return rest->more;
+    sm_node_more **place = &sm_rest(node)->more, *more = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    sm_node_more *made = more == NULL ? sm_calloc(1, sizeof *made) : NULL;
+    if (more != NULL || made == NULL)
+        return more;
+    if (__atomic_compare_exchange_n(place, &more, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    sm_free(made); /* the sampler, or the thread, was first */
+    return more;
 }
 
 /* ---- consistency ---- */

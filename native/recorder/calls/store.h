@@ -10,9 +10,10 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     bool several;    /* there have been more code objects than `first`, or that is gone */
     bool first_gone; /* that is; what is at its address now is another */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
-    bool sites_off;  /* with the engine's lock: it has a place that no longer tells which C function it calls: bounds.c */
+    bool
+        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: bounds.c */
     uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
-    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
+    sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
 } sm_tree_function;
 
@@ -20,7 +21,7 @@ enum { /* the first as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
-       SM_NODE_RUNNING = 8, /* in the file alone: see sm_node_rest.running */
+       SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
        SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
@@ -29,8 +30,9 @@ enum { /* the first as in the file */
 };
 
 typedef struct sm_node_more { /* of the few nodes that have any of this */
-    sm_off off;        /* these two with the sampler's lock */
-    double guessed_sq; /* ticks squared: of looks that found it off the CPU */
+    sm_off off;               /* of exact pieces; with the GIL */
+    sm_off seen;              /* of looks; these two are the sampler's */
+    double seen_sq;           /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
@@ -80,7 +82,7 @@ void sm_node_note_key(const void *key, sm_node *node);
 void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
-/* Made when missing, with the sampler's lock. NULL: out of memory. */
+/* Made when missing, by any thread. NULL: out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
@@ -93,10 +95,12 @@ void sm_tree_mark(sm_node *node, bool running);
 /* The path of what runs now. gil: it is held, and the thread has been settled. */
 void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
-/* timing.c */
+/* node_times.c */
 void sm_tree_sample(const sm_settings *settings); /* a recording begins */
 void sm_tree_hold(sm_thread *thread);             /* these two are the recorder's */
 void sm_tree_go_on(sm_thread *thread);
+/* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
+void sm_tree_end_time(sm_thread *thread);
 void sm_tree_wake(sm_thread *thread);
 /* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
 sm_node *sm_tree_running(const sm_tree_thread *tree);

@@ -16,24 +16,24 @@ struct sm_node { /* one cache line: all that an event touches */
     uint32_t calls, resumes; /* modulo 2^32: the rest is in sm_node_rest */
     const void *child_key[2];
     sm_node *child[2];
-    sm_node *parent;    /* NULL: a thread's root */
-    uint32_t more : 24; /* number of the table of all children, once there are more than two; 0: none */
-    uint32_t token : 8; /* what the journal calls it, from its parent: journal/tokens.h. 0: it takes an operand */
-    uint8_t timed;      /* the clock is read where it is entered and left */
+    sm_node *parent;     /* NULL: a thread's root */
+    uint32_t more : 24;  /* number of the table of all children, once there are more than two; 0: none */
+    uint32_t token : 8;  /* what the journal calls it, from its parent: journal/tokens.h. 0: it takes an operand */
+    uint8_t timed;       /* the clock is read where it is entered and left */
     uint16_t awaits : 1; /* a coroutine or asynchronous generator: its suspensions are timed */
     uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
 };
 
-/* Guard. Nodes never move, and one is published complete: with its chunk's `used`. From then on its thread, with the GIL,
- * changes what is not said to be another's; the flush worker reads counters meanwhile, which only grow. */
-typedef struct { /* a node's cold part */
+/* Guard. Nodes never move, and one is published complete: with its chunk's `used`. From then on its thread, with the
+ * GIL, changes what is not said to be another's; the flush worker reads counters meanwhile, which only grow. */
+typedef struct {                 /* a node's cold part */
     uint64_t timed, timed_ticks; /* exact pieces: how many, and for how long they ran */
     uint64_t sampled_ticks;      /* these three are the sampler's */
     double sampled_sq;           /* of the looks' weights, ticks squared */
     uint32_t sampled;
     uint32_t entered; /* so many entries were timed */
     struct sm_tree_function *function;
-    struct sm_node_more *more; /* atomic; owned, made with the sampler's lock; NULL: it has none */
+    struct sm_node_more *more; /* owned; atomic. NULL: it has none */
     sm_node *same;
     uint32_t exceptions, id;
     uint32_t saved;   /* with the engine's lock */
@@ -89,23 +89,24 @@ typedef struct {       /* of a frame: frames.h */
 } sm_shadow;
 
 typedef struct {
-    sm_shadow *slots; /* by depth; there are two below the first. NULL: every end is told. Moved with the sampler's lock */
-    uint32_t size;    /* of the depths that there are slots for */
-    uint32_t open;    /* the same while the fast path may be taken, else 0; atomic */
+    sm_shadow
+        *slots;    /* by depth; there are two below the first. NULL: every end is told. Moved with the sampler's lock */
+    uint32_t size; /* of the depths that there are slots for */
+    uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
 } sm_shadows;
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
     sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
     sm_journal_end journal;
     sm_shadows shadows;
-    uint8_t gate; /* atomic: not 0: the next event takes the slow path */
-    uint32_t held;     /* pauses; they nest */
+    uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
+    uint32_t held; /* pauses; they nest */
     sm_timing timing;
     sm_node *root, *folded;
-    sm_node *marked; /* with the engine's lock: whose path is marked as running */
+    sm_node *marked;              /* with the engine's lock: whose path is marked as running */
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
     struct sm_tree_chunk *chunks; /* atomic; newest first */
-    unsigned char *block; /* what is left of the newest block of chunks */
+    unsigned char *block;         /* what is left of the newest block of chunks */
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;

@@ -33,7 +33,7 @@ typedef struct {
     int write_error;
 } sm_cover_facts;
 sm_cover_facts sm_cover_status(void);
-uint64_t sm_cover_executed(void);              /* lines so far, each as often as it was executed; 0 without counts */
-void sm_cover_identity(uint64_t identity[2]);  /* of the file, as sm_writer_identity; left alone where there is none */
+uint64_t sm_cover_executed(void);             /* lines so far, each as often as it was executed; 0 without counts */
+void sm_cover_identity(uint64_t identity[2]); /* of the file, as sm_writer_identity; left alone where there is none */
 
 #endif

@@ -274,7 +274,7 @@ void sm_cover_stop(const char *exit) {
     if (!sm_cover.running)
         return;
     look_after_hook();
-    sm_ending_want(SM_ENDING_COVERAGE, NULL);
+    sm_ending_begin();
     sm_cover_flush_end();
     sm_cover.source->stop();
     recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
@@ -290,6 +290,7 @@ void sm_cover_stop(const char *exit) {
     }
     release_codes();
     sm_cover.forked = false;
+    sm_ending_want(SM_ENDING_COVERAGE, NULL);
 }
 
 void sm_cover_flush(void) {

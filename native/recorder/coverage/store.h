@@ -86,6 +86,6 @@ typedef struct {
 /* always: to be asked in every period, changed or not. */
 void sm_cover_flush_begin(uint64_t period_ns, bool always, const sm_cover_steps *steps);
 void sm_cover_flush_now(void);
-void sm_cover_flush_end(void);        /* without the lock: no flush is on its way after this */
+void sm_cover_flush_end(void); /* without the lock: no flush is on its way after this */
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "code/linewalk.h"
 #include "compat/exception.h"
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
     uint32_t count = (uint32_t)Py_SIZE(code);

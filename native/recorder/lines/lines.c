@@ -11,12 +11,12 @@
 #include "clock/sampler.h"
 #include "clock/waits.h"
 #include "recorder/frame_depths.h"
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
-#define NEAR 8            /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16        /* of a look that meets a frame before its first line: it is known some ns later */
-#define MOST_STEPS 1000   /* frames between two that are known; more are taken for granted */
-#define LEAST_LEFT 0.1    /* of a look's time: what the probes' cost leaves of it at least */
+#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
+#define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */
+#define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
+#define LEAST_LEFT 0.1  /* of a look's time: what the probes' cost leaves of it at least */
 
 static uint32_t depth_of(const sm_thread *thread) {
     return (uint32_t)sm_tstate_depth(thread->tstate);
@@ -72,29 +72,31 @@ static PyThreadState *tstate_of(const sm_lines_thread *state) {
     return ((const sm_thread *)((const char *)state - offsetof(sm_thread, recorder)))->tstate;
 }
 
-/* The entry of the running frame; 0: it is not known. */
-static uint32_t find_running(const sm_lines_thread *state) {
+/* The entry of the running frame; the first one: no frame of the recording runs; NULL: it is not known. */
+static const sm_line_entry *find_running(const sm_lines_thread *state) {
     if (sm_lines.way == SM_LINES_BY_ENDS)
-        return __atomic_load_n(&state->top, __ATOMIC_RELAXED);
+        return &state->entries[__atomic_load_n(&state->top, __ATOMIC_RELAXED)];
     PyThreadState *tstate = tstate_of(state);
     if (tstate == &sm_no_tstate)
-        return 0;
+        return NULL;
     for (int retry = 0; retry < RETRIES; retry++) {
         const void *frame = sm_tstate_frame_racy(tstate);
         int64_t depth = sm_tstate_depth_racy(tstate);
         for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
             int64_t at = depth + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
             if (at > 0 && at < state->size && __atomic_load_n(&state->entries[at].frame, __ATOMIC_RELAXED) == frame)
-                return (uint32_t)at;
+                return &state->entries[at];
         }
     }
-    return 0;
+    return NULL;
 }
 
 static void *current(const sm_timing *timing) {
-    sm_lines_thread *state = state_of(timing);
-    uint32_t at = find_running(state);
-    return at != 0 && state->entries[at].line != NULL ? &state->entries[at] : NULL;
+    const sm_lines_thread *state = state_of(timing);
+    const sm_line_entry *entry = find_running(state);
+    if (entry != NULL && entry->line == NULL)
+        entry = state->entries;
+    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)entry : NULL;
 }
 
 static void add_own(sm_line *line, const sm_look *look) {
@@ -317,10 +319,10 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
 
 static void start(const sm_settings *settings) {
     static const sm_sampled sampled = {current, add, wake, waits, NULL};
-    double cost = sm_engine.python.inside;
     sm_lines_free();
     sm_lines.way = SM_HAS_MONITORING && !settings->narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
-    sm_lines.cost = cost;
+    sm_lines.cost = sm_engine.costs.python.inside;
+    sm_lines_add_elsewhere();
     if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
         sm_lines.folder[0] = '\0';
     sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
@@ -328,9 +330,11 @@ static void start(const sm_settings *settings) {
 
 static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
+    sm_sampler_remove(&state->timing); /* it begins again in another group of threads */
     sm_lines_free_thread(state);
     if (!sm_lines_reserve(state, 0))
         return false;
+    state->entries[0].line = sm_lines.elsewhere;
     sm_timing_start(&state->timing);
     sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
     set_gate(state, false);
@@ -340,7 +344,8 @@ static bool thread_start(sm_thread *thread) {
 }
 
 static uint64_t rest(sm_thread *thread, uint64_t now) {
-    return sm_sampler_ran(&sm_lines_of(thread)->timing, now);
+    sm_timing *timing = &sm_lines_of(thread)->timing;
+    return timing->listed ? sm_sampler_ran(timing, now) : thread->rest_ticks;
 }
 
 static void thread_end(sm_thread *thread) {
@@ -370,7 +375,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
-        if (table == NULL)
+        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/bottom.h */
             continue;
         at = by_ends ? at + 1 : depths[i];
         if (at == 0 || at >= state->size)
@@ -403,6 +408,13 @@ static void settle(bool whole) {
 }
 
 static void stop(void) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session)
+            continue;
+        thread->rest_ticks = rest(thread, now);
+        sm_sampler_remove(&sm_lines_of(thread)->timing);
+    }
     sm_lines.stopped = true;
     if (sm_engine.settings.opcodes)
         sm_lines_disassemble();
@@ -424,7 +436,8 @@ static bool check(void) {
         const sm_lines_thread *state = sm_lines_of(thread);
         for (uint32_t i = 1; i < state->size; i++) {
             const sm_line_entry *entry = &state->entries[i];
-            if (entry->frame != NULL && (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))
+            if (entry->frame != NULL &&
+                (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))
                 return false;
         }
     }

@@ -3,18 +3,18 @@
  * Shape. A *table* belongs to a function: its lines, by number less the first one's, so that a line is one load away.
  * Lines are shared by all threads (the GIL makes their counters exact). A thread has an *entry* for each frame that it
  * knows: the frame's address, its code, its table and the line it is at. Entries stand at the frame's depth, which the
- * interpreter counts, so that no event says when a frame ends: its entry is overwritten when the stack gets there again.
- * Where depths are not at hand (3.11), and where where= leaves code out, of whose frames nothing is reported, entries
- * are a stack, and ends are asked for (`SM_LINES_BY_ENDS`).
+ * interpreter counts, so that no event says when a frame ends: its entry is overwritten when the stack gets there
+ * again. Where depths are not at hand (3.11), and where where= leaves code out, of whose frames nothing is reported,
+ * entries are a stack, and ends are asked for (`SM_LINES_BY_ENDS`).
  *
  * Time. All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the address of
  * the frame. Its line has the look's time as its own, and each other line on the way to the outermost frame has it as
  * inner time, once, however often it is on the stack. An entry knows which entry is that of its caller (`below`). What
  * has no entry (hidden functions, those that where= does not want, C functions) is part of the line that called it.
  *
- * The probes' cost. A LINE event takes time before the recorder hears of it, which the sampler finds in the line before.
- * Since each hit of a line has one line before it, the cost of a line's hits is taken off its own time when it is
- * estimated. From inner times it is taken off at each look, by the part that it has in the running line so far.
+ * The probes' cost. A LINE event takes time before the recorder hears of it, which the sampler finds in the line
+ * before. Since each hit of a line has one line before it, the cost of a line's hits is taken off its own time when it
+ * is estimated. From inner times it is taken off at each look, by the part that it has in the running line so far.
  *
  * Sources call the inline functions below. Each answers whether the place is wanted: false, never report it again. */
 #ifndef SM_RECORDER_LINES_LINES_H
@@ -67,7 +67,7 @@ typedef struct {       /* of a frame. The sampler reads it at any time: `line` i
 } sm_line_entry;
 
 typedef struct {
-    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first is unused */
+    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
     uint32_t size;
     uint32_t open; /* atomic: the size while the fast path may be taken, else 0 */
     uint32_t top;  /* SM_LINES_BY_ENDS: of the running frame */

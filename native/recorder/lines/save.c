@@ -1,6 +1,6 @@
 /* The lines recorder's rows in a recording. */
 #include "engine/output.h"
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
@@ -33,7 +33,8 @@ static void save_line(sm_output *output, const sm_line *line) {
 
 /* Grows with every change. */
 static uint64_t changes(const sm_line *line) {
-    return SM_READ(line->hits) + SM_READ(line->looks) + SM_READ(line->awaits) + SM_READ(line->off.all) + (uint64_t)SM_READ(line->inner_square) + 1;
+    return SM_READ(line->hits) + SM_READ(line->looks) + SM_READ(line->awaits) + SM_READ(line->off.all) +
+           (uint64_t)SM_READ(line->inner_square) + 1;
 }
 
 void sm_lines_save(sm_output *output) {
@@ -43,7 +44,7 @@ void sm_lines_save(sm_output *output) {
         for (uint32_t i = 0; i < used; i++) {
             sm_line *line = &block->lines[i];
             uint64_t sum = changes(line);
-            if (!sm_output_all(output) && sum == line->saved)
+            if ((!sm_output_all(output) && sum == line->saved) || (line == sm_lines.elsewhere && line->looks == 0))
                 continue;
             save_line(output, line);
             if (!output->whole)

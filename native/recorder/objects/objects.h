@@ -10,9 +10,9 @@
  * Nothing here makes a Python object, touches an exception or takes a lock: it runs inside the allocation of others.
  * What is rare (a new type, a new site, a shard that is full) allocates with the C library.
  *
- * Ownership and threads: all is changed with the GIL of the main interpreter. What moves or is put in order anew (types,
- * sites, times, spans, notes, the shards of the live table) changes with the engine's lock as well, which a save holds:
- * it reads counters while they go on. sm_objects_here belongs to its thread.
+ * Ownership and threads: all is changed with the GIL of the main interpreter. What moves or is put in order anew
+ * (types, sites, times, spans, notes, the shards of the live table) changes with the engine's lock as well, which a
+ * save holds: it reads counters while they go on. sm_objects_here belongs to its thread.
  *
  * This header is what other parts of the recorder see; events.h is the way of an event. */
 #ifndef SM_RECORDER_OBJECTS_OBJECTS_H

@@ -1,7 +1,7 @@
 /* The objects recorder's rows in a recording.
  *
- * Counters go on while they are read, if the GIL is not held: then what is a part of others is read before them, so that
- * no row has more deaths than births.
+ * Counters go on while they are read, if the GIL is not held: then what is a part of others is read before them, so
+ * that no row has more deaths than births.
  *
  * A flush writes what changed since the last one, or was lost by it for want of memory: a sum of each row's counters
  * tells. A snapshot writes all and remembers nothing. Rows refer to rows of functions, which are written when they are
@@ -109,7 +109,8 @@ static void write_type(sm_output *output, const sm_objects_type *type) {
         names[1] = put_text(output, type->name);
     }
     uint64_t by_gc = SM_READ(type->died_by_gc), unseen = SM_READ(type->unseen);
-    uint64_t gone = __atomic_load_n(&type->gone, __ATOMIC_ACQUIRE), born = __atomic_load_n(&type->born, __ATOMIC_ACQUIRE);
+    uint64_t gone = __atomic_load_n(&type->gone, __ATOMIC_ACQUIRE),
+             born = __atomic_load_n(&type->born, __ATOMIC_ACQUIRE);
     uint64_t live = less(born, gone), peak = SM_READ(type->peak), died = less(gone, unseen);
     row[SM_TYPES_ID] = type->id;
     row[SM_TYPES_MODULE] = (int64_t)names[0];
@@ -236,7 +237,8 @@ static void write_sites(sm_output *output) {
         const sm_objects_site *site = &sm_objects.sites[i];
         sm_objects_rest *rest = &sm_objects.rests[i];
         uint64_t sum = sm_objects.weight + SM_READ(rest->approximate);
-        sum = mix(sum, SM_READ(site->born), SM_READ(site->died), (uint64_t)SM_READ(site->live) << 32 | SM_READ(site->peak));
+        sum = mix(sum, SM_READ(site->born), SM_READ(site->died),
+                  (uint64_t)SM_READ(site->live) << 32 | SM_READ(site->peak));
         sum = mix(sum, SM_READ(site->span_born), SM_READ(site->span_died), rest->span_live);
         sum = mix(sum, SM_READ(site->item_bytes), SM_READ(site->died_by_gc), SM_READ(rest->unseen)) | 1;
         if (!sm_output_all(output) && sum == rest->saved)
@@ -262,7 +264,8 @@ static void write_time(sm_output *output, uint32_t id, const sm_objects_time *ti
 /* The last row of the file may have changed. When times were thinned, all are others; rows that the file has too many
  * of repeat the last. */
 static void write_times(sm_output *output) {
-    uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE), first = sm_output_all(output) ? 0 : saved.times;
+    uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE),
+             first = sm_output_all(output) ? 0 : saved.times;
     if (count == 0)
         return;
     if (first > count || (first > 0 && sm_objects.times[first - 1].ticks != saved.last_time))

@@ -136,6 +136,8 @@ static const char *objection(const sm_settings *settings) {
 static const char *starts_objection(const sm_settings *settings) {
     if (settings->journal)
         return "a trace needs the ends of all calls";
+    if (settings->paths)
+        return "objects need the path that runs, and so the ends of all calls";
     if (settings->narrow && !settings->timeless)
         return "nothing is reported of functions that where= leaves out, so the sampler could not tell their frames";
     return NULL;

@@ -23,7 +23,6 @@ Without FILE, the two newest recordings there are compared.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -91,7 +90,7 @@ def run(args: Namespace) -> int:
 
 def _sides(args: Namespace) -> tuple[list[str], list[str]]:
     """The files of either side. Raises UsageError where one is empty, or a file is given twice."""
-    from seismo.cli.files import or_newest_two
+    from seismo.cli.files import or_newest_two, same
 
     if args.olds is None and args.news is None:
         args.old, args.new = or_newest_two(args.old, args.new)
@@ -105,18 +104,11 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
         old, new = args.olds, args.news
     seen: list[str] = []
     for path in (*old, *new):
-        if any(_same(path, other) for other in seen):
+        if any(same(path, other) for other in seen):
             hint = "give each file once, on one side only"
             raise UsageError("this recording is given twice", path, hint)
         seen.append(path)
     return old, new
-
-
-def _same(path: str, other: str) -> bool:
-    try:
-        return path == other or os.path.samefile(path, other)
-    except (OSError, ValueError):
-        return False  # which of them cannot be read is told when they are
 
 
 def _kind(recordings: dict[str, Recording]) -> Kind:

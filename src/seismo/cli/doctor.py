@@ -21,7 +21,10 @@ TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # w
 
 
 class Bug:
-    """A known bug of CPython. gh: its issue; affects: of a version (major, minor, micro); effect; what seismo does."""
+    """A known bug of CPython.
+
+    gh: its issue, or "" if there is none; affects: of a version (major, minor, micro); effect; does: what seismo does.
+    """
 
     __slots__ = ("affects", "does", "effect", "gh")
 
@@ -133,6 +136,18 @@ BUGS = (
         _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
         "the reference tracer does not receive the deaths of objects in deeply nested containers",
         "says so in every recording of objects",
+    ),
+    Bug(
+        "157900",
+        _in(((3, 13, 0), (3, _LAST, 0))),
+        "instruction events that a debugger asks for before sys.settrace are lost where another tool has events",
+        "can do nothing: while it records, breakpoint() stops at the next line or at the function's return",
+    ),
+    Bug(
+        "",
+        _in(((3, 12, 0), (3, _LAST, 0))),
+        "sys.setprofile reports its own return to the new function where another tool asks for calls of C functions",
+        "can do nothing; with --c-functions none it does not ask for them",
     ),
     Bug(
         "144981",
@@ -272,7 +287,8 @@ def _callable(hook: object) -> str:
 
 def _bugs() -> list[dict[str, str]]:
     version = (sys.version_info.major, sys.version_info.minor, sys.version_info.micro)
-    return [{"issue": f"gh-{bug.gh}", "effect": bug.effect, "seismo": bug.does} for bug in BUGS if bug.affects(version)]
+    found = [bug for bug in BUGS if bug.affects(version)]
+    return [{"issue": bug.gh and f"gh-{bug.gh}", "effect": bug.effect, "seismo": bug.does} for bug in found]
 
 
 def _start_up(can: bool) -> dict[str, float]:
@@ -335,7 +351,7 @@ def _show(facts: dict[str, Any]) -> None:
         _row(lines, "", f"{start['start_again_ms']:.1f} ms from then on", width)
     lines += ["", f"Known bugs of this Python that affect a recording: {len(facts['bugs']) or 'none'}"]
     for bug in facts["bugs"]:
-        _row(lines, bug["issue"], f"{bug['effect']}: seismo {bug['seismo']}", width)
+        _row(lines, bug["issue"] or "no issue", f"{bug['effect']}: seismo {bug['seismo']}", width)
     print("\n".join(printable(line) for line in lines))
 
 

@@ -1,6 +1,15 @@
 """Writes a recording in another tool's format, to a file or to standard output.
 
 -f names the format; without it, the suffix of the output file decides.
+
+--from, --to and --where write a part of a trace, in any format, seismo's own
+included. Times in it count from where they counted before. Its call tree is
+counted from what is in it; its times are wall-clock times.
+
+With --where, the calls for which the expression is true are kept, with
+everything that they called and the calls that they were in (see
+docs/expressions.md). An expression may ask for the duration and the own time of
+a call, for its depth, its thread, and whether an exception left it (unwind).
 """
 
 from __future__ import annotations
@@ -15,6 +24,7 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from seismo.formats.base import Format
     from seismo.model import Recording
 
 
@@ -22,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_time
+    from seismo.cli.window import add_window
     from seismo.report.coverage.options import add_settings
 
     add_file(parser)
@@ -37,11 +48,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the formats, their suffixes, and what each of them leaves out"
     )
+    traces = parser.add_argument_group("a part of a trace")
+    add_window(traces, "write what ran")
+    traces.add_argument("--where", metavar="EXPR", help="write only calls for which the expression is true")
     add_settings(parser.add_argument_group("coverage").add_argument)
     parser.epilog = (
         "examples:\n"
         "  seismo export app-123.seismo -o app.pstats\n"
         "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg\n"
+        "  seismo export trace-123.seismo --from 1.2s --to end-500ms -o part.seismo\n"
+        "  seismo export trace-123.seismo --where 'duration > 50ms' -o slow.pftrace\n"
         "  seismo export tests-123.seismo -o coverage.xml\n"
         "  seismo export objects-123.seismo -f collapsed --weight survivors"
     )
@@ -52,11 +68,12 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list()
     from seismo import formats
-    from seismo.cli.files import check_time, open_recording, or_newest, say_incomplete
+    from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
     from seismo.coverage.carried import for_recording
     from seismo.coverage.settings import rcfile_of
-    from seismo.formats.covered import settings_of, use
+    from seismo.formats.covered import problems_of, settings_of, use
     from seismo.formats.output import check_free
+    from seismo.record.output import path_of
     from seismo.report.coverage.options import say_settings
 
     args.file = or_newest(args.file)
@@ -75,32 +92,49 @@ def run(args: Namespace) -> int:
     if entry.needs_sources and entry.holds(recording.kind):
         use(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
+        if entry.name == "seismo":
+            args.output = path_of("-o", args.output)
         check_free(args.output, args.force, entry.mark)
+    part = _part(recording, entry, args)
+    if part is None:
+        return 0
+    recording = part
     if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     cut = entry.cut_ns(recording)
     if cut is not None:
-        print(
-            f"seismo: only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
-            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes",
-            file=sys.stderr,
+        say(
+            f"only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
+            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes"
         )
     if not entry.tells_losses:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
-        _say_problems(recording)
+        for problem in problems_of(recording):  # files that are left out, or doubtful, because of their sources
+            say(f"{problem.path}: {problem.text}")
     return 0
 
 
-def _say_problems(recording: Recording) -> None:
-    """Says on stderr which files are left out, or doubtful, because of their sources."""
-    from seismo.escape import printable
-    from seismo.formats.covered import problems_of
+def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | None:
+    """Return what is to be written: the part that is asked for, or all. None: the part is written already."""
+    if args.start is None and args.end is None and args.where is None:
+        return recording
+    from seismo.cli.files import same
+    from seismo.cli.window import window_of
+    from seismo.model.timeline.choice import about_calls
+    from seismo.model.timeline.cut import cut_into
 
-    for problem in problems_of(recording):
-        print(f"seismo: {printable(problem.path)}: {printable(problem.text)}", file=sys.stderr)
+    if args.where is not None:
+        about_calls(args.where)
+    window = window_of(recording, args.file, args)
+    if entry.name != "seismo" or args.output in (None, "-"):
+        return recording.cut(*window, where=args.where)
+    if same(args.file, args.output):
+        raise UsageError("the output is the recording itself", args.output, "name another file")
+    cut_into(recording, args.output, *window, where=args.where)  # in memory that does not grow with the trace
+    return None
 
 
 def _list() -> int:

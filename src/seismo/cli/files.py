@@ -31,7 +31,7 @@ def or_newest(path: str | None) -> str:
     found = newest(os.curdir)
     if not found:
         raise UsageError("no recording is given, and this folder has none", hint=f"name a recording, or {MAKE_ONE}")
-    _say(f"{found[0]}, the newest recording in this folder")
+    say(f"{found[0]}, the newest recording in this folder")
     return found[0]
 
 
@@ -41,12 +41,12 @@ def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
         return old, new
     found = newest(os.curdir)
     if old is not None:
-        found = [path for path in found if not _same(path, old)]
+        found = [path for path in found if not same(path, old)]
     if len(found) < (1 if old is not None else 2):
         few = "no other recording" if old is not None else "fewer than two recordings"
         raise UsageError(f"two recordings are needed, and this folder has {few}", hint="name both: seismo diff OLD NEW")
     new, old = found[0], found[1] if old is None else old
-    _say(f"comparing {old} with {new}, the newest recording in this folder")
+    say(f"comparing {old} with {new}, the newest recording in this folder")
     return old, new
 
 
@@ -64,15 +64,16 @@ def newest(folder: str) -> list[str]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _same(path: str, other: str) -> bool:
+def same(path: str, other: str) -> bool:
+    """Whether both are one file; False where that cannot be known."""
     try:
-        return os.path.samefile(path, other)
-    except OSError:
+        return path == other or os.path.samefile(path, other)
+    except (OSError, ValueError):
         return False
 
 
-def _say(text: str) -> None:
-    """On stderr, so that what is piped on stays clean."""
+def say(text: str) -> None:
+    """Writes a line on stderr, so that what is piped on stays clean."""
     from seismo.escape import printable
 
     if sys.stderr is not None:
@@ -133,7 +134,7 @@ def say_incomplete(recording: Recording, name: str) -> None:
     from seismo.report.words import Signs
 
     for _, sentence in incomplete(Signs(plain=True), (name, recording)):
-        _say(sentence)
+        say(sentence)
 
 
 def check_time(recording: Recording, time: str | None, path: str) -> None:
@@ -146,6 +147,18 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
     if time == "wait" and not told(recording):
         hint = "it has wall-clock times only; to tell them apart, record the program again with this version, on Linux"
         raise UsageError("the recording does not separate waiting from running", path, hint)
+
+
+def recording_path(path: str, force: bool) -> str:
+    """Where -o says that a recording goes. SeismoError: it cannot, or a file is there that force does not overwrite."""
+    from seismo.record.output import path_of
+
+    path = path_of("-o", path)
+    if os.path.isdir(path):
+        raise UsageError("the output is a folder", path, "name a file: -o OUT")
+    if os.path.isfile(path) and not force:
+        raise UsageError("the output exists already", path, "--force overwrites it; or name another")
+    return path
 
 
 def check_pages(path: str, force: bool) -> None:

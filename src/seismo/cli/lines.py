@@ -6,7 +6,7 @@ seismo report shows the times next to the source. Without --only or --where, the
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import Option, clock, of_a_program, source
+from seismo.cli.options import RATE, Option, of_a_program, source
 from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ VERB = RecordingVerb(
             metavar="EXPR",
         ),
         Option("--opcodes", "opcodes", "also count the instructions that each line executes"),
-        clock("stretch of a line"),
+        RATE,
         source("monitoring", "tracefunc"),
     ),
     _settings,

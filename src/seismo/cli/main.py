@@ -35,18 +35,21 @@ VERBS = {
     "trace": "run a program and record every call it makes, and when: a timeline",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "report": "show a recording: functions, call tree, lines, coverage, objects",
-    "top": "show what a program that is recorded is doing now",
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "query": "ask recordings in SQL: their tables, and every call of a trace",
     "mcp": "answer agents about recordings: a Model Context Protocol server",
-    "export": "write a recording in another tool's format",
-    "cut": "make a smaller trace of a trace: a window of time, certain calls",
+    "export": "write a recording, or a part of a trace, in another tool's format",
     "merge": "combine several recordings into one",
     "diff": "show what changed between two recordings",
     "check": "count what a program does, and compare it with what it did before",
     "doctor": "show which hooks this interpreter offers and seismo would use",
     "completion": "print a completion script for bash, zsh or fish",
+}
+
+_GONE = {  # verbs of earlier versions, and what does their work
+    "cut": "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT",
+    "top": "to see what a program does now: seismo report --live, seismo view --live",
 }
 
 
@@ -152,7 +155,9 @@ def _unknown(verb: str) -> int:
     import difflib
 
     close = difflib.get_close_matches(verb, VERBS, 1)
-    if close:
+    if verb in _GONE:
+        hint = _GONE[verb]
+    elif close:
         hint = f"did you mean: seismo {close[0]}"
     elif verb.endswith((".seismo", ".pstats", ".prof")):
         hint = "to look at a recording: seismo report FILE"

@@ -32,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     from seismo.cli.files import FILE_HELP
     from seismo.report.coverage.options import add_settings
 
-    parser.add_argument("output", metavar="OUT", help="the recording to write")
     parser.add_argument("files", metavar="FILE", nargs="+", help=FILE_HELP)
+    parser.add_argument("-o", "--output", metavar="OUT", help="the recording to write")
     parser.add_argument(
         "--paths",
         metavar="CANONICAL=ALIAS",
@@ -50,19 +50,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Reads the files, one at a time, and writes the merged recording."""
     from seismo import model
+    from seismo.cli.files import recording_path
 
-    if os.path.isdir(args.output):
-        raise UsageError("the output is a folder", args.output, "name a file: seismo merge OUT FILE...")
-    if os.path.exists(args.output) and not args.force and os.path.isfile(args.output):
-        raise UsageError(
-            "the output exists already",
-            args.output,
-            "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
-        )
+    if args.output is None:
+        raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
+    output = recording_path(args.output, args.force)
     openers = [_opener(path) for path in args.files]
     if args.paths or kinds.entry(openers[0]().kind).by_settings:
         openers = _mapped(openers, args)
-    model.merge_into(openers, args.output)
+    model.merge_into(openers, output)
     return 0
 
 

@@ -188,6 +188,7 @@ OUTPUT = Option(
     "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
+OVERWRITE = Option("--force", "force", "overwrite FILE even if it is no recording")
 COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
 QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
 CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")
@@ -200,10 +201,19 @@ FLUSH = Option(
 )
 
 
-def clock(what: str) -> Option:
-    """The option that says how times are taken, of each `what`."""
-    text = f"the clock to read (default: auto); every: time every {what} instead of a random sample of the short ones"
-    return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
+CLOCK = Option(
+    "--clock",
+    "clock",
+    "the clock to read (default: auto); every: time every call by it, not only the first ones and the long ones",
+    choices=("auto", "tsc", "monotonic", "every"),
+)
+RATE = Option(
+    "--rate",
+    "rate",
+    "look N times a second what runs (default: 4,000 in the first second, 1,000 later)",
+    metavar="N",
+    read=whole,
+)
 
 
 def source(*names: str) -> Option:

@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from seismo.escape import printable
-
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
@@ -29,21 +27,22 @@ def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str]
         path = os.path.join(tempfile.mkdtemp(prefix="seismo-"), "seismo.html")
     status = write(path) or 0
     if args.open:
-        _open(os.path.realpath(at(path)))
+        from pathlib import Path
+
+        from seismo.cli.files import say
+
+        path = os.path.realpath(at(path))
+        found = "the page is" if opened(Path(path).as_uri()) else "no browser could be opened; the page is"
+        say(f"{found} {path}")
     return status
 
 
-def _open(path: str) -> None:
-    """Opens the page in the user's browser, and says where it is: there may be no browser, and no display."""
-    import pathlib
+def opened(address: str) -> bool:
+    """Opens an address in the user's browser. False: there is none, or no display: it would take the terminal."""
     import webbrowser
 
-    # Without a display, a browser in the terminal would take the terminal.
     display = not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     try:
-        opened = bool(display) and webbrowser.open(pathlib.Path(path).as_uri())
+        return bool(display) and webbrowser.open(address)
     except (webbrowser.Error, OSError):
-        opened = False
-    if sys.stderr is not None:
-        said = "the page is" if opened else "no browser could be opened; the page is"
-        print(f"seismo: {said} {printable(path)}", file=sys.stderr)
+        return False

@@ -41,14 +41,19 @@ def print_help(verb: Verb) -> None:
     parser = argparse.ArgumentParser(
         prog=f"seismo {verb.name}", usage=verb.usage, description=verb.text.strip(), formatter_class=Help
     )
+    add_options(parser, verb)
+    parser.print_help()
+    sys.stdout.flush()
+
+
+def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
+    """Declares the options of a verb that runs a program."""
     for option in verb.options:
         if option.is_flag:
             parser.add_argument(*option.names, action="store_true", help=option.help)
         else:
             choices = list(option.choices) or None
             parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
-    parser.print_help()
-    sys.stdout.flush()
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,10 +89,8 @@ class Parser(argparse.ArgumentParser):
         if name in known or (not name.startswith("--") and name[:2] in known):
             return
         value = name.removeprefix("--")
-        if of := next((option for option, action in known.items() if value in (action.choices or ())), ""):
-            hint = f"did you mean {of} {value}? "
-        else:
-            hint = did_you_mean(name, [option for option in known if option.startswith("--")])
+        of = next((option for option, action in known.items() if value in (action.choices or ())), "")
+        hint = f"did you mean {of} {value}? " if of else did_you_mean(name, known)
         raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

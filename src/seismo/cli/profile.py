@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.options import Option, clock, of_a_program, source, whole
+from seismo.cli.options import CLOCK, RATE, Option, of_a_program, source, whole
 from seismo.cli.recording import RecordingVerb, settings_of
 from seismo.errors import UsageError
 
@@ -29,13 +29,11 @@ _NO_TIMES = Option(
 def _settings(given: Given, program: Program) -> dict[str, object]:
     settings = settings_of(given, program)
     if settings.pop("no_times", None):
-        if settings.get("clock") or settings.get("timing"):
-            raise UsageError(
-                "--no-times reads no clock, and --clock says which one to read", hint="leave one of them out"
-            )
+        for name in ("clock", "timing", "rate"):
+            if settings.get(name):
+                option = "--rate" if name == "rate" else "--clock"
+                raise UsageError(f"{option} is about times, and --no-times records none", hint="leave one of them out")
         settings["timing"] = "none"
-    elif settings.get("source") == "starts":
-        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --no-times")
     return settings
 
 
@@ -48,7 +46,8 @@ def _options(*sources: str) -> tuple[Option, ...]:
             "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             choices=("auto", "all", "none"),
         ),
-        clock("call"),
+        CLOCK,
+        RATE,
         source(*sources),
         Option(
             "--where",

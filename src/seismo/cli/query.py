@@ -43,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo query`."""
     from seismo.cli.files import SUFFIX
     from seismo.cli.parsing import add_color, add_time
+    from seismo.cli.window import add_window
     from seismo.query.database import MEMORY
 
     parser.add_argument(
@@ -58,9 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type="count", default=MOST, help=f"rows of text to show; 0: all (default: {MOST:,})"
     )
-    window = "(1.2s, 300ms, or `end`, end-2s): of a trace, calls from"
-    parser.add_argument("--from", dest="start", metavar="TIME", help=f"{window} then on")
-    parser.add_argument("--to", dest="end", metavar="TIME", help="and calls until then")
+    add_window(parser, "of a trace, calls")
     parser.add_argument("--memory", metavar="SIZE", default=MEMORY, help=f"most memory a query takes ({MEMORY})")
     add_time(parser)
     add_color(parser)
@@ -90,7 +89,7 @@ def run(args: Namespace) -> int:
         return 0
     with Database(sources, memory=args.memory) as database:
         _write(args, form, database, sql)
-        _say(database)
+        _say_problems(database)
     return 0
 
 
@@ -125,15 +124,10 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """The window of a trace that is asked about, ns."""
-    from seismo.cli.cut import window_of
+    from seismo.cli.window import window_of
     from seismo.query.tables import FOREVER
 
-    if args.start is None and args.end is None:
-        return 0, FOREVER
-    if not recording.calls:
-        hint = "--from and --to are for those of seismo trace"
-        raise UsageError("this recording does not say what happened when", path, hint)
-    return window_of(recording, args.start or "0", args.end or "end")
+    return (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)
 
 
 def _by_suffix(output: str | None) -> str:
@@ -178,23 +172,23 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = f"{target}.{os.getpid()}.part"
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be no text
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
-            _say(database)
+            _say_problems(database)
         os.replace(part, target)
     finally:
         with suppress(OSError):
             os.unlink(part)
 
 
-def _say(database: Database) -> None:
+def _say_problems(database: Database) -> None:
     """Says on stderr what the calls of a trace lack."""
-    from seismo.escape import printable
+    from seismo.cli.files import say
 
     for name, problem in dict.fromkeys(database.problems):
-        print(f"seismo: {printable(name)}: {printable(problem)}", file=sys.stderr)
+        say(f"{name}: {problem}")
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:

@@ -15,7 +15,7 @@ import os
 import sys
 
 from seismo import kinds
-from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, QUIET
+from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET
 from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import RecordingError, SeismoError
@@ -59,29 +59,13 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
-# Of the suffixes that seismo.formats knows, those that nobody gives a recording on purpose: it is not loaded here.
-PAGES = (".html", ".htm")
-EXPORTS = (".json", ".prof", ".pstats", ".pftrace", ".collapsed", ".folded", ".lcov", ".xml")
-IN_FULL = {".xml": ".coverage.xml"}  # a suffix that says too little
-
-
-def _misnamed(path: str, shown: str) -> str:
-    """What a recording is not, although its name says so, and what makes one; "": its name is as good as another."""
-    suffix = os.path.splitext(path)[1]
-    if suffix in PAGES:
-        return f"{shown} is a recording, not a page; seismo report {shown} --html OUT   writes one"
-    if suffix in EXPORTS:
-        out = f"OUT{IN_FULL.get(suffix, suffix)}"
-        return f"{shown} is a recording, whatever its name says; seismo export {shown} -o {out}   converts it"
-    return ""
-
-
 TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
     """What was given for the recorder. A clock that is read every time is a way of timing."""
-    settings = {name: value for name, value in given.items() if name not in ("output", "quiet", "children", "color")}
+    ours = ("output", "force", "quiet", "children", "color")
+    settings = {name: value for name, value in given.items() if name not in ours}
     if settings.get("clock") == "every":
         settings["timing"] = settings.pop("clock")
     return settings
@@ -104,7 +88,7 @@ class RecordingVerb(Verb):
     ) -> None:
         name = name or kinds.KINDS[kind].verb
         usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
-        super().__init__(name, usage, text or "", (OUTPUT, QUIET, CHILDREN, *options, FLUSH, COLOR))
+        super().__init__(name, usage, text or "", (OUTPUT, OVERWRITE, QUIET, CHILDREN, *options, FLUSH, COLOR))
         self.kind, self.settings = kind, settings
 
     def run(self, words: list[str]) -> int:
@@ -124,9 +108,9 @@ class RecordingVerb(Verb):
 class RecordedRun:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
-    given: what the options say; of it output, quiet and children are used here. settings: what the recorder is started
-    with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is
-    called even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
+    given: what the options say; of it output, force, quiet and children are used here. settings: what the recorder is
+    started with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is called
+    even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
     the process has if the program itself ends with 0.
     """
 
@@ -149,7 +133,7 @@ class RecordedRun:
         self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()
         verb.check(program)
-        output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}")
+        output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}", force="force" in given)
         try:
             folder = _folder(output) if given.get("children") else ""
         except SeismoError:
@@ -216,7 +200,11 @@ class RecordedRun:
             os.close(nowhere)
 
     def _end(self, output: Output) -> int:
-        """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
+        """After the recorder stopped: the file, the children's parts, the summary.
+
+        Returns what the summary returns, or 130 if the user interrupts it.
+        """
+        from seismo import _core
         from seismo.record.output import say
 
         told = [output.finish(self.life)] if self.process.done else []  # else the process becomes another
@@ -225,7 +213,7 @@ class RecordedRun:
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
                 reason = "the recordings of child processes cannot be reached from here; to merge them, run"
-                told.append(f"{reason}: seismo merge OUT {self.process.parts}/*")
+                told.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.record import gather
 
@@ -234,12 +222,12 @@ class RecordedRun:
                 if not self.process.done:
                     told.append("the program becomes another (exec): if that is Python, its end adds what it does")
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
-            if self.process.done:
-                told.append(_misnamed(output.path, screen.path))
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
             there = os.path.exists(output.path)  # else the program has changed its root
+            if self.process.done:
+                _core.hear_signals()  # the recording is whole: what follows may be interrupted
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(
                     f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
@@ -247,7 +235,9 @@ class RecordedRun:
                 )
             elif stderr >= 0 or self.always:
                 return self.summary(output.path if there else self.life.snapshot(), screen) or 0
-        except Exception as error:  # noqa: BLE001  the program has ended well: so do we
+        except KeyboardInterrupt:
+            return 130
+        except BaseException as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
                 say(f"the summary cannot be shown: {type(error).__name__}: {error}", stderr)
         finally:

@@ -67,7 +67,8 @@ _EXAMPLES = (
     "  seismo report tests.seismo --line app/core.py:12\n"
     "  seismo report tests.seismo --html htmlcov\n"
     "  seismo report objects.seismo --by line --sort live --type 'app.*'\n"
-    "  seismo report app-123.seismo --format markdown --max-lines 60"
+    "  seismo report app-123.seismo --format markdown --max-lines 60\n"
+    "  seismo report app-123.seismo --live --limit 10"
 )
 
 
@@ -96,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         metavar="FORMAT",
         help="print everything at once, the most important first, for agents and scripts: markdown, or json "
-        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (docs/gutter-schema.json)",
+        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (the same schema)",
     )
     parser.add_argument(
         "--max-lines",
@@ -109,6 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="while the program runs, show again and again what it did since the last look",
+    )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
@@ -177,14 +183,10 @@ def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace) -> in
     """Writes the recording's story, or what an editor shows of it."""
     from seismo.report.kind import MOST
 
-    if args.format == "gutter-json":
-        from seismo.report.gutter import gutter_document
-
-        write(gutter_document(kind.gutter(recording, args.file, args)), sys.stdout)
-        return 0
     most = max(MOST, args.max_lines or 0)
-    told = kind.story(recording, args.file, most, args)
-    if args.format == "json":
+    notes = args.format == "gutter-json"
+    told = kind.gutter(recording, args.file, args) if notes else kind.story(recording, args.file, most, args)
+    if args.format != "markdown":
         from seismo.report.story.document import document
 
         shown = document(told, args.max_lines)
@@ -209,16 +211,19 @@ def write(shown: str, stream: TextIO) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
-    from seismo.cli.files import check_time, open_recording, or_newest
+    from seismo.cli import live
+    from seismo.cli.files import check_time, open_recording, open_running, or_newest
     from seismo.report.kind import of
     from seismo.report.paper import paper_for
 
     for kind, _ in args.of_kinds:
         kind.check(args)
     _check_format(args)
+    if args.live:
+        live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
-    recording = open_recording(args.file)
+    recording = open_running(args.file) if args.live else open_recording(args.file)
     kind = of(recording).instead(args, recording)
     _refuse(args, kind)
     if args.only:
@@ -226,6 +231,8 @@ def run(args: argparse.Namespace) -> int:
 
         args.where = chosen(args.only, args.where)
     check_time(recording, args.time, args.file)
+    if args.live:
+        return live.follow(kind, recording, args)
     if args.format:
         return _formatted(kind, recording, args)
     if args.html or args.open:

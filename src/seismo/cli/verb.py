@@ -134,11 +134,9 @@ class Verb:
             else:
                 given[option.key] = known
             return
-        known = [name for option in self.options for name in option.names if name.startswith("--")]
-        hint = (
-            did_you_mean(name, [*known, "--help"])
-            + f"options of the program must stand after the program; see: seismo {self.name} --help"
-        )
+        known = [name for option in self.options for name in option.names]
+        hint = f"options of the program must stand after the program; see: seismo {self.name} --help"
+        hint = did_you_mean(name, [*known, "--help"]) + hint
         raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
 
     def _value(self, name: str, text: str | None, rest: list[str], empty: bool = False) -> str:

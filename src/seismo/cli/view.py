@@ -3,7 +3,7 @@
     seismo view app-123.seismo
     seismo view before.seismo after.seismo
     seismo view --live app-123.seismo
-    seismo view trace.json              another tool's file
+    seismo view app.pstats              another tool's file
 
 It serves them on this machine alone, under an address with a secret in it, and opens the browser there. The recordings
 stay where they are: nothing is sent anywhere else. Ctrl-C ends it.
@@ -11,7 +11,6 @@ stay where they are: nothing is sent anywhere else. Ctrl-C ends it.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serves until it is interrupted."""
+    from seismo.cli.files import say
+    from seismo.cli.pages import opened
     from seismo.view.answers import Answers
     from seismo.view.server import Server
 
@@ -49,12 +50,12 @@ def run(args: Namespace) -> int:
     try:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
-        _say("this address shows the recordings, to whoever has it, on this machine only; Ctrl-C ends it")
-        if not args.no_open:
-            _open(server.url)
+        say("this address shows the recordings, to whoever has it, on this machine only; Ctrl-C ends it")
+        if not args.no_open and not opened(server.url):
+            say("no browser could be opened: open the address in one of your own")
         server.serve()
     except KeyboardInterrupt:
-        _say("ended")
+        say("ended")
     finally:
         server.free()
     return 0
@@ -70,21 +71,3 @@ def _shown(args: Namespace) -> list[Shown]:
     if args.live:
         return [Shown(file, open_running(file), live=True) for file in files]
     return [Shown(file, open_recording(file)) for file in files]
-
-
-def _open(url: str) -> None:
-    import webbrowser
-
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        _say("there is no display here: open the address in a browser of your own")
-        return
-    try:
-        opened = webbrowser.open(url)
-    except webbrowser.Error:
-        opened = False
-    if not opened:
-        _say("no browser could be started: open the address in one")
-
-
-def _say(text: str) -> None:
-    print(f"seismo: {text}", file=sys.stderr)

@@ -53,13 +53,7 @@ VERB = Verb(
         Option("--count", "count", "count matches by function, and show the table at the end"),
         Option("--histogram", "histogram", "show at the end how the durations of matched calls are distributed"),
         Option("--pdb", "pdb", "open the debugger at each match; its command quit ends the watch"),
-        Option(
-            "--call",
-            "call",
-            "call this function with each match",
-            metavar="MODULE:FUNCTION",
-            read=_function_name,
-        ),
+        Option("--call", "call", "call this function with each match", metavar="MODULE:FUNCTION", read=_function_name),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
         Option("--force", "force", FORCE.format("the file of -o or --json")),
         Option(
@@ -142,11 +136,12 @@ class _Run:
     def _begin(self) -> None:
         import atexit
 
+        from seismo import _core
         from seismo.record import reach
 
         if self.action is not None:
             self.action.load(self.call)
-        atexit.register(self.finish)  # first to be registered, last to run
+        atexit.register(_core.at_end, self.finish)  # first to be registered, last to run
         reach.subscribe(self)
         self.watch.__enter__()
         self.began = True

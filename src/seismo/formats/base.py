@@ -170,7 +170,7 @@ class Format:
         A damaged file of seismo itself is a RecordingError.
         """
         if self.reader is None:
-            raise FormatError(f"{self.name} files can be written, not read", where=path)
+            raise FormatError(f"{self.name} files are written, but not read", path, f"files that are read: {_read()}")
         data = read_bytes(path)
         try:
             return self.reader(data)
@@ -184,6 +184,12 @@ def _names(kind: str) -> list[str]:
     from seismo.formats import names
 
     return names(kind)
+
+
+def _read() -> str:
+    from seismo.formats import FORMATS
+
+    return ", ".join(format_.name for format_ in FORMATS if format_.reader is not None)
 
 
 def read_bytes(path: str) -> bytes:

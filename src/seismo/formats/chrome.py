@@ -2,8 +2,6 @@
 
 Each call is a complete event ("X") with its beginning and length in µs, exact to the ns. What the program said is an
 instant, a counter or an asynchronous span. `otherData` says where the functions are: file and line by name.
-
-Reading is in chrome_read.py.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.chrome_read import read
 from seismo.formats.forest import frames, program
 from seismo.formats.text import escape, json_text, name, word
 from seismo.formats.timeline import Timeline, said_data, timeline, told, value_of
@@ -58,7 +55,7 @@ def _write_names(out: TextSink, found: Timeline) -> str:
     comma = ""
     for track in found.tracks:
         place = f'"pid":{track.pid},"tid":{track.tid}'
-        for what, value in (("process_name", f"process {track.pid}"), ("thread_name", track.label)):
+        for what, value in (("process_name", track.process), ("thread_name", track.label)):
             arguments = json_text({"name": escape(value)})
             out.write(f'{comma}{{"ph":"M",{place},"name":"{what}","args":{arguments}}}')
             comma = ",\n"
@@ -124,9 +121,9 @@ FORMAT = Format(
     suffixes=(".chrome.json", ".trace.json", ".chrome.json.gz", ".trace.json.gz", ".json.gz"),
     binary=False,
     writer=_write,
-    reader=read,
-    kept="calls in time, functions with their files and lines where the file tells, marks, counts, spans",
-    lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses",
+    reader=None,
+    lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses; how far the "
+    "clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,
     mark=b'"exporter":"seismo"',

@@ -72,21 +72,26 @@ def _write(recording: Recording, file: ByteSink) -> None:
                 data.add_arcs({})
             else:
                 data.add_lines({})
-            data.touch_files([of.path for of in ran.files])
-            data.touch_files(_idle(analyzed, ran.files))
+            data.touch_files([_encodable(of.path) for of in ran.files])
+            data.touch_files([_encodable(path) for path in _idle(analyzed, ran.files)])
             for name, files in ran.contexts():
                 if files:
-                    data.set_context(name)
+                    data.set_context(_encodable(name))
                     if branch:
-                        data.add_arcs({of.path: _arcs(of, extra.get(of.path, ())) for of in files})
+                        data.add_arcs({_encodable(of.path): _arcs(of, extra.get(of.path, ())) for of in files})
                     else:
-                        data.add_lines({of.path: list(of.lines) for of in files})
+                        data.add_lines({_encodable(of.path): list(of.lines) for of in files})
             data.write()
         finally:
             data.close(force=True)
         with open(path, "rb") as written:
             while block := written.read(1 << 18):
                 file.write(block)
+
+
+def _encodable(name: str) -> str:
+    """A name with surrogates escaped: SQLite stores UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _arcs(ran: RanFile, extra: Iterable[Arc]) -> list[Arc]:

@@ -250,7 +250,7 @@ class Covered:
         """The recording. counts: the hits of lines are how often they ran, not only that they did."""
         flags = 0 if counts else RAN_ONLY
         for (file, line), hits in zip(self._places, self._hits, strict=True):
-            self._builder.line(file, line, hits if counts else 1, segments=0, timed=0, flags=flags)
+            self._builder.line(file, line, hits if counts else 1, flags=flags)
         for file, from_line, to_line in self._arcs:
             self._builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
         if any(self._contexts):  # where all is of the context without a name, there are none

@@ -6,7 +6,7 @@ count is a counter. A profile knows no times: its paths follow one another as in
 its own time, and `importedFrom` says so at the top of the page.
 
 The version is that of Python's own writer (57): the tables stand in each thread and only the texts are shared. The
-profiler brings older versions up to its own. Reading is in firefox_read.py.
+profiler brings older versions up to its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink, number
-from seismo.formats.firefox_read import read
-from seismo.formats.forest import Forest, frames, pids, program
+from seismo.formats.forest import Forest, frames, pids, process_names, program
 from seismo.formats.text import SYNTHETIC, C, json_text, name
 from seismo.formats.timeline import Timeline, said_data, steps, timeline, value_of
 
@@ -279,7 +278,7 @@ def _tail(out: TextSink, strings: _Strings, counters: list[dict[str, Any]]) -> N
 def _write_profile(out: TextSink, recording: Recording) -> None:
     forest = Forest(recording)
     own = recording.tree["own_ns"]
-    shown, strings, processes = frames(recording), _Strings(), pids(recording)
+    shown, strings, processes, names = frames(recording), _Strings(), pids(recording), process_names(recording)
     strings("(root)")
     threads = forest.busy_threads()
     total = sum(map(number, own))
@@ -304,7 +303,7 @@ def _write_profile(out: TextSink, recording: Recording) -> None:
             "isMainThread": bool(row.main),
             "pid": str(processes[thread]),
             "tid": row.native_id,
-            "processName": f"process {processes[thread]}",
+            "processName": name("", names[row.process]),
         }
         _thread(out, "," if place else "", samples, tables, _Markers(strings), about)
     _tail(out, strings, [])
@@ -338,7 +337,7 @@ def _write_trace(out: TextSink, recording: Recording) -> None:
             "isMainThread": mains[track.pid] == place,
             "pid": str(track.pid),
             "tid": track.tid,
-            "processName": f"process {track.pid}",
+            "processName": name("", track.process),
         }
         _thread(out, "," if place else "", samples, tables, markers[place], about)
     for counter in counters:
@@ -403,9 +402,8 @@ FORMAT = Format(
     suffixes=(".firefox.json", ".gecko.json", ".firefox.json.gz"),
     binary=False,
     writer=_write,
-    reader=read,
+    reader=None,
     lost="counts, resumes, exceptions, awaits, bounds and errors of times, losses; when a profile's calls were",
-    kept="threads, processes, functions, paths and own times",
     most_calls=MOST,
     mark=b'{"meta":{"exporter":"seismo"',
 )

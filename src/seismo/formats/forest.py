@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 NONE = -1
+_APART = 10_000_000  # more than any pid of Linux
 
 
 class Forest:
@@ -82,21 +83,35 @@ def frames(recording: Recording) -> list[Frame]:
 def thread_names(recording: Recording) -> list[str]:
     """What tells the threads apart, by row: `NAME`, with the ids of thread and process where there are several."""
     table = recording.threads
-    processes = pids(recording)
-    several = len(set(processes)) > 1
+    several = len(set(pids(recording))) > 1
+    processes = process_names(recording)
     names = []
-    for native, name, pid in zip(table["native_id"], table["name"], processes, strict=True):
+    for native, name, process in zip(table["native_id"], table["name"], table["process"], strict=True):
         text = name or "thread"
         if len(table) > 1:
             text = f"{text} {native}"
-        names.append(f"{text} in process {pid}" if several else text)
+        names.append(f"{text} in {processes[process]}" if several else text)
     return names
 
 
+def process_names(recording: Recording) -> list[str]:
+    """Return what each process is called, by row: `process PID`, with its host where there are several."""
+    hosts = recording.processes["host"]
+    several = len({*hosts} - {""}) > 1
+    return [
+        f"process {pid} on {host}" if several and host else f"process {pid}"
+        for pid, host in zip(recording.processes["pid"], hosts, strict=True)
+    ]
+
+
 def pids(recording: Recording) -> list[int]:
-    """The process id of each thread, by row."""
-    pid = recording.processes["pid"]
-    return [pid[process] for process in recording.threads["process"]]
+    """Return the process id of each thread, by row; a number that is no pid where another system has the same one."""
+    systems: dict[int, dict[tuple[str, str], int]] = {}  # by pid: the systems that use it
+    numbers = []
+    for row in recording.processes:
+        same = systems.setdefault(row.pid, {})
+        numbers.append(row.pid + _APART * same.setdefault((row.host, row.boot), len(same)))
+    return [numbers[process] for process in recording.threads["process"]]
 
 
 def program(recording: Recording, process: int = 0) -> str:

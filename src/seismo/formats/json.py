@@ -14,10 +14,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats import coverage_json, firefox_read, speedscope
+from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import Format, TextSink
-from seismo.formats.chrome_read import is_trace
-from seismo.formats.chrome_read import read as read_trace
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
 from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from seismo.model import Builder, Recording
 
 VERSION = 1
-_START = 1 << 22
-"""Bytes in which a trace of another tool shows itself: it is not parsed as a whole then."""
 
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
@@ -82,20 +78,28 @@ def _meta(value: object) -> str:
 
 
 def _read(data: bytes) -> Recording:
-    if is_trace(data[:_START].decode("utf-8-sig", "replace")):
-        return read_trace(data)
     document = json.loads(data)
     if isinstance(document, dict) and document.get("$schema") == speedscope.SCHEMA:
         return speedscope.read_document(document)
-    if firefox_read.is_profile(document):
-        return firefox_read.read_document(document)
     if coverage_json.is_report(document):
         return coverage_json.read_document(document)
     if not isinstance(document, dict) or document.get("format") != "seismo":
-        raise ValueError('there is no "format": "seismo" in it')
+        what = _timeline(document)
+        raise ValueError(f"it is {what}, which is not read" if what else 'there is no "format": "seismo" in it')
     if document.get("version") != VERSION:
         raise ValueError(f"its version is {str(document.get('version'))[:20]}, known is {VERSION}")
     return _Document(document).recording()
+
+
+def _timeline(document: object) -> str:
+    """Return which tool's timeline a parsed file is; "": none that is known."""
+    events = document.get("traceEvents") if isinstance(document, dict) else document
+    if isinstance(events, list) and events and isinstance(events[0], dict) and "ph" in events[0]:
+        return "a trace in Chrome's format"
+    meta = document.get("meta") if isinstance(document, dict) else None
+    if isinstance(meta, dict) and "preprocessedProfileVersion" in meta:
+        return "a profile of the Firefox profiler"
+    return ""
 
 
 class _Document:

@@ -100,8 +100,8 @@ def into_path(path: str) -> Iterator[BinaryIO]:
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise FormatError("the output is a directory", where=path, hint="give the name of a file in it")
-    if not _is_regular(target):
-        with _opened(target, path, os.O_WRONLY) as file:
+    if not _is_regular(path):
+        with _opened(path, path, os.O_WRONLY) as file:
             yield file
         return
     part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}-{os.urandom(4).hex()}.part")

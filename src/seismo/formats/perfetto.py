@@ -1,8 +1,7 @@
 """Perfetto's protobuf: track events, names written once, for ui.perfetto.dev and its trace processor.
 
 Each stream is a thread's track. A call is a slice that begins and one that ends; the order of the file is the order of
-the events, so that calls of the same time nest as they did. What the program counted is a counter's track. What ran on
-several systems is an archive of several traces (perfetto_archive.py). Reading is in perfetto_read.py.
+the events, so that calls of the same time nest as they did. What the program counted is a counter's track.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
 from seismo.formats.forest import frames, program
-from seismo.formats.perfetto_archive import write_archive
-from seismo.formats.perfetto_read import read
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
 from seismo.formats.text import escape, json_text, name
 from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
-from seismo.model.timeline.hosts import hosts
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -33,24 +29,19 @@ _PROGRAM, _OURS = 4, 5  # of CATEGORIES
 _HELD = 1 << 20
 _KNOWN = 1 << 16  # bounds that are kept as bytes
 _PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a packet, and before its time
+_SEQUENCE = number_field(10, 1)
 
 
 class _Out:
-    """Packets, written in large blocks. part: of an archive, whose files have other numbers of sequences and tracks."""
+    """Packets, written in large blocks."""
 
-    def __init__(self, file: ByteSink, part: int = 0) -> None:
+    def __init__(self, file: ByteSink) -> None:
         self._file = file
         self._held = bytearray()
-        self.base = part << 44
-        self.sequence = number_field(10, part + 1)
-
-    def process(self, pid: int) -> int:
-        """The number of a process's track."""
-        return self.base | 1 << 40 | pid
 
     def packet(self, *parts: bytes) -> None:
         """A TracePacket of these fields, of our sequence."""
-        self._held += bytes_field(1, b"".join((*parts, self.sequence)))
+        self._held += bytes_field(1, b"".join((*parts, _SEQUENCE)))
         if len(self._held) > _HELD:
             self.flush()
 
@@ -93,21 +84,12 @@ def _text(field: int, text: str) -> bytes:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found, systems = timeline(recording, MOST), hosts(recording)
-    if len(systems) > 1:
-        write_archive(recording, found, systems, file, _write_part)
-    else:
-        _write_part(recording, found, file, 0)
-
-
-def _write_part(recording: Recording, found: Timeline, file: ByteSink, part: int) -> None:
-    """The tracks that are in `found`, as a trace of their own."""
-    out = _Out(file, part)
+    found, out = timeline(recording, MOST), _Out(file)
     _write_clocks(out, recording.calls.start_ns)
     _write_tracks(out, recording, found)
     _write_names(out, recording)
     heads = _heads(recording)
-    for number, track in enumerate(found.tracks, out.base + 1):
+    for number, track in enumerate(found.tracks, 1):
         _write_calls(out, heads, found, track, number)
     _write_said(out, found)
     out.flush()
@@ -120,14 +102,20 @@ def _write_clocks(out: _Out, start_ns: int) -> None:
     out.packet(bytes_field(6, snapshot + number_field(2, _BOOTTIME)))
 
 
+def _process(pid: int) -> int:
+    """The number of a process's track."""
+    return 1 << 40 | pid
+
+
 def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
     of = recording.threads["process"]
-    for pid, thread in {track.pid: track.thread for track in reversed(found.tracks)}.items():
-        about = number_field(1, pid) + _text(6, escape(program(recording, of[thread])))
-        out.packet(bytes_field(60, number_field(1, out.process(pid)) + bytes_field(3, about)))
-    for number, track in enumerate(found.tracks, out.base + 1):
+    for track in {track.pid: track for track in reversed(found.tracks)}.values():
+        shown = program(recording, of[track.thread]) + "".join(track.process.partition(" on ")[1:])
+        about = number_field(1, track.pid) + _text(6, escape(shown))
+        out.packet(bytes_field(60, number_field(1, _process(track.pid)) + bytes_field(3, about)))
+    for number, track in enumerate(found.tracks, 1):
         about = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, escape(track.label))
-        descriptor = number_field(1, number) + number_field(5, out.process(track.pid)) + bytes_field(4, about)
+        descriptor = number_field(1, number) + number_field(5, _process(track.pid)) + bytes_field(4, about)
         out.packet(bytes_field(60, descriptor))
 
 
@@ -161,7 +149,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    rest = number_field(13, 2) + out.sequence  # of a packet that refers to names
+    rest = number_field(13, 2) + _SEQUENCE  # of a packet that refers to names
     end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
     bounds: dict[int, bytes] = {}
@@ -188,21 +176,21 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
 
 
 def _write_said(out: _Out, found: Timeline) -> None:
-    numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, out.base + 1)}
+    numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, 1)}
     counters: dict[tuple[int, str], int] = {}
     spans: dict[tuple[int, int], int] = {}
     for said in found.instants:
         number = numbers.get((said.thread, said.stream))
         if number is None:
             continue
-        pid = found.tracks[number - out.base - 1].pid
+        pid = found.tracks[number - 1].pid
         time, shown = _TIME + varint(max(0, said.time_ns)), name("", said.name)
         value = value_of(said.data)
         if said.kind == "counter" and value is not None:
             known = len(counters)
-            track = counters.setdefault((pid, shown), (out.base | 1 << 41) + known)
+            track = counters.setdefault((pid, shown), (1 << 41) + known)
             if len(counters) > known:
-                descriptor = number_field(1, track) + number_field(5, out.process(pid)) + _text(2, shown)
+                descriptor = number_field(1, track) + number_field(5, _process(pid)) + _text(2, shown)
                 out.packet(bytes_field(60, descriptor + bytes_field(8, b"")))
             counted = varint(44 << 3 | 1) + struct.pack("<d", value)
             out.packet(time, bytes_field(11, number_field(9, _COUNTER) + number_field(11, track) + counted))
@@ -211,7 +199,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
         track = number
         if kind != _INSTANT:  # a span may end on another thread, and overlaps calls
             known = len(spans)
-            track = spans.setdefault((pid, said.span), (out.base | 1 << 42) + known)
+            track = spans.setdefault((pid, said.span), (1 << 42) + known)
             if len(spans) > known:
                 descriptor = number_field(1, track) + number_field(5, number) + _text(2, "spans")
                 out.packet(bytes_field(60, descriptor))
@@ -231,12 +219,12 @@ def _write_said(out: _Out, found: Timeline) -> None:
 FORMAT = Format(
     name="perfetto",
     description="Perfetto's protobuf of track events, of a trace: for ui.perfetto.dev and trace_processor",
-    suffixes=(".pftrace", ".perfetto-trace", ".perfetto", ".pftrace.tar"),
+    suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     binary=True,
     writer=_write,
-    reader=read,
-    kept="calls in time, functions with their files and lines, threads, marks, counts, spans",
-    lost="what the viewer does not take: calls beyond four million; the call tree's counts and times, losses",
+    reader=None,
+    lost="what the viewer does not take: calls beyond four million; the call tree's counts and times, losses; how far "
+    "the clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,
 )

@@ -91,45 +91,6 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
             raise ValueError(f"a field of a kind ({kind}) that profiles do not have")
 
 
-def message(data: memoryview) -> list[tuple[int, int | memoryview]]:
-    """The fields of a message in order, those of a fixed size as their bytes. ValueError: it is none.
-
-    As a list and without calls in the common case, because a trace has millions of messages of a few bytes.
-    """
-    at, end = 0, len(data)
-    found: list[tuple[int, int | memoryview]] = []
-    try:
-        while at < end:
-            tag = data[at]
-            at += 1
-            if tag > 127:
-                tag, at = read_varint(data, at - 1)
-            kind = tag & 7
-            if kind == VARINT:
-                value = data[at]
-                at += 1
-                if value > 127:
-                    value, at = read_varint(data, at - 1)
-                found.append((tag >> 3, value))
-                continue
-            if kind == BYTES:
-                length = data[at]
-                at += 1
-                if length > 127:
-                    length, at = read_varint(data, at - 1)
-            elif kind in (FIXED64, FIXED32):
-                length = 8 if kind == FIXED64 else 4
-            else:
-                raise ValueError(f"a field of a kind ({kind}) that messages do not have")
-            if length > end - at or tag < 8:
-                raise ValueError("a field goes past the end")
-            found.append((tag >> 3, data[at : at + length]))
-            at += length
-    except IndexError:
-        raise ValueError("a message is cut short") from None
-    return found
-
-
 def numbers(value: int | memoryview) -> list[int]:
     """The values of one entry of a repeated field of numbers, which may be packed or not."""
     if isinstance(value, int):

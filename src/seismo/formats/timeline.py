@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.formats.forest import pids, thread_names
+from seismo.formats.forest import pids, process_names, thread_names
 from seismo.model.kinds import CallFlags
 from seismo.model.timeline.landmarks import landmarks
 
@@ -37,8 +37,6 @@ _TOLD = {
     CallFlags.GAP: "events missing",
 }
 
-_FLAGS = {text: int(flag) for flag, text in _TOLD.items()}
-
 
 class Track(NamedTuple):
     """One stream: its calls are rows first to last (not included) of the table; times are ns from the trace's start."""
@@ -47,6 +45,7 @@ class Track(NamedTuple):
     stream: int
     name: str  # tells it apart from others
     label: str  # the thread's own, for viewers that show ids
+    process: str
     pid: int
     tid: int
     first: int
@@ -77,7 +76,8 @@ def timeline(recording: Recording, most: int) -> Timeline:
     """The trace's beginning, of about so many calls at most."""
     cut = cut_ns(recording, most)
     window = recording.calls.window(0, FOREVER if cut is None else cut, limit=2 * most + 1_000_000)
-    names, processes = thread_names(recording), pids(recording)
+    names, numbers, processes = thread_names(recording), pids(recording), process_names(recording)
+    of = recording.threads["process"]
     natives = recording.threads.numbers("native_id").tolist()
     threads, streams = window.calls.numbers("thread").tolist(), window.calls.numbers("stream").tolist()
     places: list[tuple[int, int, int, int]] = []
@@ -97,7 +97,8 @@ def timeline(recording: Recording, most: int) -> Timeline:
         more = f" ({number})" if number > 1 else ""
         tid = (natives[thread] or thread + 1) if number == 1 else _MANY + len(tracks)
         label = recording.threads["name"][thread] or "thread"
-        tracks.append(Track(thread, stream, names[thread] + more, label + more, processes[thread], tid, first, last))
+        place = (processes[of[thread]], numbers[thread], tid)
+        tracks.append(Track(thread, stream, names[thread] + more, label + more, *place, first, last))
     marks = [mark._replace(name=f"{mark.kind} {mark.name}") for mark in landmarks(recording, window.calls)]
     marks = [mark for mark in marks if mark.kind in _SHOWN and (cut is None or mark.time_ns < cut)]
     instants = [_as_span(said) for said in window.instants]
@@ -133,11 +134,6 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
 def told(flags: int) -> str:
     """What is to be said of a call besides its name and its times."""
     return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
-
-
-def untold(text: str) -> int:
-    """The flags that told() made a text of; what it would not have written is nothing."""
-    return sum({_FLAGS.get(part, 0) for part in text[:400].split(", ")})
 
 
 def said_data(data: Any) -> Any:

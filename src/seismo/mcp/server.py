@@ -67,8 +67,10 @@ def make(folder: str, allow_run: bool) -> Any:
                 found, wrong = failure(error), True
             except (OSError, OverflowError, RecursionError, MemoryError) as error:
                 found, wrong = failure(UsageError(f"this failed: {type(error).__name__}", str(error))), True
-            text = TextContent(type="text", text=json.dumps(found, default=str))
-            return CallToolResult(content=[text], structured_content=json.loads(text.text), is_error=wrong)
+            # Half of a surrogate pair, as in a file's name that is not UTF-8, would end the server.
+            found = json.loads(json.dumps(found, default=str, ensure_ascii=False).encode("utf-8", "replace"))
+            text = TextContent(type="text", text=json.dumps(found))
+            return CallToolResult(content=[text], structured_content=found, is_error=wrong)
 
         return call
 

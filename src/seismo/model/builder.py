@@ -120,6 +120,8 @@ class Builder:
             calls=calls,
             resumes=resumes,
             exceptions=exceptions,
+            entered=calls + resumes,
+            timed=calls + resumes,
             timed_ns=max(0, round(own_ns) - wait_ns),
             awaits=awaits,
             await_ns=await_ns,
@@ -134,9 +136,12 @@ class Builder:
         return self._add("losses", kind=kind, count=count, thread=thread, detail=detail)
 
     def line(self, function: int, line: int, hits: int = 1, *, own_ns: float = 0, **columns: Any) -> int:
-        """Adds a line of a function; other columns of the table by name. flags 1: hits say only that it ran."""
+        """Adds a line of a function; other columns of the table by name. flags 1: hits say only that it ran.
+
+        `own_ns` is without its `wait_ns`. Looks without squares (`sampled_sq`) make it exact.
+        """
         _below("function", function, len(self._rows["functions"]["id"]))
-        columns = {"segments": hits, "timed": hits, "timed_ns": max(0, round(own_ns)), **columns}
+        columns = {"sampled": 1 if own_ns > 0 else 0, "sampled_ns": max(0, round(own_ns)), **columns}
         return self._add("lines", function=function, line=line, hits=hits, **columns)
 
     def arc(self, function: int, from_line: int, to_line: int, hits: int = 1, flags: int = 0) -> int:
@@ -226,7 +231,6 @@ class Builder:
     def build(self, meta: Mapping[str, Any] | None = None) -> Recording:
         """The recording so far; the builder may go on."""
         tables: Tables = {}
-        self._rows["nodes"]["timed"] = self._segments()
         for kind, schema in SCHEMA.items():
             columns = self._rows[kind]
             for column in columns.values():
@@ -235,16 +239,6 @@ class Builder:
                 name: memoryview(array.array("d" if code == "d" else "q", columns[name])) for name, code in schema
             }
         return Recording(tables, Strings.of(list(self._strings)), {"format": 1, **(meta or {})})
-
-    def _segments(self) -> list[int]:
-        """How many segments each node has: all of them count as timed, so that own times are exact."""
-        nodes = self._rows["nodes"]
-        entries = [calls + resumes for calls, resumes in zip(nodes["calls"], nodes["resumes"], strict=True)]
-        segments = entries.copy()
-        for entry, parent in zip(entries, nodes["parent"], strict=True):
-            if parent >= 0:
-                segments[parent] += entry
-        return segments
 
 
 def _counted(born: int, died: int, columns: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core, kinds
 from seismo.errors import RecordingError
 from seismo.model.lines import tables as lines
-from seismo.model.lines.tables import LARGEST, ints
+from seismo.model.lines.tables import ints
 from seismo.model.objects import snapshots as object_snapshots
 from seismo.model.objects import tables as object_tables
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
@@ -382,8 +382,6 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     nodes = dict(now)
     busy = bytearray(len(now["id"]))
     for name in _GROWING:
-        if name in LARGEST:  # of all, which may be of what came since
-            continue
         values = now[name].tolist()
         values[:count] = [max(0, a - b) for a, b in zip(values, before[name].tolist(), strict=False)]
         nodes[name] = memoryview(array.array(now[name].format, values))
@@ -505,23 +503,15 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     if source.times != "wall":  # are without what was waited, or are nothing else
         waits = [0] * len(waits)
     table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
-    table["timed"] = _segments(table)
+    entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    table["entered"] = table["timed"] = ints(map(_held, entries))
     for name, code in SCHEMA["nodes"]:
-        if name.startswith(("sampled", "ticked", "young", "stretch")) or name == "timed_sq":
+        if name.startswith("sampled"):
             table[name] = memoryview(array.array(code, bytes(8 * rows)))
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
     tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
     return _Combined(source, tables, times)
-
-
-def _segments(table: Columns) -> memoryview:
-    entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
-    segments = entries.copy()
-    for entry, parent in zip(entries, table["parent"].tolist(), strict=True):
-        if parent >= 0:
-            segments[parent] += entry
-    return ints(map(_held, segments))
 
 
 def _one_thread(source: Recording) -> Tables:

@@ -60,7 +60,6 @@ class LineFlags(IntFlag, boundary=KEEP):
     """What else is known of a line or an arc."""
 
     RAN_ONLY = 1  # hits say only that it ran, not how often
-    AT_MOST = 2  # of a line: its times hold what the interpreter took to search for it
 
 
 class BranchFlags(IntFlag, boundary=KEEP):

@@ -58,6 +58,7 @@ TIMES = ("cpu", "wall", "wait")
 BY_CALLS = "calls"  # what stands in the places of times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
 UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
+OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
 # The name of a function's place: what makes two functions of different recordings the same one.
 KEY = ("kind", "module", "qualname", "file", "line")
 
@@ -164,6 +165,11 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
     recording = Recording(tables, strings, meta, problems, journal=_journal(raw, data))
     if _lacks_journal(recording):
         recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
+    if raw["version"] == 1 and (recording._holds("nodes", "id") or recording._holds("lines", "sampled")):
+        from seismo.model.combine import with_losses
+
+        recording = with_losses(recording, [{"kind": OLD_TIMES, "count": 1, "thread": -1, "detail": ""}])
+        recording.problems = problems
     return recording
 
 
@@ -208,7 +214,6 @@ class Recording:
         self.problems = list(problems)
         self.times = times
         self._journal = journal
-        self.slower = 1.0  # see slowed()
 
     def __repr__(self) -> str:
         raw = self._raw
@@ -264,14 +269,7 @@ class Recording:
     def _estimated(self) -> Columns:
         from seismo.model.waits import estimated
 
-        found = estimated(self._raw, self.times)
-        if self.slower == 1:
-            return found
-        from seismo.model.pace import scaled
-
-        kinds, functions = self._raw["functions"]["kind"], self._raw["nodes"]["function"]
-        of_nodes = [kinds[function] for function in functions]
-        return scaled(found, self.slower, {"own_ns": of_nodes, "function_own_ns": kinds.tolist()})
+        return estimated(self._raw, self.times)
 
     @functools.cached_property
     def functions(self) -> Table[FunctionRow]:
@@ -338,12 +336,8 @@ class Recording:
         """The lines that were executed, function by function, with their times where they were measured."""
         from seismo.model.lines.times import estimated
 
-        raw, found = self._table("lines"), estimated(self._raw, self.times)
-        if self.slower != 1:
-            from seismo.model.pace import scaled
-
-            found = scaled(found, self.slower, {})
-        return Table(LineRow, _pick(LineRow, raw, found), len(raw["id"]))
+        raw = self._table("lines")
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw, self.times)), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:
@@ -494,17 +488,6 @@ class Recording:
         if by == self.times:
             return self
         return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
-
-    def slowed(self, slower: float) -> Recording:
-        """The recording with running times as on a processor that was not so many times as slow, and the doubt of it.
-
-        ValueError: its times are not those of running, see `timed`, or slower is not above 0.
-        """
-        if self.times != "cpu" or not slower > 0:
-            raise ValueError("only times of running depend on the pace, by a factor above 0")
-        found = Recording(self._raw, self._strings, self.meta, self.problems, self.times, self._journal)
-        found.slower = slower
-        return found
 
     def restricted(self, threads: Iterable[int]) -> Recording:
         """The recording with the chosen threads (ids) alone, which get new ids in order. ValueError: no such thread."""

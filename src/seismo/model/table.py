@@ -93,12 +93,13 @@ class ThreadRow(NamedTuple):
 
 
 class ProcessRow(NamedTuple):
-    """One process, with what its probes cost (ns a call; `cost_error` relative). `argv` is a JSON list.
+    """One process, with what its probes cost (`cost_error` relative). `argv` is a JSON list.
+
+    Costs are ns of a call or resume that was only counted, in its own time and its caller's, and of an exact piece; of
+    a recording of lines `python_inside` is that of a hit.
 
     `waits`: how waiting was told from running; "": it was not. `boot`: which start of the system it ran on; `boot_ns`:
     from then to `start_ns`, and `unix_bound_ns`: by how much `start_ns` may be wrong; "" and 0: not known.
-    `pace_ns`: what a piece of work that is always the same took on average, the more the slower the processor was; 0:
-    not known.
     """
 
     id: int
@@ -118,13 +119,13 @@ class ProcessRow(NamedTuple):
     c_outside: float
     resume_inside: float
     resume_outside: float
+    piece_ns: float
     clock_ns: float
     cost_error: float
     waits: str
     boot: str
     boot_ns: int
     unix_bound_ns: int
-    pace_ns: float
 
 
 class LineRow(NamedTuple):

@@ -63,7 +63,8 @@ def _columns(tables: Any, distorted: bool) -> Columns:
 def _waiting(tables: Any) -> dict[str, Any]:
     """The tables with nothing known of any node but what was waited."""
     nodes = tables["nodes"]
-    ran = tuple(name for name in nodes if name not in (*PLACES, *WAITS))
+    kept = (*PLACES, *WAITS) if any(nodes["wait_ns"]) else PLACES
+    ran = tuple(name for name in nodes if name not in kept)
     return {**tables, "nodes": _without(nodes, ran), "threads": _not_timed(tables)}
 
 
@@ -74,6 +75,6 @@ def _without(table: Columns, names: tuple[str, ...]) -> Columns:
 
 
 def _not_timed(tables: Any) -> Columns:
-    """The threads without the time that their untimed segments took."""
+    """The threads without the time that was sampled."""
     threads: Columns = tables["threads"]
     return {**threads, "rest_ns": memoryview(array.array("q", bytes(8 * len(threads["rest_ns"]))))}

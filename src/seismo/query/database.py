@@ -1,18 +1,20 @@
 """A database in memory over recordings, which SQL can read and nothing else.
 
-SQL is not trusted, since an agent may have written it, led on by a name in a recording. So DuckDB is told, before any
-of it is parsed, to touch no file and no network, to load no extension, to look at no variable of Python, to write
-nothing to disk and to take no more than so much memory; and that none of this can be changed. Only one SELECT (or
-EXPLAIN) is run at a time.
+SQL is not trusted: an agent may have written it, misled by a name in a recording. DuckDB's settings forbid files, the
+network, extensions, variables of Python and temporary files, limit the memory, and are then locked. Each query is one
+statement in a transaction that is read only and rolled back at the end, so that it cannot change the database, nor
+leave a temporary table behind. The list of the statements that read is there for the sake of a clear error.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
@@ -26,11 +28,16 @@ if TYPE_CHECKING:
 
 MEMORY = "2GB"
 BATCH = 2048  # rows that are fetched at once
+MOST = 500  # characters of a line of an error
 LOOK = 0.05  # seconds between two looks for Ctrl-C
-READING = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: a PIVOT, which DuckDB runs as several statements
+READING = {"(", "select", "from", "with", "values", "table", "describe", "desc", "show", "summarize"}
+READING |= {"pivot", "pivot_wider", "unpivot", "pivot_longer"}
 WORD = re.compile(r"\w+")
-# The one table that takes arguments: DuckDB's tables of Python do not, and so its name is put into the text.
-BETWEEN = re.compile(r"\bcalls_between\s*\(([^()]*)\)", re.IGNORECASE)
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
+# DuckDB cannot interrupt or limit its parser, which takes quadratic time and memory for brackets left open, and
+# exponential for an error inside nested WITH clauses.
+LONGEST = 20_000  # characters of a query
+BRACKETS, WITHS = 100, 6
 # Words of SQL that may lead to tables which it does not name: then all of them have to be there.
 ALL_TABLES = {"show", "query_table", "query", "information_schema", "sqlite_master", "pragma_show_tables"}
 
@@ -105,7 +112,9 @@ class Database:
             self._connection.execute("set enable_external_access = false")
             self._connection.execute("set lock_configuration = true")
         except self._duckdb.Error as error:
-            raise UsageError(f"DuckDB does not start: {_first_line(error)}", f"memory {memory}") from None
+            raise UsageError(
+                f"DuckDB does not start: {str(error).strip().partition(chr(10))[0]}", f"memory {memory}"
+            ) from None
 
     def __enter__(self) -> Self:
         return self
@@ -136,24 +145,47 @@ class Database:
 
     def _checked(self, sql: str) -> str:
         """The one query that the text holds, without the semicolon behind it."""
-        if "\0" in sql:
-            raise QueryError("the SQL has a character in it that ends text", hint="it is \\0")
         self.latest = None
         self._connection.abort()  # what is left of the query before
+        with suppress(self._duckdb.Error):  # there was none, or it has ended the transaction
+            self._connection.rollback()
+        starts, words = self._tokens(sql)
         statements = self.work(functools.partial(self._connection.extract_statements, sql))
         if len(statements) != 1:
             what = f"{len(statements)} statements are given" if statements else "no SQL is given"
             raise QueryError(what, hint="give one query, such as: select * from functions")
-        kind = statements[0].type.name
-        if kind not in READING:
+        at = 0
+        if words[0] == "explain":
+            options = words[1:3] in (["(", "analyze"], ["(", "format"])
+            at = words.index(")") + 1 if options else 2 if words[1] == "analyze" else 1
+        if words[at] not in READING:
             raise QueryError(
-                f"only queries are run, and this is {_article(kind)}",
-                hint="recordings are read, never changed; begin with SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
+                f"only queries are run, and this begins with {words[at].upper()}",
+                hint="recordings are read, never changed; write SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
             )
         self._provide(sql)
-        return BETWEEN.sub(self._between, sql).strip().rstrip(";").rstrip()
+        return self._with_windows(sql.encode(), starts, words)
+
+    def _tokens(self, sql: str) -> tuple[list[int], list[str]]:
+        """Where each token that is no comment begins in the bytes, and its text in lower case."""
+        if len(sql) > LONGEST:
+            hint = "compare with a table or a condition instead of a long list"
+            raise QueryError(f"the query has {len(sql):,} characters, and {LONGEST:,} are the most", hint=hint)
+        if wrong := NO_TEXT.search(sql):
+            raise QueryError(f"the SQL holds {wrong[0]!a}, which is no character of a text")
+        data = sql.encode()
+        places = [*self._duckdb.tokenize(sql), (len(data), None)]
+        comment = self._duckdb.token_type.comment
+        tokens = [(at, end) for (at, kind), (end, _) in itertools.pairwise(places) if kind != comment]
+        words = [data[at:end].decode().strip().casefold() for at, end in tokens]
+        steps = [(word in ("(", "[", "{")) - (word in (")", "]", "}")) for word in words]
+        if words.count("with") > WITHS or max(itertools.accumulate(steps), default=0) > BRACKETS:
+            hint = f"{WITHS} times WITH, and {BRACKETS} brackets inside one another, are the most"
+            raise QueryError("the query is nested too deeply", hint=hint)
+        return [at for at, _ in tokens], words
 
     def _execute(self, sql: str) -> Any:
+        self._connection.execute("begin transaction read only")
         return self.work(functools.partial(self._connection.execute, sql))
 
     def work(self, what: Callable[[], Any]) -> Any:
@@ -205,13 +237,23 @@ class Database:
                 self._make(name)
                 self._tables.add(name)
 
-    def _between(self, found: re.Match[str]) -> str:
-        """The name of the view that `calls_between(FROM, TO)` stands for, which reads this part of the traces only."""
+    def _with_windows(self, data: bytes, starts: list[int], words: list[str]) -> str:
+        """The query without its semicolon, and with a view for each calls_between, as views take no arguments."""
+        data = data[: starts[words.index(";")] if ";" in words else None]
+        for at in range(len(words) - 2, -1, -1):
+            if words[at : at + 2] == ["calls_between", "("]:
+                end = words.index(")", at)
+                view = self._between("".join(words[at + 2 : end]))
+                data = data[: starts[at]] + view.encode() + data[starts[end] + 1 :]
+        return data.decode()
+
+    def _between(self, times: str) -> str:
+        """The name of the view of calls_between(FROM, TO), which reads this part of the traces only."""
         try:
-            start, end = (int(float(word.strip().replace("_", ""))) for word in found[1].split(","))
+            start, end = (int(float(word.replace("_", ""))) for word in times.split(","))
         except (ValueError, OverflowError):
             hint = "such as calls_between(5e6, 6e6); a condition on start_ns of `calls` may be any"
-            raise QueryError("calls_between takes two numbers, of nanoseconds", found[0][:80], hint) from None
+            raise QueryError("calls_between takes two numbers, of nanoseconds", times[:80], hint) from None
         name = f"calls between {start} and {end}"
         if name not in self._tables:
             self._make("calls", name, (start, end))
@@ -255,20 +297,16 @@ def _in_words(error: BaseException) -> QueryError:
         what, more = "a query reads recordings, and neither files nor the network", []
     elif "configuration has been locked" in text:
         what, more = "a query cannot change settings", []
-    return QueryError(_plain(what), place, " ".join(more))
+    elif "launched in read-only mode" in text:
+        what, more = "a query cannot write: recordings are read, never changed", []
+    return QueryError(_plain(what)[:MOST], place[:MOST], " ".join(more)[:MOST])
 
 
 def _plain(what: str) -> str:
     """`Binder Error: Referenced ...` as it would stand in a sentence."""
-    return re.sub(r"^(\w+) Error: (\w)", lambda found: f"{found[1].lower()} error: {found[2].lower()}", what)
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind.replace('_', ' ')}"
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    return re.sub(
+        r"^([\w ]+) Error: (\w(?![A-Z]))?", lambda found: f"{found[1].lower()} error: {(found[2] or '').lower()}", what
+    )
 
 
 def _unlike(names: list[str]) -> list[str]:

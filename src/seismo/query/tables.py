@@ -39,7 +39,7 @@ class Source:
     """
 
     def __init__(self, name: str, recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> None:
-        self.name = name
+        self.name = name.encode("utf-8", "backslashreplace").decode()  # a file's name may be no text
         self.recording = recording
         self.window = (start_ns, end_ns)
 

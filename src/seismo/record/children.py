@@ -99,7 +99,7 @@ class Process:
 
         fd = -1 if self.output is None else self.output.fd
         # First to be registered, last to run; and what it does is for no debugger that the program has left at work.
-        last = MethodType(_core.quietly, self._last)
+        last = MethodType(_core.at_end, MethodType(_core.quietly, self._last))
         self._register = MethodType(atexit.register, last)
         self._register()
         try:

@@ -118,7 +118,7 @@ def gather(recording: str, folder: str, taken: Taken | None = None, goes_on: boo
             told.append(f"the recording of a child is left where it is: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
-        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge OUT {folder}/*")
+        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*")
         losses.append(_loss("child-running", len(alive), folder))
     if goes_on:
         taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed

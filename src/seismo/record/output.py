@@ -18,6 +18,7 @@ import sys
 
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
+from seismo.escape import shell_word
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.interrupted import leave_theirs
 
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
+PAGES = (".html", ".htm", ".svg")
+EXPORTS = (  # what seismo.formats writes: it is not loaded into the program
+    ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
+    ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
+)
 _TEXT = 4096  # bytes by which a text file is known
 _PART = 1 << 20  # bytes of a file that are copied at a time
 _ATTEMPTS = 100
@@ -40,16 +46,16 @@ class Output:
 
     __slots__ = ("_root", "fd", "fresh", "identity", "life", "path", "plain")
 
-    def __init__(self, path: str, exclusive: bool = False, option: str = "-o") -> None:
+    def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
         """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
 
         A file that is not there is made for its owner only: a recording holds the program's arguments. option: what
-        named the file, for hints.
+        named the file, for hints. force: empty it even if it is no recording.
         """
-        self.path = os.path.join(_folder(), path)
+        self.path = os.path.join(_folder(), path_of(option, path))
         self.life: Life | None = None
         try:
-            fd, self.fresh = _open(self.path, exclusive, option, _guard)
+            fd, self.fresh = _open(self.path, exclusive, option, None if force else _is_recording)
             self.fd = out_of_the_way(fd)
         except FileExistsError:
             raise
@@ -129,29 +135,38 @@ class Output:
         return ""
 
 
+def path_of(option: str, path: str) -> str:
+    """Where a recording of that name goes; - is standard output. RecordingError: a page or an export is named so."""
+    stem, suffix = os.path.splitext(path)
+    if os.path.basename(path) == ".coverage":
+        stem, suffix = f"{path.removesuffix('.coverage')}recording", ".coverage"
+    made = shell_word(stem + SUFFIX)
+    if suffix.lower() in PAGES:
+        what, how = "a page", f"report {made} --html {shell_word(stem + '.html')}"
+    elif suffix and suffix.lower() in EXPORTS.split():
+        out = shell_word(f"{stem}.coverage.xml" if suffix == ".xml" else path)
+        what, how = "another tool's file", f"export {made} -o {out}"
+    else:
+        return "/dev/stdout" if path == "-" else path
+    raise RecordingError(f"a recording cannot be named like {what}", path, f"{option} {made}, and then: seismo {how}")
+
+
 def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
     """A descriptor, out of the way, on a file for text: emptied, and locked against a second run that would mix in.
 
     is_ours: whether what begins so may be overwritten; None: whatever is there. Raises OSError, RecordingError.
     """
-
-    def guard(fd: int, path: str, _option: str) -> None:
-        begin = _begin_of(fd, _TEXT)
-        if is_ours is not None and begin and not is_ours(begin):
-            why = "this file exists already, and it does not look like a file of seismo"
-            raise RecordingError(why, path, "use --force to overwrite it, or name another file")
-
-    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, guard, 0o666)[0])
+    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, is_ours, 0o666)[0])
 
 
 def _open(
-    path: str, exclusive: bool, option: str, guard: Callable[[int, str, str], None], mode: int = 0o600
+    path: str, exclusive: bool, option: str, is_ours: Callable[[bytes], bool] | None, mode: int = 0o600
 ) -> tuple[int, bool]:
     """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
 
-    guard: raises where what is there already must stay; an empty file and what is no plain file (/dev/stdout, a pipe)
-    may be written. A link is followed only to what is there: who may write into the folder must not choose the files
-    that we make.
+    is_ours: whether what begins so may be overwritten; None: whatever is there. An empty file and what is no plain file
+    (/dev/stdout, a pipe) may be written in any case. A link is followed only to what is there: who may write into the
+    folder must not choose the files that we make.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -174,7 +189,11 @@ def _open(
             return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
         fd = _open_plain(path)
         try:
-            guard(fd, path, option)
+            begin = _begin_of(fd, _TEXT)
+            if begin and is_ours is not None and not is_ours(begin):
+                kind = "a recording" if is_ours is _is_recording else "such a file of seismo"
+                hint = f"{'--force overwrites it; or ' if option in ('-o', '--json') else ''}give {option} another name"
+                raise RecordingError(f"this file exists already and is not {kind}", path, hint)
             _lock(fd, path, option)
             if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
                 os.close(fd)
@@ -353,11 +372,8 @@ def _folder() -> str:
         ) from error
 
 
-def _guard(fd: int, path: str, option: str) -> None:
-    """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
-    start = _begin_of(fd, len(MAGIC))
-    if start and start != MAGIC:
-        raise RecordingError("this file exists already and is not a recording", path, f"give {option} another name")
+def _is_recording(begin: bytes) -> bool:
+    return begin.startswith(MAGIC)
 
 
 def _begin_of(fd: int, size: int) -> bytes:

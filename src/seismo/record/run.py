@@ -113,7 +113,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             try:
                 _begin(begin)
                 began = True
-                _core.run_at_bottom(code, main.__dict__)
+                _core.run_program(code, main.__dict__)
             finally:
                 if program.kind in ("script", "stdin"):  # as the interpreter does
                     main.__dict__.pop("__file__", None)
@@ -124,7 +124,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             words = (program.what,) if program.kind == "module" else ("__main__", False)
             _begin(begin)
             began = True
-            _core.run_at_bottom(_run_module_as_main, words)
+            _core.run_program(_run_module_as_main, words)
         _core.quietly(ended, "0")  # a debugger that still steps, say, comes to what the interpreter does next
     except BaseException as error:
         _core.quietly(_over, error, began, ended)

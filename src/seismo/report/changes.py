@@ -58,7 +58,7 @@ def tell(
 ) -> str:
     """Writes the rows; without a paper, returns them as JSON."""
     if paper is None:
-        return as_json(rows, *files, sides)
+        return as_json(rows, *files)
     write_changes(paper, *sides, rows, limit, words)
     return ""
 
@@ -124,24 +124,10 @@ def overview(
     return [
         *sides,
         ("change", change),
-        *[("pace", pace) for pace in [_pace(old, new)] if pace],
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
         *incomplete(signs, *named(old, "old"), *named(new, "new")),
     ]
-
-
-def _pace(old: Sequence[Recording], new: Sequence[Recording]) -> str:
-    """That times are given as at one pace; empty: they are as they were measured."""
-    slowest = max(one.slower for one in (*old, *new))
-    if slowest == 1:
-        return ""
-    if len(old) == len(new) == 1:
-        slow, fast = ("new", "old") if new[0].slower > 1 else ("old", "new")
-        words = f"in {slow} the processor was {slowest:.2f} times as slow as in {fast}"
-    else:
-        words = f"the processor was up to {slowest:.2f} times as slow as in the fastest run"
-    return f"{words}; times are given as at the faster pace, with a fourth of the change as error"
 
 
 STRANGERS = "no function of one side's own code is on the other: they are recordings of different programs"
@@ -377,11 +363,10 @@ class _Section:
         return [(text.shorten(name, width, self._paper.signs), "name")]
 
 
-def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str], recordings: Sides | None = None) -> str:
+def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str]) -> str:
     """All rows as one JSON object, by size of the sure change; times in ns, of several runs the mean.
 
-    old, new: the files. One is a string, several are a list; so are the fewest and the most calls. recordings: of both
-    sides; what their times were divided by is told where that is anything but 1.
+    old, new: the files. One is a string, several are a list; so are the fewest and the most calls.
     """
     ranked = sorted(rows, key=lambda row: (-row.sure_own_change, -abs(row.own_change), row.key))
     several = len(old) > 1 or len(new) > 1
@@ -406,7 +391,4 @@ def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str], rec
         for row in ranked
     ]
     sides: dict[str, Any] = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
-    slower = [[one.slower for one in side] for side in recordings or ()]
-    if any(by != 1 for side in slower for by in side):
-        sides |= {f"slower_{name}": of if several else of[0] for name, of in zip(("old", "new"), slower, strict=True)}
     return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

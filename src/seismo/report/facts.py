@@ -31,9 +31,6 @@ NOTES = (
     "unit-assumed",
     "paths-rebuilt",
     "errors-dropped",
-    "overlapping",
-    "arguments-dropped",
-    "events-skipped",
     "branches-unknown",
     "tracers-dropped",
     "calls-unended",
@@ -44,6 +41,7 @@ NOTES = (
     "cut-edges",
     "calls-left-out",
     "caught-up",
+    "older-times",
 )
 
 LABEL = 10  # columns that the labels of the facts take
@@ -81,10 +79,6 @@ LOSSES = {
     "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
     "tracers-dropped": "{n} file{s} traced by a plugin of coverage.py treated as Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
-    "unbalanced": "{n} end{s} of calls in the file that had not begun: left out",
-    "overlapping": "{n} call{s} neither nest in those around them nor follow them: shown on rows of their own",
-    "arguments-dropped": "the arguments of {n} call{s} in the file are left out",
-    "events-skipped": "{n} event{s} of the file are of a kind that is not read{detail}",
     "instants-long": "{n} mark{s} or count{s} were too long to keep",
     "child-unrecorded": "{n} child process{es} could not be recorded{detail}",
     "child-unread": "{n} part{s} of child processes could not be read{detail}",
@@ -105,6 +99,7 @@ LOSSES = {
     "refs-unspecialised": "while call paths are recorded, the interpreter makes a few more objects for calls than "
     "otherwise (tuples of arguments, bound methods, super objects)",
     "survivors-old": "objects left alive by the calls were last counted {time} before the last flush",
+    "older-times": "made by an older version of seismo, which measured times in another way: they are approximate",
     "time-unexplained": "{time} of the threads' time is unattributed: it belongs to no recorded function",
 }
 

@@ -1,4 +1,4 @@
-"""What an editor shows beside the lines of source files, as JSON; the schema is docs/gutter-schema.json.
+"""What an editor shows beside the lines of source files: a story with the section `notes` (docs/report-schema.json).
 
 A kind of recordings makes the notes (Kind.gutter): each is about a line of a file, with its numbers, with the few words
 that stand beside the line, and with more of them for who points at it. The words are those of the terminal's report, so
@@ -7,18 +7,19 @@ that an editor writes no number itself. A line may have several notes: of the la
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
+from seismo.report.facts import command_line, losses
+from seismo.report.story import Row, Section, Story, facts_section
+from seismo.report.words import Signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from seismo.model import Recording
     from seismo.report.sources import Sources
-
-FORMAT, VERSION = "seismo-gutter", 1
 
 
 @dataclass(slots=True)
@@ -37,29 +38,16 @@ class Note:
     state: str = ""
 
 
-@dataclass(slots=True)
-class NotedFile:
-    """A source file. path: where it is, as far as is known. problem: why its lines may not be what ran; "": nothing."""
-
-    path: str
-    problem: str
-    notes: list[Note]
-
-
-@dataclass(slots=True)
-class Gutter:
-    """All notes of a recording. words: what it is, in a few words. lost: what it lacks, a sentence each."""
-
-    kind: str
-    file: str
-    program: str
-    words: str
-    lost: Sequence[str]
-    files: list[NotedFile] = field(default_factory=list)
+def as_story(recording: Recording, file: str, kind: str, words: str, files: Iterable[Row]) -> Story:
+    """Return the story of these files (see `noted_file`). words: what it is, in a few words. file: the recording's."""
+    lost = losses(recording, Signs())
+    facts = facts_section([("lost", sentence) for sentence in lost])
+    notes = Section("notes", "Notes beside lines", list(files), remark=words)
+    return Story(kind, words, command_line(recording), file, {}, [facts, notes], bool(lost))
 
 
-def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[NotedFile]:
-    """The notes by the file that their functions are in, each file's in the order of its lines.
+def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[Row]:
+    """Return the files of functions with their notes, by path.
 
     Files without a place (`<string>`, what the interpreter has frozen) cannot be opened and are left out.
     """
@@ -67,23 +55,14 @@ def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[NotedFile
     for file, note in notes:
         if note.line > 0 and file and not file.startswith("<"):
             files.setdefault(file, []).append(note)
-    found = [
-        NotedFile(sources.path(file), sources.of(file).problem, sorted(notes_, key=lambda note: note.line))
-        for file, notes_ in files.items()
-    ]
-    return sorted(found, key=lambda one: one.path)
+    found = [noted_file(sources.path(file), sources.of(file).problem, of_file) for file, of_file in files.items()]
+    return sorted(found, key=lambda row: str(row.data["path"]))
 
 
-def gutter_document(gutter: Gutter) -> str:
-    """The document, with its last line's end. A note stands on its own line."""
-    head = {"format": FORMAT, "version": VERSION, "kind": gutter.kind, "file": gutter.file, "program": gutter.program}
-    head |= {"words": gutter.words, "complete": not gutter.lost, "lost": list(gutter.lost)}
-    files = []
-    for file in gutter.files:
-        lines = ",".join(f"\n{_text(_note(note))}" for note in file.notes)
-        files.append(f'\n{{"path":{_text(file.path)},"problem":{_text(file.problem)},"lines":[{lines}]}}')
-    members = [f"{_text(name)}:{_text(value)}" for name, value in head.items()]
-    return "{" + ",\n".join([*members, f'"files":[{",".join(files)}]']) + "}\n"
+def noted_file(path: str, problem: str, notes: Iterable[Note]) -> Row:
+    """Return a source file with its notes. problem: why its lines may not be what ran; "": nothing."""
+    lines = [_note(note) for note in sorted(notes, key=lambda note: note.line)]
+    return Row({"path": path, "problem": problem, "lines": lines}, (), 1.0)
 
 
 def _note(note: Note) -> dict[str, Any]:
@@ -94,10 +73,6 @@ def _note(note: Note) -> dict[str, Any]:
     if note.state:
         shown["state"] = note.state
     return shown
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def joined(*words: str) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from seismo.model import Recording
-    from seismo.report.gutter import Gutter
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -51,7 +50,6 @@ class Kind:
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
     compares = False  # whether there is a page of what changed
-    runs = False  # whether it tells which functions run, for `seismo top`
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
 
     def own(self, home: str) -> Any:
@@ -127,12 +125,12 @@ class Kind:
         told: Story = self.own("story:story")(recording, file, most, args)
         return told
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
         """What an editor shows beside lines of source: gutter.py's.
 
         file: the recording's. args: the options of `seismo report`.
         """
-        told: Gutter = self.own("gutter:gutter")(recording, file, args)
+        told: Story = self.own("gutter:gutter")(recording, file, args)
         return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002

@@ -25,9 +25,9 @@ class Paper:
     # What shows more rows of a table, and of one that can be shown whole: as who reads it would ask for it.
     more, more_all = "--limit N", "--limit N, --all"
 
-    def __init__(self, stream: TextIO, width: int, signs: Signs | None = None, least: int = NARROWEST) -> None:
+    def __init__(self, stream: TextIO, width: int, signs: Signs | None = None) -> None:
         self.stream = stream
-        self.width = max(least, min(WIDEST, width))
+        self.width = max(NARROWEST, min(WIDEST, width))
         self.signs = signs or Signs.of(stream)
 
     def line(self, *spans: Span | str) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         opcodes: bool | None = None,
         output: str | os.PathLike[str] | None = None,
         clock: str | None = None,
-        timing: str | None = None,
+        rate: int | None = None,
         source: str | None = None,
     ) -> Lines: ...
 
@@ -58,7 +58,7 @@ def lines(
     opcodes: bool | None = None,
     output: str | os.PathLike[str] | None = None,
     clock: str | None = None,
-    timing: str | None = None,
+    rate: int | None = None,
     source: str | None = None,
 ) -> Any:
     """Counts and times the lines of a `with` block, or of a function whenever it runs.
@@ -69,7 +69,7 @@ def lines(
     only: which functions, as names or globs of modules, functions or files: "app.core" is the module, the package or
     the class and all in it; all functions by default. where: the same as an expression (docs/expressions.md). What is
     left out belongs to the line that called it, and costs next to nothing. opcodes: count instructions, too. output: a
-    file that is written at the end, and now and then before. clock, timing, source: as in seismo.profile.
+    file that is written at the end, and now and then before. clock, rate, source: as in seismo.profile.
 
     Raises UsageError, at the start, for values that are none, for settings other than those of a recording that is
     running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
@@ -77,7 +77,7 @@ def lines(
     globs = [only] if isinstance(only, str) else list(only)
     settings = engine.given(
         clock=clock,
-        timing=timing,
+        rate=rate,
         source=source,
         opcodes=None if opcodes is None else int(opcodes),
         where=engine.quietly(chosen, globs, where),

@@ -33,8 +33,9 @@ class Profile(Paged, Recorded):
 
 def chosen(where: str | Expression | None, **settings: object) -> dict[str, object]:
     """The settings of a session that records calls, checked: those that are not None. Raises UsageError."""
-    if settings.get("timing") == "none" and settings.get("clock") is not None:
-        raise UsageError("timing='none' reads no clock, and clock says which one to read", hint="leave one of them out")
+    for name in ("clock", "rate"):
+        if settings.get("timing") == "none" and settings.get(name) is not None:
+            raise UsageError(f"timing='none' records no times, and {name} is about times", hint="leave one of them out")
     narrowed = None if where is None else str(engine.quietly(engine.narrowed, where))
     return engine.given(**settings, where=narrowed)
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         output: str | os.PathLike[str] | None = None,
         clock: str | None = None,
         timing: str | None = None,
+        rate: int | None = None,
         source: str | None = None,
         max_paths: int | None = None,
         where: str | Expression | None = None,
@@ -64,6 +66,7 @@ def profile(
     output: str | os.PathLike[str] | None = None,
     clock: str | None = None,
     timing: str | None = None,
+    rate: int | None = None,
     source: str | None = None,
     max_paths: int | None = None,
     where: str | Expression | None = None,
@@ -77,8 +80,8 @@ def profile(
     c_functions: "auto" (default: all but the ones that prove trivial where they are called; on 3.11 none, since
     recording them makes every instruction slow there), "all" or "none".
     output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
-    timing: "frugal" (default: a random sample of short calls), "every" call, or "none": calls are counted, all of them
-    and exactly, and no clock is read. source: the interpreter's hook, by
+    timing: "frugal" (default: the first calls of a function and long ones by the clock, the rest by samples), "every"
+    call by the clock, or "none": calls are counted only. rate: samples a second. source: the interpreter's hook, by
     default the best there is. max_paths: call paths beyond that many are folded. where: an expression about functions
     (docs/expressions.md), such as 'module("app.*")': those for which it is false are left out, and their time belongs
     to the caller that is kept.
@@ -87,7 +90,9 @@ def profile(
     while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
     settings other than those of a recording that is running, RecordingError if this interpreter cannot be recorded.
     """
-    settings = chosen(where, c_functions=c_functions, clock=clock, timing=timing, source=source, max_paths=max_paths)
+    settings = chosen(
+        where, c_functions=c_functions, clock=clock, timing=timing, rate=rate, source=source, max_paths=max_paths
+    )
     session = Profile(output, settings)
     return session if function is None else session(function)
 
@@ -101,6 +106,7 @@ def start(
     output: str | os.PathLike[str] | None = None,
     clock: str | None = None,
     timing: str | None = None,
+    rate: int | None = None,
     source: str | None = None,
     max_paths: int | None = None,
     where: str | Expression | None = None,
@@ -111,6 +117,7 @@ def start(
         output=output,
         clock=clock,
         timing=timing,
+        rate=rate,
         source=source,
         max_paths=max_paths,
         where=where,

@@ -61,7 +61,7 @@ class Recorded(Results, Session):
         file = None
         if self.output is not None:
             self._sum, self._stretches = None, []  # the file holds what this use records, and so does the recording
-            file = Output(self.output)
+            file = Output(self.output, option="output")
         try:
             started = self._start({**self._settings, "apart": int(self._apart)}, -1 if file is None else file.fd)
         except BaseException:

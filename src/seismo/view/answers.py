@@ -168,7 +168,7 @@ def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
     if inside > MOST_CUT:
         raise UsageError(
             f"this stretch has some {inside:,} calls, more than can be cut out at once",
-            hint=f"choose one with less than {MOST_CUT:,}, or use: seismo cut --from TIME --to TIME",
+            hint=f"choose one with less than {MOST_CUT:,}, or use: seismo export --from TIME --to TIME",
         )
     return recording.cut(start, end)
 

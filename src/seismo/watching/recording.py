@@ -186,9 +186,10 @@ def image(watch: Watched, exit_: str = "", unended: bool = False) -> bytes:
 
 
 def _node(number: int, row: Row) -> dict[str, int]:
-    """The root of a function. timed: all its segments, so that its time is taken as it is."""
+    """The root of a function. All that it ran is exact."""
     own = min(round(row.own), _MOST)
-    return {"id": number, "parent": -1, "function": number, "calls": row.matches, "timed": row.matches, "timed_ns": own}
+    counts = dict.fromkeys(("calls", "entered", "timed"), row.matches)
+    return {"id": number, "parent": -1, "function": number, "timed_ns": own, **counts}
 
 
 def _losses(watch: Watched, rows: list[Row]) -> list[dict[str, Any]]:

@@ -105,4 +105,4 @@ def test_no_time_is_below_zero_or_above_the_walls(recorder, timing, jump):
     for row in rows:
         assert 0 <= row.own_ns <= row.total_ns <= most, row
         assert 0 <= row.await_ns <= ran, row
-    assert sum(row.own_ns for row in rows) <= most
+    assert sum(row.own_ns for row in rows) <= most * (1 + 1e-12)  # of floats

@@ -1,7 +1,7 @@
-"""The core's own threads under ThreadSanitizer: ticker, safe point, the flushes of the engine and of coverage, each
-beside threads that hold a lock like the interpreter's and one that forks without it.
+"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, the flushes of the engine and of coverage.
 
-A small C program has the real sources in it and stands in for the interpreter. That it can fail is tested, too.
+Each runs beside threads that hold a lock like the interpreter's, and one that forks without it. A small C program has
+the real sources in it and stands in for the interpreter. That it can fail is tested, too.
 """
 
 import os
@@ -32,13 +32,14 @@ def workers(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
     sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
-    sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "save.c", "output.c")]
+    sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "mutex.c", "save.c", "output.c")]
     sources += [native / "file" / name for name in ("tables.c", "writer.c", "writer_renew.c")]
     sources += [native / "slots" / name for name in ("safepoint.c", "forks.c")]
     sources += [*sorted((native / "engine").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
+    sources += sorted((native / "clock").glob("*.c"))
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.
-    subprocess.run([*command, *map(str, sources), "-Wl,--unresolved-symbols=ignore-all"], check=True)
+    subprocess.run([*command, *map(str, sources), "-lm", "-Wl,--unresolved-symbols=ignore-all"], check=True)
 
     def run(part):
         options = {"TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0", "PATH": "/usr/bin:/bin"}
@@ -48,7 +49,7 @@ def workers(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("part", ["ticker", "flush", "safepoint", "coverage"])
+@pytest.mark.parametrize("part", ["ticker", "flush", "sampler", "safepoint", "coverage"])
 def test_no_two_threads_touch_what_only_one_may(workers, part):
     status, said = workers(part)
     assert (status, said) == (0, "done\n")

@@ -11,10 +11,14 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "clock/sampler.h"
+#include "clock/waits.h"
+#include "compat/lock.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "recorder/coverage/store.h"
+#include "slots/forks.h"
 #include "slots/safepoint.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
@@ -227,6 +231,80 @@ static void drive_flush(void) {
     unlink(path);
 }
 
+/* ---- the sampler ---- */
+
+bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
+    *from = (uintptr_t)&gil;
+    *below = (uintptr_t)(&gil + 1);
+    return true;
+}
+
+static struct { /* a recorder's data: with the sampler's lock */
+    uint64_t looks, ran, off;
+} sampled;
+
+static void *current(const sm_timing *Py_UNUSED(timing)) {
+    return &sampled;
+}
+
+static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look *look) {
+    sampled.looks++;
+    sampled.ran += look->ran;
+    sampled.off += look->off.all;
+}
+
+static uint32_t gates; /* atomic: closed so far */
+
+static void close_gate(sm_timing *Py_UNUSED(timing), bool on) {
+    __atomic_fetch_add(&gates, on, __ATOMIC_RELAXED);
+}
+
+static sm_wait waits_of(const sm_timing *timing) {
+    return sm_waits_of(timing->native_id);
+}
+
+/* Threads that begin and end while they are looked at, in each state, and idle in between. */
+static void *be_sampled(void *unused) {
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        sm_timing timing;
+        clockid_t clock;
+        pthread_getcpuclockid(pthread_self(), &clock);
+        sm_timing_start(&timing);
+        sm_sampler_add(&timing, clock, (uint64_t)syscall(SYS_gettid));
+        for (int k = 0; k < 40; k++) {
+            uint64_t now = sm_clock_read(sm_timing_clock);
+            if (__atomic_load_n(&timing.idle, __ATOMIC_RELAXED))
+                sm_sampler_attend(&timing, now);
+            sm_timing_end(&timing, now);
+            pthread_mutex_lock(&gil);
+            run_pending();
+            pthread_mutex_unlock(&gil);
+            sm_timing_begin(&timing, k % 3 == 0 ? SM_TIME_EXACT : SM_TIME_SAMPLED, &sampled);
+            nap(k % 16 == 0 ? 8000 : 50);
+        }
+        (void)sm_sampler_ran(&timing, sm_clock_read(sm_timing_clock));
+        sm_sampler_remove(&timing);
+    }
+    return unused;
+}
+
+static void drive_sampler(void) {
+    static const sm_fork_calls calls = {.before = sm_sampler_before_fork,
+                                        .parent = sm_sampler_parent_forked,
+                                        .child = sm_sampler_child_forked,
+                                        .over = sm_sampler_go_on};
+    static const sm_sampled recorder = {current, add, close_gate, waits_of, NULL};
+    static sm_clock clock;
+    sm_waits_init();
+    if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))
+        _exit(2);
+    sm_sampler_start(&recorder, &clock, 0);
+    run_beside_forks(be_sampled);
+    sm_sampler_stop();
+    if (sampled.looks == 0 || sampled.off == 0 || __atomic_load_n(&gates, __ATOMIC_RELAXED) == 0)
+        _exit(3); /* nothing of it happened */
+}
+
 /* ---- the safe point ---- */
 
 static int delivered[SM_SAFE_USERS]; /* with the GIL */
@@ -344,6 +422,8 @@ int main(int argc, char **argv) {
         drive_ticker();
     else if (strcmp(part, "flush") == 0)
         drive_flush();
+    else if (strcmp(part, "sampler") == 0)
+        drive_sampler();
     else if (strcmp(part, "safepoint") == 0)
         drive_safepoint();
     else if (strcmp(part, "coverage") == 0)

@@ -97,7 +97,7 @@ def test_finished_threads_are_folded_earlier_where_their_paths_fill_the_memory()
         folded = [row["folded"] for row in recorded.tables["threads"] if row["folded"]]
         apart = len(recorded.tables["threads"]) - 2
         assert folded == [40 - apart]
-        assert 12 << 20 <= apart * (paths + 6) * 168 < (12 << 20) + 2 * paths * 168
+        assert 12 << 20 <= apart * (paths + 6) * 152 < (12 << 20) + 2 * paths * 152
         assert sum(recorded.calls()[f"f{i}"] for i in range(8)) == 40 * paths
         assert len(recorded.tables["nodes"]) < (apart + 2) * (paths + 10)
 

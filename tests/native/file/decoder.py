@@ -17,9 +17,8 @@ TABLES = {
         "processes",
         (
             "id:i pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:f"
-            " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f clock_ns:f cost_error:f waits:s"
-            " far_ns:f deep_ns:f boot:s boot_ns:i unix_bound_ns:i catch_ns:f coroutine_ns:f from_c_ns:f"
-            " pace_ns:f"
+            " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f piece_ns:f clock_ns:f"
+            " cost_error:f waits:s boot:s boot_ns:i unix_bound_ns:i"
         ),
     ),
     1: (
@@ -30,22 +29,16 @@ TABLES = {
     3: (
         "nodes",
         (
-            "id:i parent:i thread:i function:i calls:i resumes:i exceptions:i timed:i timed_ns:i sampled:i sampled_ns:i"
-            " sampled_sq:f awaits:i await_ns:i ticked:i ticked_ns:i flags:i timed_sq:f"
-            " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
-            " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
-            " stretches:i stretch_ns:i"
+            "id:i parent:i thread:i function:i calls:i resumes:i exceptions:i flags:i entered:i timed:i timed_ns:i"
+            " sampled:i sampled_ns:i sampled_sq:f awaits:i await_ns:i wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
         ),
     ),
     4: ("losses", "id:i kind:s count:i thread:i detail:s"),
     5: (
         "lines",
         (
-            "id:i function:i line:i hits:i flags:i segments:i timed:i timed_ns:i timed_sq:f sampled:i"
-            " sampled_ns:i sampled_sq:f ticked:i ticked_ns:i inner_ns:f inner_var:f awaits:i await_ns:i"
-            " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
-            " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
-            " inner_cost_ns:f search_error_ns:f inner_search_error_ns:f"
+            "id:i function:i line:i hits:i flags:i inner_ns:f inner_var:f"
+            " sampled:i sampled_ns:i sampled_sq:f awaits:i await_ns:i wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
         ),
     ),
     6: ("arcs", "id:i function:i from_line:i to_line:i hits:i flags:i"),
@@ -127,7 +120,7 @@ def chunks(data):
     """(offset, kind, payload) of each chunk."""
     need(data[:8] == MAGIC, "no seismo file")
     version, _flags, _reserved = struct.unpack("<HHI", data[8:16])
-    need(version == 1, f"version {version}")
+    need(version == 2, f"version {version}")
     at = 16
     while at < len(data):
         need(at + 12 <= len(data), "cut off in a chunk's header")

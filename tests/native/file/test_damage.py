@@ -4,7 +4,7 @@ import random
 import struct
 
 import pytest
-from chunks import chunk, uvarint
+from chunks import chunk, table, uvarint
 from objects_made import drawn, told
 
 from seismo import _core
@@ -13,25 +13,7 @@ from seismo.model import Builder, Recording, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line
 from seismo.model.objects.leaks import leaks, spans
 
-MAGIC = b"\x8fseismo\n\x01\0\0\0\0\0\0\0"
-
-
-def zigzags(values):
-    out, before = b"", 0
-    for value in values:
-        difference = (value - before + 2**63) % 2**64 - 2**63
-        out += uvarint(difference << 1 if difference >= 0 else (-difference << 1) - 1)
-        before = value
-    return out
-
-
-def table(number, rows, columns):
-    """A TABL chunk: {column number: values, or (encoding, bytes)}."""
-    body = bytes([number]) + uvarint(rows) + uvarint(len(columns))
-    for column, values in columns.items():
-        encoding, data = values if isinstance(values, tuple) else (1, zigzags(values))
-        body += bytes([column, encoding]) + uvarint(len(data)) + data
-    return chunk(b"TABL", body)
+MAGIC = b"\x8fseismo\n\x02\0\0\0\0\0\0\0"
 
 
 def strings(first, *texts):

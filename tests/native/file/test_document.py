@@ -55,17 +55,21 @@ def test_the_example_says_what_the_text_says(example):
     f, g = decoded["tables"]["functions"]
     assert (f["qualname"], f["line"], g["qualname"], g["line"], g["file"]) == ("f", 1, "g", 300, "a.py")
     top, below = decoded["tables"]["nodes"]
-    assert (top["parent"], below["parent"], below["calls"], below["timed"]) == (-1, 0, 200, 64)
-    assert (below["sampled"], below["sampled_ns"], below["sampled_sq"]) == (4, 100, 2516.0)
-    assert decoded["tables"]["threads"][0]["cpu_ns"] == -1
+    assert (top["parent"], below["parent"], below["calls"], below["entered"]) == (-1, 0, 1000, 256)
+    assert (top["timed"], top["timed_ns"], below["timed"], below["timed_ns"]) == (257, 9000, 256, 25600)
+    assert (top["sampled"], top["sampled_ns"], top["sampled_sq"]) == (1, 26_000, 26_000**2)
+    looks = (20_000, 24_000, 30_000)
+    assert (below["sampled"], below["sampled_ns"]) == (3, sum(looks))
+    assert below["sampled_sq"] == sum(look**2 for look in looks)
+    assert decoded["tables"]["threads"][0] | {"cpu_ns": -1, "rest_ns": 100_000} == decoded["tables"]["threads"][0]
     assert [kind for _, kind in decoded["index"]] == ["META", "STRS"] + ["TABL"] * 4
 
 
 def test_the_core_reads_the_example(example):
     recording = read(example)
     assert recording.problems == []
-    assert [(row.qualname, row.calls) for row in recording.functions] == [("f", 1), ("g", 200)]
-    assert recording.functions[1].own_ns == 1600 + 136 * 25
+    assert [(row.qualname, row.calls) for row in recording.functions] == [("f", 1), ("g", 1000)]
+    assert sum(recording.functions["own_ns"]) == pytest.approx(9000 + 25_600 + 100_000)
     assert recording.functions[1].own_error_ns > 0
     assert recording.processes[0].pid == 77
 

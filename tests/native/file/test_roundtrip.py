@@ -19,9 +19,8 @@ REAL = st.one_of(st.floats(0, 1e39), st.just(0.0))
 TEXT = st.text(st.characters(), max_size=20)
 # What is never negative; in losses only the count is
 COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
-COUNTS |= {"wait_ns", "ready_ns", "lock_ns"}
-COUNTS |= {"rest_ns", "folded", "sampled", "sampled_ns", "ticked", "ticked_ns", "awaits", "await_ns"}
-COUNTS |= {"hits", "segments", "offset", "fell", "jumped", "context", "base"}
+COUNTS |= {"entered", "wait_ns", "ready_ns", "lock_ns", "rest_ns", "folded"}
+COUNTS |= {"sampled", "sampled_ns", "awaits", "await_ns", "hits", "offset", "fell", "jumped", "context", "base"}
 COUNTS |= {
     "type",
     "born",
@@ -36,7 +35,7 @@ COUNTS |= {
     "size",
 }
 COUNTS |= {"item_size", "span_born", "span_died", "span_live", "object", "unit", "bucket", "span", "first", "asked"}
-COUNTS |= {"count", "young", "stretches", "stretch_ns", "code_bytes", "boot_ns", "unix_bound_ns"}
+COUNTS |= {"count", "code_bytes", "boot_ns", "unix_bound_ns"}
 REFERENCES = {"context": "contexts", "function": "functions"}  # of the tables about lines
 OF_OBJECTS = {"type": "types", "object": "objects", "span": "object_spans", "process": "processes"}
 OF_OBJECTS |= {"function": "functions", "node": "nodes"}  # in these two -1 is none

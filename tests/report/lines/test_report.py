@@ -32,7 +32,7 @@ def recording(path, *, content=SOURCE, more=""):
 
     def line(function, number, hits, own, inner=0, awaits=0, await_ns=0):
         b.line(
-            function, number, hits=hits, segments=hits, timed=hits, timed_ns=own * MS, timed_sq=0.0,
+            function, number, hits=hits, own_ns=own * MS,
             inner_ns=float(inner * MS), awaits=awaits, await_ns=await_ns,
         )  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_a_line_that_no_file_has_is_elsewhere(path):
     what.thread(process, name="MainThread", wall_ns=3 * MS, cpu_ns=3 * MS, main=1)
     for number in (0, 1):
         function = what.function("__main__", "<module>", str(path), number)
-        what.line(function, number, hits=1, segments=1, timed=1, timed_ns=MS, timed_sq=0.0)
+        what.line(function, number, hits=1, own_ns=MS)
     program = timed_program(what.build())
     assert [line.number for line in program.lines] == [1]
     assert program.elsewhere_ns == MS
@@ -148,12 +148,12 @@ def test_a_source_in_a_zip_archive(tmp_path):
 
 def test_time_elsewhere_is_no_lines(path):
     program = timed_program(recording(path))
-    assert program.elsewhere_ns == 30 * MS
-    assert program.whole_ns == 70 * MS
+    assert program.elsewhere_ns == pytest.approx(30 * MS)
+    assert program.whole_ns == pytest.approx(70 * MS)
     assert [file.name for file in program.files] == [str(path), "<string>"]
     (f, _) = program.files[0].functions
-    assert f.whole_ns == 65 * MS
-    assert f.own_ns == 5 * MS
+    assert f.whole_ns == pytest.approx(65 * MS)
+    assert f.own_ns == pytest.approx(5 * MS)
 
 
 def test_the_summary(path):
@@ -177,34 +177,3 @@ def test_instructions_stand_in_their_order():
         b.instruction(work, offset, 6, text, 3)
     program = timed_program(b.build({"recorder": "linetimes"}))
     assert [offset for offset, _, _ in program.lines[0].instructions] == [0, 2, 4]
-
-
-@pytest.mark.parametrize("flags", [0, 2])
-def test_lines_whose_times_hold_searches_are_said_to_be_upper_bounds(path, flags):
-    """gh-127953: it takes the longer to find a line the farther down it is."""
-    b = Builder()
-    process = b.process(source="monitoring", clock="tsc", start_ns=1, end_ns=10 * MS)
-    b.thread(process, wall_ns=10 * MS, cpu_ns=10 * MS, main=1)
-    of = b.function("app", "<module>", str(path), 1)
-    for number, own, held in [(1, 1, 0), (128, 1, 0), (129, 2, flags)]:
-        b.line(of, number, hits=1, segments=1, timed=1, timed_ns=own * MS, flags=held)
-    built = b.build()
-    built.meta.update(recorder="linetimes")
-    words = " ".join(shown(built).split())
-    said = "50 % of the time is in lines whose times are upper bounds: they have a loop in one line"
-    assert (said in words) is (flags == 2)
-
-
-def test_what_searches_may_add_is_in_the_errors():
-    b = Builder()
-    process = b.process(source="monitoring", clock="tsc", start_ns=1, end_ns=10 * MS)
-    b.thread(process, wall_ns=10 * MS, cpu_ns=10 * MS, main=1)
-    of = b.function("app", "<module>", "/gone/app.py", 1)
-    known = {"hits": 1, "segments": 1, "timed": 1, "timed_ns": MS, "inner_ns": MS}
-    b.line(of, 1, **known)
-    b.line(of, 2, **known, search_error_ns=5.0 * MS, inner_search_error_ns=7.0 * MS)
-    built = b.build()
-    built.meta.update(recorder="linetimes")
-    sure, other = built.lines
-    assert other.own_error_ns - sure.own_error_ns == pytest.approx(5 * MS)
-    assert other.inner_error_ns - sure.inner_error_ns == pytest.approx(7 * MS)

@@ -51,8 +51,8 @@ def program(tmp_path_factory):
     b.node(below, main, work, calls=2, own_ns=20_000_000)
     b.node(top, main, b.function("time", "sleep", "", 0, kind=1), calls=1, own_ns=5_000_000, wait_ns=5_000_000)
     b.node(b.node(-1, other, begin, calls=1, own_ns=25_000_000), other, work, calls=9, own_ns=15_000_000)
-    b.line(begin, 2, 1, own_ns=30_000_000, segments=1)
-    b.line(work, 7, 11, own_ns=35_000_000, segments=1)
+    b.line(begin, 2, 1, own_ns=30_000_000)
+    b.line(work, 7, 11, own_ns=35_000_000)
     return b.build({"recorder": "calltree"})
 
 

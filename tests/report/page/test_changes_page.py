@@ -78,7 +78,7 @@ def test_the_command(sides, tmp_path, monkeypatch, capsys):
 def test_other_kinds_have_no_such_page(tmp_path, capsys):
     for name in ("a", "b"):
         b = Builder()
-        b.line(b.function("", "<module>", "/x.py", 1), 4, flags=1, segments=0)
+        b.line(b.function("", "<module>", "/x.py", 1), 4, flags=1)
         b.build({"recorder": "coverage"}).save(tmp_path / f"{name}.seismo")
     files = [str(tmp_path / f"{name}.seismo") for name in ("a", "b")]
     assert main(["diff", *files, "--html", str(tmp_path / "x.html")]) == 2

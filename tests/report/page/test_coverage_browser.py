@@ -331,7 +331,7 @@ def test_a_folder_that_cannot_be_is_an_error(report, tmp_path):
 
 def test_report_writes_the_page(report, tmp_path, capsys):
     b = Builder()
-    b.line(b.function("", "<module>", str(tmp_path / "app.py"), 1), 4, flags=1, segments=0)
+    b.line(b.function("", "<module>", str(tmp_path / "app.py"), 1), 4, flags=1)
     b.build({"recorder": "coverage"}).save("app.seismo")
     assert main(["report", "app.seismo", "--html", "html", "--fail-under", "90"]) == 1
     assert capsys.readouterr().out.startswith("html/index.html\n")

@@ -54,12 +54,12 @@ def program(tmp_path_factory):
         b.source(str(path), str(path), path.stat().st_size)
     main, work = b.function("app", "main", str(app), 4), b.function("app", "work", str(app), 8)
     small = b.function("app", "work.<locals>.<genexpr>", str(app), 10)
-    b.line(main, 5, 1, own_ns=2_000_000, inner_ns=60_000_000, segments=1)
-    b.line(work, 10, 1_234, own_ns=50_000_000, wait_ns=20_000_000, lock_ns=20_000_000, segments=1_234)
-    b.line(small, 10, 2_468, own_ns=10_000_000, segments=2_468)
+    b.line(main, 5, 1, own_ns=2_000_000, inner_ns=60_000_000)
+    b.line(work, 10, 1_234, own_ns=50_000_000, wait_ns=20_000_000, lock_ns=20_000_000)
+    b.line(small, 10, 2_468, own_ns=10_000_000)
     b.instruction(work, 6, 10, "LOAD_GLOBAL sum", 1_234)
-    b.line(b.function("lib.core", "enter", str(library), 1), 2, 9, own_ns=20_000_000, segments=9)
-    b.line(b.function("made", "<module>", "<string>", 1), 3, 4, own_ns=1_000, segments=4)
+    b.line(b.function("lib.core", "enter", str(library), 1), 2, 9, own_ns=20_000_000)
+    b.line(b.function("made", "<module>", "<string>", 1), 3, 4, own_ns=1_000)
     return b.build({"recorder": "linetimes"})
 
 
@@ -169,7 +169,7 @@ def _doubtful(folder, seed=5):
             own = int(10 ** rng.uniform(0, 10))
             hits = int(10 ** rng.uniform(0, 7))
             b.line(
-                function, line, hits, segments=rng.choice([1, hits]), own_ns=own,
+                function, line, hits, own_ns=own,
                 inner_ns=int(own * rng.choice([0, 2])),
                 wait_ns=int(own * rng.choice([0, 0, 0.5])), await_ns=rng.choice([0, own]),
             )  # fmt: skip

@@ -13,10 +13,10 @@ from paths import DOCS, ROOT
 from seismo.cli.main import main
 from seismo.model import read
 from seismo.report import words
-from seismo.report.gutter import gutter_document
 from seismo.report.kind import of
+from seismo.report.story.document import document as written
 
-SCHEMA = json.loads((DOCS / "gutter-schema.json").read_text())
+SCHEMA = json.loads((DOCS / "report-schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 LINES = samples.PROGRAM.splitlines()
 SIGNS = words.Signs()
@@ -37,9 +37,13 @@ def told(folder, capfd):
     return tell
 
 
+def files_of(document):
+    return document["sections"]["notes"]["rows"]
+
+
 def notes_of(document, folder):
     """The notes of the program's file, by line."""
-    (file,) = [file for file in document["files"] if file["path"] == str(folder / "app.py")]
+    (file,) = [file for file in files_of(document) if file["path"] == str(folder / "app.py")]
     assert file["problem"] == ""
     assert [note["line"] for note in file["lines"]] == sorted(note["line"] for note in file["lines"])
     return {note["line"]: note for note in file["lines"]}
@@ -63,7 +67,7 @@ def test_functions_stand_at_their_definitions(folder, told, kind):
     assert notes[line_of("def main():")]["calls"] == 1
     assert line_of("def never(number):") not in notes
     assert notes[line_of("@staticmethod")]["function"] == "__main__:helped"
-    whole = [note for file in document["files"] for note in file["lines"]]
+    whole = [note for file in files_of(document) for note in file["lines"]]
     assert max(note["heat"] for note in whole) <= 1
     assert all(note["share"] <= 1 for note in whole)
 
@@ -106,9 +110,9 @@ def test_branches_that_were_not_taken_make_a_line_partial(folder, told):
 
 def test_objects_stand_at_the_lines_that_made_them(tmp_path):
     recording = server(tmp_path / "app")
-    document = json.loads(gutter_document(of(recording).gutter(recording, "objects.seismo")))
+    document = json.loads(written(of(recording).gutter(recording, "objects.seismo")))
     VALIDATOR.validate(document)
-    (file,) = [file for file in document["files"] if file["path"].endswith("app.py")]
+    (file,) = [file for file in files_of(document) if file["path"].endswith("app.py")]
     notes = {note["line"]: note for note in file["lines"]}
     line = SOURCE.splitlines().index("    SESSIONS[request] = Session(request)") + 1
     assert notes[line]["born"] >= notes[line]["live"] > 0
@@ -126,7 +130,7 @@ def test_without_times_there_are_calls(folder, told):
 
 def test_only_what_is_asked_for(folder, told):
     document = told("calls", "--module", "__main__")
-    assert [file["path"] for file in document["files"]] == [str(folder / "app.py")]
+    assert [file["path"] for file in files_of(document)] == [str(folder / "app.py")]
     wall = notes_of(told("calls", "--time", "wall"), folder)[line_of("def main():")]
     assert wall["own_ns"] >= notes_of(document, folder)[line_of("def main():")]["own_ns"]
 
@@ -135,19 +139,19 @@ def test_a_file_that_has_changed_is_not_passed_off_as_what_ran(tmp_path):
     path = samples.recorded(tmp_path, "lines")
     (tmp_path / "app.py").write_text("changed = True\n" + samples.PROGRAM)
     recording = read(path)
-    document = json.loads(gutter_document(of(recording).gutter(recording, "lines.seismo")))
-    (file,) = [file for file in document["files"] if file["path"] == str(tmp_path / "app.py")]
+    document = json.loads(written(of(recording).gutter(recording, "lines.seismo")))
+    (file,) = [file for file in files_of(document) if file["path"] == str(tmp_path / "app.py")]
     assert file["problem"].startswith("the file has changed since")
 
 
 def test_hostile_names_are_escaped(tmp_path):
     recording = samples.hostile(tmp_path)
-    text = gutter_document(of(recording).gutter(recording, "hostile.seismo"))
+    text = written(of(recording).gutter(recording, "hostile.seismo"))
     assert text.isascii()
     assert all(line.isprintable() for line in text.splitlines())
     document = json.loads(text)
     VALIDATOR.validate(document)
-    shown = [words_ for file in document["files"] for note in file["lines"] for _, words_ in note["details"]]
+    shown = [words_ for file in files_of(document) for note in file["lines"] for _, words_ in note["details"]]
     assert any("<script>" in one for one in shown)
     assert all(one.isprintable() for one in shown)
     assert document["complete"] is False

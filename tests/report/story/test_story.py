@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import children
+import journal_made
 import jsonschema
 import pytest
 import story_samples as samples
@@ -17,8 +18,7 @@ from markdown_it import MarkdownIt
 from paths import DOCS
 
 from seismo.cli.main import main
-from seismo.model import Builder, read
-from seismo.model.timeline.write import SPAN_BEGINS, SPAN_ENDS, TraceBuilder
+from seismo.model import read
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.paper import Paper
@@ -87,20 +87,18 @@ def test_the_schema_knows_every_section_and_every_section_is_seen(stories):
     seen -= {"facts", "next"}
     # Gaps, spans and branches, and files of which something cannot be told, these programs have none of.
     rare = {"gaps", "branches", "problems", "pauses", "spans"}
+    rare |= {"notes", "findings", "suspects", "worse", "unsteady", "counts"}  # of other documents
     assert seen | rare == set(SCHEMA["properties"]["sections"]["properties"]) | (seen & rare)
 
 
 def test_the_spans_that_a_program_named_are_told(tmp_path):
     """Of each name the longest, by the same numbers as in the terminal's report."""
-    builder = Builder()
-    trace = TraceBuilder(builder)
-    stream = trace.stream(builder.thread(builder.process(pid=1, start_ns=10**9), name="MainThread", main=1))
-    stream.enter(builder.function("app", "main"), 0)
-    for number, start, end in [(1, 1_000, 2_000), (2, 3_000, 9_000)]:
-        stream.instant(SPAN_BEGINS, "load", start, {"rows": number}, number)
-        stream.instant(SPAN_ENDS, "load", end, None, number)
-    stream.leave(10_000)
-    recording = trace.build()
+    tree, p = journal_made.lone(unit=1.0)
+    p.call(0)
+    p.say(1_000, (3, "load", {"rows": 1}, 1), (4, "load", None, 1), (3, "load", {"rows": 2}, 2))
+    p.say(6_000, (4, "load", None, 2))
+    p.end()
+    recording = journal_made.recording(tree, [p], 1)
     told = json.loads(document(of(recording).story(recording, "made.seismo")))
     VALIDATOR.validate(told)
     (row,) = told["sections"]["spans"]["rows"]

@@ -4,11 +4,33 @@ Every form is a function of the Outcome that returns text. Names are the measure
 as each form needs it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from seismo.check.shown.github import github
-from seismo.check.shown.json import as_json
 from seismo.check.shown.junit import junit
-from seismo.check.shown.markdown import markdown
 from seismo.check.shown.text import text
+
+if TYPE_CHECKING:
+    from seismo.check.deciding import Outcome
+
+
+def markdown(outcome: Outcome) -> str:
+    """Return the result for the comment of a pull request."""
+    from seismo.check.shown.story import story
+    from seismo.report.story.markdown import markdown as fitting
+
+    return fitting(story(outcome))
+
+
+def as_json(outcome: Outcome) -> str:
+    """Return the result for programs; docs/report-schema.json says what is in it."""
+    from seismo.check.shown.story import story
+    from seismo.report.story.document import document
+
+    return document(story(outcome))
+
 
 FORMATS = {"text": text, "markdown": markdown, "github": github, "junit": junit, "json": as_json}
 

@@ -14,14 +14,14 @@ from seismo import _core
 from seismo.model.kinds import RAN_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model.recording import Columns, Recording, Tables
 
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 LINES, ARCS = 0, 1  # kinds of context_hits
 
-# What makes two rows the same one. The other columns are summed; but flags are joined, and LARGEST are not summed.
+# What makes two rows the same one. The other columns are summed, but flags are joined.
 PLACES = {
     "lines": ("function", "line"),
     "arcs": ("function", "from_line", "to_line"),
@@ -29,7 +29,6 @@ PLACES = {
     "instructions": ("function", "offset", "line", "text"),
     "sources": ("file", "path", "size", "mtime_ns", "crc"),
 }
-LARGEST = ("sampled_most",)  # of two rows the larger
 OF_FUNCTIONS = tuple(kind for kind, place in PLACES.items() if "function" in place)
 _LARGEST = 2**63 - 1
 _MASK = 2**64 - 1
@@ -74,8 +73,7 @@ def _merged_places(
 ) -> tuple[Columns, list[list[int]]]:
     names = [name for name, _ in SCHEMA[kind] if name != "id"]
     place = [names.index(name) for name in PLACES[kind]]
-    joined: dict[str, Callable[[Any, Any], Any]] = {"flags": operator.or_, **dict.fromkeys(LARGEST, max)}
-    rest = [(i, joined.get(name, _held_sum)) for i, name in enumerate(names) if i not in place]
+    rest = [(i, operator.or_ if name == "flags" else _held_sum) for i, name in enumerate(names) if i not in place]
     function = names.index("function") if "function" in names else -1
     known: dict[tuple[Any, ...], list[Any]] = {}
     keys_of: list[list[tuple[Any, ...]]] = []
@@ -241,7 +239,7 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
         now = later._raw[kind]
         columns = dict(now)
         before = earlier._raw[kind]
-        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], *LARGEST, "id", "flags")]
+        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], "id", "flags")]
         for name in growing:
             values = now[name].tolist()
             old = before[name].tolist()

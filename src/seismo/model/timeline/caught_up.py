@@ -81,17 +81,21 @@ def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
     wall, waited = estimated(raw, "wall")["own_ns"].tolist(), estimated(raw, "wait")["own_ns"].tolist()
     shares = [min(1.0, max(0.0, off / own)) if own > 0 else 0.0 for own, off in zip(wall, waited, strict=True)]
     ran = [round(ns * (1 - share)) for ns, share in zip(sums["ns"], shares, strict=True)]
-    squares = [square * (1 - share) ** 2 for square, share in zip(sums["ns_sq"], shares, strict=True)]
-    doubts = [share * (1 - share) * square for square, share in zip(sums["ns_sq"], shares, strict=True)]
+    doubts = [
+        share * (1 - share) * square + variance
+        for square, variance, share in zip(sums["ns_sq"], sums["ns_var"], shares, strict=True)
+    ]
+    entries = zip(nodes["calls"], nodes["resumes"], raw["nodes"]["calls"], raw["nodes"]["resumes"], strict=True)
     more: Any
     for name, more in {
+        "entered": [calls + resumes - before - resumed for calls, resumes, before, resumed in entries],
         "timed": sums["segments"],
         "timed_ns": ran,
         "wait_ns": [ns - own for ns, own in zip(sums["ns"], ran, strict=True)],
     }.items():
         nodes[name] = _column(a + b for a, b in zip(nodes[name].tolist(), more, strict=True))
-    for name, more in {"timed_sq": squares, "ticked_var": sums["ns_var"], "wait_sq": doubts}.items():
-        nodes[name] = memoryview(array.array("d", (a + b for a, b in zip(nodes[name].tolist(), more, strict=True))))
+    doubts = [a + b for a, b in zip(nodes["wait_sq"].tolist(), doubts, strict=True)]
+    nodes["wait_sq"] = memoryview(array.array("d", doubts))
 
 
 def _threads(recording: Recording, last: dict[int, int]) -> Columns:
@@ -114,4 +118,3 @@ def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
     until = recording.calls.start_ns + end
     table["end_ns"] = _column(max(time, until) for time in table["end_ns"].tolist())
     return table if flushed else {**table, "waits": _column(0 for _ in table["waits"])}
-

@@ -242,8 +242,8 @@ def _nodes(
     names = {"calls": "calls", "resumes": "resumes", "exceptions": "exceptions", "timed": "segments", "timed_ns": "ns"}
     for name, count in names.items():
         table[name] = _column(counts[count][row] for row in kept)
-    for name, count in (("timed_sq", "ns_sq"), ("ticked_var", "ns_var")):
-        table[name] = memoryview(array.array("d", [counts[count][row] for row in kept]))
+    table["entered"] = _column(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    table["wait_sq"] = memoryview(array.array("d", [counts["ns_var"][row] for row in kept]))
     seen = counts["seen"]
     table["flags"] = _column(
         flags[row] & (LOWER_BOUND | FOLDED)

@@ -24,7 +24,6 @@ class Calls(Kind):
     name = kinds.CALLS
     rows = "functions"
     compares = True
-    runs = True
     others_are_in = "their callers' own time"
 
     def orders(self) -> Sequence[str]:
@@ -90,17 +89,14 @@ class Calls(Kind):
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model import diff
-        from seismo.model.pace import at_one_pace
         from seismo.report.changes import OF_FUNCTIONS, tell
 
-        sides = at_one_pace(*sides)
         return tell(paper, sides, diff(*sides), OF_FUNCTIONS, files, limit)
 
     def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
-        from seismo.model.pace import at_one_pace
         from seismo.report.calls.changes_page import write_changes_page
 
-        write_changes_page(at_one_pace(*sides), path, files)
+        write_changes_page(sides, path, files)
 
     def notes(self, recording: Recording) -> list[str]:
         from seismo.report.calls.facts import notes

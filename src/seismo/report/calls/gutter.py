@@ -9,8 +9,8 @@ from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, order_words, selected_rows, whole_words
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.story import Functions, times
-from seismo.report.facts import command_line, is_watch, losses
-from seismo.report.gutter import Gutter, Note, joined, noted
+from seismo.report.facts import is_watch
+from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.modules import Modules, chosen_modules
 from seismo.report.story import share
 from seismo.report.waiting import told
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from seismo.model import Recording
+    from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:
+def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:
     """The notes. file: the recording's."""
     by = (args and args.time) or usual_times(recording)
     shown = recording.timed(by)
@@ -38,8 +39,7 @@ def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:
     notes = [(files[row], _note(functions, row, hottest)) for row in python]
     kind = "watch" if is_watch(recording) else "trace" if recording.calls else "calls"
     words = f"functions by {order_words('own', by)}; {whole_words(shown.functions, by, cells.known, _SIGNS)}"
-    lost = losses(recording, _SIGNS)
-    return Gutter(kind, file, command_line(recording), words, lost, noted(notes, functions.sources))
+    return as_story(recording, file, kind, words, noted(notes, functions.sources))
 
 
 def _note(functions: Functions, row: int, hottest: float) -> Note:

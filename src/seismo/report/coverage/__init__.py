@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.gutter import Gutter
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -104,7 +103,7 @@ class Coverage(Kind):
 
         return story(self, recording, file, most, args)
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
         from seismo.report.coverage.gutter import gutter
 
         return gutter(self, recording, file, args)

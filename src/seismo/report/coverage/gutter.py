@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.report import words as text
 from seismo.report.coverage.text import nothing_text, total_text
-from seismo.report.facts import command_line, losses
-from seismo.report.gutter import Gutter, Note, NotedFile, joined
+from seismo.report.gutter import Note, as_story, joined, noted_file
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
     from seismo.coverage.result import FileCoverage
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
+    from seismo.report.story import Story
 
-_SIGNS = text.Signs()
 _CHANGED = "the file has changed since: the text of a line may not be what ran"
 CONTEXTS = 5  # that a note names
 
 
-def gutter(kind: Coverage, recording: Recording, file: str, args: Namespace | None) -> Gutter:
+def gutter(kind: Coverage, recording: Recording, file: str, args: Namespace | None) -> Story:
     """The notes. file: the recording's."""
     if args is not None:
         from seismo.report.coverage.options import settings_of
@@ -29,8 +28,8 @@ def gutter(kind: Coverage, recording: Recording, file: str, args: Namespace | No
         kind = kind.by(settings_of(args, recording))
     report, settings = kind.analysis(recording)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
-    files = [NotedFile(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files]
-    return Gutter("coverage", file, command_line(recording), words, losses(recording, _SIGNS), files)
+    files = (noted_file(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files)
+    return as_story(recording, file, "coverage", words, files)
 
 
 def _notes(file: FileCoverage) -> list[Note]:
@@ -60,4 +59,4 @@ def _notes(file: FileCoverage) -> list[Note]:
         Note(line, {"hits": None, "untaken": []}, "", [("line", "excluded")], state="excluded")
         for line in file.excluded
     ]
-    return sorted(notes, key=lambda note: note.line)
+    return notes

@@ -63,10 +63,8 @@ class Lines(Kind):
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model import diff_lines
-        from seismo.model.pace import at_one_pace
         from seismo.report.changes import OF_LINES, tell
 
-        sides = at_one_pace(*sides)
         return tell(paper, sides, diff_lines(*sides), OF_LINES, files, limit)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from seismo.model.kinds import LineFlags
 from seismo.report.facts import calls, clock, doubt, sources, took, waited
 from seismo.report.words import number_of
 
@@ -32,20 +31,4 @@ def measured(recording: Recording, signs: Signs) -> str:
     """By which source and clock, and what the times are worth; empty for a recording that does not say."""
     by = sources(recording)
     parts = [f"every hit counted (source: {by})"] if by else []
-    return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs), *_searched(recording)])
-
-
-def _searched(recording: Recording) -> list[str]:
-    """Words on lines that took long because they were recorded; none where there is next to nothing of it.
-
-    Interpreters without the mend of gh-127953 search the line table of a code object from its beginning at most lines
-    that are far below its first. The recorder takes that out of the times, but for lines that go round in themselves.
-    """
-    kinds = recording.functions["kind"]
-    rows = [(row, row.own_ns) for row in recording.lines if kinds[row.function] == 0]
-    whole = sum(own for _, own in rows)
-    below = sum(own for row, own in rows if row.flags & LineFlags.AT_MOST)
-    if below <= 0.01 * whole:
-        return []
-    words = f"{100 * below / whole:.0f} % of the time is in lines whose times are upper bounds"
-    return [f"{words}: they have a loop in one line, and this Python searches for the line in each round (gh-127953)"]
+    return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.facts import command_line, losses
-from seismo.report.gutter import Gutter, Note, joined, noted
+from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.lines.story import called, line_data
 from seismo.report.lines.text import LinesView, heading, shown_program
 from seismo.report.modules import Modules, chosen_modules
@@ -17,11 +16,12 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.lines.timed_source import TimedLine, TimedProgram
+    from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:
+def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:
     """The notes. file: the recording's."""
     modules = chosen_modules(args) if args is not None else Modules()
     view = LinesView(order="own", modules=modules, times=(args and args.time) or "cpu")
@@ -29,14 +29,7 @@ def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:
     hottest = max((text.rank(line.own_ns, line.own_error_ns) for line in program.lines), default=0.0)
     notes = [(line.function.file, _note(line, program, hottest, view.times)) for line in program.lines]
     words = "; ".join(heading(program, view, _SIGNS)).lower()
-    return Gutter(
-        "lines",
-        file,
-        command_line(recording),
-        words,
-        losses(recording, _SIGNS),
-        noted(notes, Sources(recording)),
-    )
+    return as_story(recording, file, "lines", words, noted(notes, Sources(recording)))
 
 
 def _time(ns: float, error_ns: float) -> str:

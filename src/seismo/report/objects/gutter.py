@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.model.objects.groups import by_line
 from seismo.report import words as text
-from seismo.report.facts import command_line, losses
-from seismo.report.gutter import Gutter, Note, joined, noted
+from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.objects.described import ObjectWords
 from seismo.report.objects.facts import objects
 from seismo.report.objects.story import data
@@ -18,12 +17,13 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
+    from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 _DETAILS = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:  # noqa: ARG001
+def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:  # noqa: ARG001
     """The notes. file: the recording's."""
     words = ObjectWords(recording, _SIGNS)
     cells = Cells(words)
@@ -31,9 +31,7 @@ def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:  
     most = max((group.born for group in groups), default=0)
     whole = sum(recording.types["born"])
     notes = [(group.file, _note(group, words, cells, most, whole)) for group in groups]
-    lost = losses(recording, _SIGNS)
-    found = noted(notes, words.sources)
-    return Gutter("objects", file, command_line(recording), objects(recording, _SIGNS), lost, found)
+    return as_story(recording, file, "objects", objects(recording, _SIGNS), noted(notes, words.sources))
 
 
 def _note(group: ObjectGroup, words: ObjectWords, cells: Cells, most: int, whole: int) -> Note:

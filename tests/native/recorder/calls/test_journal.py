@@ -12,7 +12,7 @@ import time
 import children
 import pytest
 from journals import payloads, recorded, streams, sums
-from lab import SOURCES, start
+from lab import TRACING, start
 from recorded import Image
 
 import seismo
@@ -73,7 +73,7 @@ def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
     assert sums(image.data, image.nodes) == recorded(image.nodes)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", TRACING)
 def test_times_of_all_events_are_those_of_the_clock_and_add_up_to_own_times(source, tmp_path):
     """Long ones, and ones that take no time at all, among siblings that a byte does not name any more."""
     tick, path = _core._advance_clock, tmp_path / "trace.seismo"
@@ -129,7 +129,7 @@ def make(seed):
 """
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", TRACING)
 def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_each_read(source, tmp_path):
     """On a clock that the program alone moves, each event has a true time; no estimate is off by more than it says."""
     told = {}

@@ -48,6 +48,7 @@ def test_time_of_what_is_left_out_is_the_calling_lines(source):
     lines = Lines(image())
     assert lines.own("wanted") == {1: 1, 2: 3, 3: 50, 4: 20}
     assert lines.of("wanted", "inner_ns") == {}
+    assert lines.own("<elsewhere>") == {0: 3}
     assert {name for name, _ in lines.rows} == {"wanted", "<elsewhere>"}
 
 

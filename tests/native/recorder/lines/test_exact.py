@@ -5,8 +5,8 @@ import threading
 import types
 
 import pytest
-from recorded import Image, image
-from timing import SOURCES, Lines, recorded, start, tick
+from recorded import Image
+from timing import SOURCES, Lines, recorded, tick
 
 from seismo import _core
 
@@ -41,7 +41,6 @@ def test_own_and_inner_time(source):
     assert lines.of("deeper") == {1: 102}
     assert lines.own("deeper") == {1: 102_000}
     assert lines.of("program", "inner_ns") == {2: 3 * (10 + 500 + 4950 + 34 + 34_000)}
-    assert lines.of("inner", "segments")[3] == lines.of("inner")[3] * 2  # deeper comes back to it
 
 
 def test_c_functions_are_their_lines_own(source):
@@ -216,7 +215,7 @@ def test_comprehensions_and_lambdas(source):
         return made, total
 
     lines = recorded(source, program)
-    own, inner = lines.of("program", "timed_ns"), lines.of("program", "inner_ns")
+    own, inner = lines.own("program"), lines.of("program", "inner_ns")
     assert own.get(1, 0) + inner.get(1, 0) == 20  # a function of its own before 3.12
     assert sum(lines.own("<genexpr>").values()) == 10
     assert inner[2] == 10
@@ -248,7 +247,7 @@ def test_classes_and_modules(source):
         exec(compile(text, "made.py", "exec"), {"tick": tick, "__name__": "made"})
 
     lines = recorded(source, program)
-    rows = {(name, line): row["timed_ns"] for (name, line), row in lines.rows.items() if row["timed_ns"]}
+    rows = {(name, line): row["sampled_ns"] for (name, line), row in lines.rows.items() if row["sampled_ns"]}
     assert rows == {("<module>", 0): 1, ("A", 1): 2, ("f", 1): 3}
     assert lines.of("<module>", "inner_ns") == {1: 2, 5: 3}
 
@@ -296,19 +295,3 @@ def test_snapshots_take_no_time_and_tell_what_still_runs(source):
     then = Lines(Image(seen[0]))
     assert then.of("program", "inner_ns") == {1: 10}
     assert lines.of("program", "inner_ns") == {1: 20}
-
-
-def test_time_outside_is_elsewhere(source):
-    """The recording's sum is the time of its threads."""
-
-    def program():
-        tick(5)
-
-    start(source)
-    tick(100)
-    program()
-    tick(1000)
-    _core.stop()
-    lines = Lines(image())
-    assert lines.own("program") == {1: 5}
-    assert sum(lines.own("<elsewhere>").values()) == 1100

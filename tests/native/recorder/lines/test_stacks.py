@@ -134,22 +134,6 @@ def test_a_start_in_the_middle(source):
     assert lines.of("program", "inner_ns") == {3: 11}
 
 
-def test_frames_below_the_start_are_left_out(source):
-    def program():
-        start(source)
-        tick(5)
-        inner()
-        _core.stop()
-
-    def inner():
-        tick(11)
-
-    program()
-    lines = Lines(image())
-    assert not any(function == "program" for function, _ in lines.rows)
-    assert lines.own("inner") == {1: 11}
-
-
 def test_a_narrow_recording_meets_frames_that_run(source):
     """Also those of other threads that never call anything."""
     go, done, end = threading.Event(), threading.Event(), [False]

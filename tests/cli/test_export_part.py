@@ -1,5 +1,6 @@
-"""seismo cut: parts of real traces, written beside what is there, and read by every other command."""
+"""Parts of real traces, written by seismo export beside what is there, and read by every other command."""
 
+import json
 import signal
 
 import pytest
@@ -56,7 +57,7 @@ def cut(seismo, tmp_path):
     """Cuts the file; what comes of it must agree with itself. Gives the recording."""
 
     def run(path, *words):
-        done = seismo("cut", path, "-o", "part.seismo", "--force", *words)
+        done = seismo("export", path, "-o", "part.seismo", *words)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         verified = seismo("info", "--verify", "part.seismo")
         assert verified.returncode == 0, verified.stdout
@@ -133,20 +134,35 @@ def test_what_is_there_is_kept(seismo, traced, tmp_path):
     precious = tmp_path / "precious"
     precious.write_bytes(b"mine")
     for words in (["--from", "0s"], ["--where", "call"]):
-        done = seismo("cut", path, *words, "-o", precious)
+        done = seismo("export", path, *words, "-f", "seismo", "-o", precious)
         assert (done.returncode, precious.read_bytes()) == (2, b"mine")
         assert "--force overwrites it" in done.stderr
-    assert seismo("cut", path, "--to", "1s", "-o", precious, "--force").returncode == 0
+    assert seismo("export", path, "--to", "1s", "-f", "seismo", "-o", precious, "--force").returncode == 0
     assert read(precious).calls
-    same = seismo("cut", path, "--to", "1s", "-o", path, "--force")
+    same = seismo("export", path, "--to", "1s", "-o", path, "--force")
     assert (same.returncode, "the output is the recording itself" in same.stderr) == (2, True)
-    assert seismo("cut", path, "--to", "1s", "-o", tmp_path).returncode == 2
+    assert seismo("export", path, "--to", "1s", "-f", "seismo", "-o", tmp_path).returncode == 2
+
+
+def test_any_format_holds_a_part(seismo, traced, cut, tmp_path):
+    """The part's calls and nothing else, as of the same part in a recording; on standard output, too."""
+    path = traced(PROGRAM)
+    words = ("--where", 'function("fail")', "--to", "end")
+    part = cut(path, *words)
+    rows = part.calls.window().calls
+    assert seismo("export", path, *words, "-o", "part.trace.json").returncode == 0
+    events = json.loads((tmp_path / "part.trace.json").read_text())["traceEvents"]
+    assert [event["dur"] for event in events if event["ph"] == "X"] == [
+        pytest.approx((row.end_ns - row.start_ns) / 1000) for row in rows
+    ]
+    counted = seismo("export", path, *words, "-f", "collapsed-calls").stdout
+    assert sum(int(line.rpartition(" ")[2]) for line in counted.splitlines()) == sum(part.tree["calls"])
+    assert seismo("export", path, *words, "-f", "pstats", "-o", "part.pstats", "--time", "wait").returncode == 2
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing is to be cut"),
         (["--from", "soon"], "'soon' is no time"),
         (["--to", "end-x"], "is no time"),
         (["--from", "3s", "--to", "1s"], "the window ends before it begins"),
@@ -158,13 +174,14 @@ def test_what_is_there_is_kept(seismo, traced, tmp_path):
 )
 def test_mistakes_are_said(seismo, traced, words, message):
     path = traced("pass")
-    done = seismo("cut", path, *words, "-o", "part.seismo")
+    done = seismo("export", path, *words, "-o", "part.seismo")
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_a_profile_has_nothing_to_cut(seismo, recording):
-    done = seismo("cut", recording, "--from", "1s", "-o", "part.seismo")
-    assert done.returncode == 2
-    assert "does not say what happened when, and cannot be cut" in done.stderr
-    assert "seismo trace makes one that does" in done.stderr
+    for words in (["--from", "1s", "-o", "part.seismo"], ["--where", "call", "-f", "pstats"]):
+        done = seismo("export", recording, *words)
+        assert done.returncode == 2
+        assert "does not say what happened when" in done.stderr
+        assert "seismo trace makes one that does" in done.stderr

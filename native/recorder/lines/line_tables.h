@@ -1,6 +1,6 @@
 /* The lines recorder's memory: tables, lines, entries. Shared by the files of this folder only. */
-#ifndef SM_RECORDER_LINES_TABLES_H
-#define SM_RECORDER_LINES_TABLES_H
+#ifndef SM_RECORDER_LINES_LINE_TABLES_H
+#define SM_RECORDER_LINES_LINE_TABLES_H
 
 #include "recorder/lines/lines.h"
 
@@ -12,9 +12,9 @@ typedef struct sm_line_place { /* an instruction at which frames were found */
 typedef struct sm_line_instructions {
     PyCodeObject *code; /* held: what the texts are made from */
     uint32_t count;     /* in units of two bytes */
-    uint32_t *rows;     /* with the engine's lock, owned; in the recording, from 1, by unit: 0 has none; NULL: none has */
-    bool told;          /* texts have been asked for */
-    char **texts;       /* with the engine's lock, owned, each; NULL: an inline cache */
+    uint32_t *rows; /* with the engine's lock, owned; in the recording, from 1, by unit: 0 has none; NULL: none has */
+    bool told;      /* texts have been asked for */
+    char **texts;   /* with the engine's lock, owned, each; NULL: an inline cache */
     uint64_t hits[];
 } sm_line_instructions;
 
@@ -31,11 +31,12 @@ typedef struct { /* with the GIL, but for what is said */
     uint32_t lines_count;      /* the next id */
     uint32_t instruction_rows; /* with the engine's lock: given out */
     sm_line_block *blocks;     /* atomic; newest first */
-    bool stopped;       /* what is saved now is the last */
-    char folder[4096];  /* that relative file names are relative to; "": unknown */
-    uint64_t outside;   /* hits of lines that a lying line table had no room for */
-    uint64_t looks;     /* the sampler's: a number for each */
-    double cost;        /* ticks of the probes, a hit */
+    sm_line *elsewhere;        /* what ran while no frame of the recording did; NULL: out of memory */
+    bool stopped;              /* what is saved now is the last */
+    char folder[4096];         /* that relative file names are relative to; "": unknown */
+    uint64_t outside;          /* hits of lines that a lying line table had no room for */
+    uint64_t looks;            /* the sampler's: a number for each */
+    double cost;               /* ticks of the probes, a hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
@@ -46,7 +47,8 @@ extern sm_lines_state sm_lines;
 sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 /* The same, none made. */
 sm_line_table *sm_lines_known(const void *code);
-bool sm_lines_hides(const void *code);                                       /* left out, and not for want of memory */
+bool sm_lines_hides(const void *code); /* left out, and not for want of memory */
+void sm_lines_add_elsewhere(void);
 sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
 /* Sees to an entry of this number. False: out of memory. */

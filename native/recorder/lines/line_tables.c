@@ -1,7 +1,7 @@
 /* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
  * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
  * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
-#include "recorder/lines/tables.h"
+#include "recorder/lines/line_tables.h"
 
 #include <assert.h>
 #include <string.h>
@@ -121,6 +121,17 @@ static sm_line *new_line(sm_line_table *table, int number) {
     return line;
 }
 
+void sm_lines_add_elsewhere(void) {
+    sm_function *function = sm_function_synthetic("<elsewhere>");
+    if (function == NULL || !grow_tables(function->id))
+        return;
+    sm_line_table *table = sm_lines.tables[function->id] = sm_calloc(1, sizeof *table);
+    if (table == NULL)
+        return;
+    table->function = function;
+    sm_lines.elsewhere = new_line(table, 0);
+}
+
 static sm_line *outside(sm_line_table *table, int number) {
     uint32_t count = 0;
     sm_line **link = &table->outside;
@@ -168,7 +179,6 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
 }
 
 /* ---- a thread's entries ---- */
-
 
 bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
     if (number < state->size)

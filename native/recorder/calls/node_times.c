@@ -8,8 +8,8 @@
  * An exact piece belongs to a node whose end is reported, so that it is over when another one runs: the node of a young
  * function. Where a mature function begins, sampled time does, and lasts until a young one is entered or left.
  *
- * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of samples is the sampler's; what
- * sm_node_more has of waiting is changed with the sampler's lock. */
+ * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of looks is the sampler's. Nothing
+ * is shared, so that no thread of the program waits for the sampler, which on a busy machine may have no processor. */
 #include <assert.h>
 #include <stddef.h>
 
@@ -20,11 +20,11 @@
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG
-#define YOUNG 256           /* entries */
+#define YOUNG 64 /* entries */
 #endif
-#define WORTH_NS 5000.0     /* a piece this long is worth reading the clock twice: 1 % of it */
-#define NEAR 8              /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16          /* of a look that meets a frame before it is known: it is known some ns later */
+#define WORTH_NS 5000.0 /* a piece this long is worth reading the clock twice: 1 % of it */
+#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
+#define RETRIES 16      /* of a look that meets a frame before it is known: it is known some ns later */
 
 static double worth_ticks(void) {
     return WORTH_NS / sm_engine.clock.ns_per_tick;
@@ -32,17 +32,18 @@ static double worth_ticks(void) {
 
 /* ---- exact pieces ---- */
 
-/* Adds waiting to a node. It takes the sampler's lock: waits are rare. */
+static void add_off(sm_off *to, const sm_off *off) {
+    to->all += off->all;
+    to->ready += off->ready;
+    to->lock += off->lock;
+}
+
 static void note_off(sm_node *node, const sm_off *off) {
-    sm_sampler_lock();
     sm_node_more *more = sm_node_has(node);
-    if (more != NULL) {
-        more->off.all += off->all;
-        more->off.ready += off->ready;
-        more->off.lock += off->lock;
-    }
-    sm_sampler_unlock();
-    sm_engine.lost_memory += more == NULL;
+    if (more != NULL)
+        add_off(&more->off, off);
+    else
+        sm_engine.lost_memory++;
 }
 
 static void mature(sm_tree_function *function) {
@@ -184,10 +185,8 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     sm_node_more *more = sm_node_has(node);
     if (more == NULL)
         return;
-    more->off.all += look->off.all;
-    more->off.ready += look->off.ready;
-    more->off.lock += look->off.lock;
-    more->guessed_sq += (double)look->off.all * (double)look->off.all;
+    add_off(&more->seen, &look->off);
+    more->seen_sq += (double)look->off.all * (double)look->off.all;
 }
 
 static void wake(sm_timing *timing, bool on) {
@@ -229,4 +228,14 @@ void sm_tree_go_on(sm_thread *thread) {
     if (sm_engine.settings.timeless || --tree->held > 0)
         return;
     begin_piece(tree, NULL);
+}
+
+void sm_tree_end_time(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_piece open = sm_sampler_so_far(&tree->timing, now);
+    if (open.of != NULL)
+        account(open.of, &open);
+    thread->rest_ticks = sm_sampler_ran(&tree->timing, now);
+    sm_sampler_remove(&tree->timing);
 }

@@ -1,0 +1,77 @@
+"""Show a report that renews itself on the terminal while the program runs."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from seismo.errors import RecordingError, UsageError
+from seismo.escape import wants_colour
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from seismo.model import Recording
+    from seismo.report.kind import Kind
+
+INTERVAL = 0.5  # seconds between looks at the file; a recorder writes about every second
+_CLEAR = "\x1b[H\x1b[2J"
+_WITHOUT = ("format", "html", "open", "around")  # options that show something else than a report
+
+
+def check(args: Namespace) -> None:
+    """Raise UsageError for options that do not go with --live."""
+    for name in _WITHOUT:
+        if getattr(args, name):
+            raise UsageError(f"--{name} does not go with --live", hint=f"leave out one of them: --{name} or --live")
+
+
+def follow(kind: Kind, recording: Recording, args: Namespace) -> int:
+    """Show what was done since the last look, whenever the file has grown, until its program has ended."""
+    from seismo.cli.files import say
+    from seismo.view.answers import Shown
+
+    shown, before = Shown(args.file, recording, live=True), None
+    try:
+        while True:
+            version = shown.version
+            _write(kind, shown.recording, before, args)
+            before = shown.recording
+            while shown.version == version:
+                if shown.ending:
+                    say("the program has ended" if shown.ending == "ended" else "the process is gone, and wrote no end")
+                    return 0
+                time.sleep(INTERVAL)
+                shown.refresh()
+    except KeyboardInterrupt:
+        return 0
+
+
+def _write(kind: Kind, now: Recording, before: Recording | None, args: Namespace) -> None:
+    """Write the report's tables: as many lines as a terminal has, in place of the look before."""
+    from seismo.report.facts import command_line, wall_ns
+    from seismo.report.paper import ColourPaper, Paper
+    from seismo.report.words import Signs, duration, width_of
+
+    signs, screen = Signs.of(sys.stdout), sys.stdout.isatty()
+    part, of = now, "since the start"
+    if before is not None:
+        try:
+            part = now.subtract(before)
+        except RecordingError:  # it was merged with the parts of its children
+            pass
+        else:
+            of = f"in the last {duration(wall_ns(now) - wall_ns(before), signs)}"
+    page = io.StringIO()
+    make = ColourPaper if wants_colour(args.color, screen) else Paper
+    kind.report(make(page, width_of(sys.stdout), signs), part, args)
+    tables = page.getvalue().partition("\n\n")[2]  # the facts before them have no news
+    page = io.StringIO()
+    make(page, width_of(sys.stdout), signs).line((command_line(now), "title"), (f"  {of}; Ctrl-C ends", "quiet"))
+    page.write(f"{tables}\n")
+    lines = page.getvalue().splitlines(keepends=True)
+    sys.stdout.write(_CLEAR + "".join(lines[: shutil.get_terminal_size().lines - 1]) if screen else page.getvalue())
+    sys.stdout.flush()

@@ -1,0 +1,48 @@
+"""The options --from and --to, which choose a window of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace, _ArgumentGroup
+
+    from seismo.model import Recording
+
+
+def add_window(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
+    """Declares the options. what: what is chosen by them."""
+    time = "(1.2s, 300ms; from the start of the process), or `end`, or as far before it as end-2s says"
+    parser.add_argument("--from", dest="start", metavar="TIME", help=f"{what} from then on {time}")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="and until then (default: end)")
+
+
+def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
+    """Return the window that the options choose, in ns. UsageError: it is empty, or the recording is no trace."""
+    from seismo.report.calls.window import END
+    from seismo.report.words import Signs, duration
+
+    if not recording.calls:
+        raise UsageError("this recording does not say what happened when", path, "seismo trace makes one that does")
+    last = recording.calls.end_ns + 1
+    start, end = args.start or "0", args.end or END
+    first, until = _time(start, "--from", last), _time(end, "--to", last)
+    if first >= until != last:
+        raise UsageError("the window ends before it begins", f"--from {start} --to {end}")
+    if first >= last:
+        took = duration(last - 1, Signs(plain=True))
+        raise UsageError("the recording had ended by then", f"--from {start}", f"it took {took}")
+    return first, until
+
+
+def _time(word: str, option: str, last: int) -> int:
+    """Return a time in ns. last: what `end` is."""
+    from seismo.report.calls.window import nanoseconds
+
+    if word == "end":
+        return last
+    if word.startswith("end-"):
+        return max(0, last - nanoseconds(word.removeprefix("end-"), option))
+    return nanoseconds(word, option)

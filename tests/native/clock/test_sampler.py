@@ -1,0 +1,243 @@
+"""The sampler beside programs that make its work hard: idle ones, threads that end under its eyes, forks, stops."""
+
+import platform
+import threading
+import time
+
+import pytest
+from lab import SOURCES, run, start
+from recorded import image
+
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+SWITCHES = """
+import os, time
+def switches():
+    "How often each thread but this one went to sleep."
+    found = {}
+    for task in os.listdir("/proc/self/task"):
+        if int(task) != os.getpid():
+            with open(f"/proc/self/task/{task}/status") as status:
+                found[task] = next(int(line.split()[1]) for line in status if line.startswith("voluntary"))
+    return found
+"""
+
+
+def called(name):
+    """Return the calls of a local function of a test."""
+    return sum(count for qualname, count in image().calls().items() if qualname.endswith(f"<locals>.{name}"))
+
+
+def test_an_idle_program_is_left_alone(source):
+    run(
+        SWITCHES
+        + """
+start(source=sys.argv[1])
+work(2000)
+time.sleep(0.5)
+before = switches()
+assert before, "there is a sampler"
+time.sleep(1)
+woken = sum(switches()[task] - count for task, count in before.items())
+_core.stop()
+assert woken <= 40, woken
+""",
+        source,
+    )
+
+
+def test_a_program_that_goes_on_is_looked_at_again(source):
+    run(
+        """
+import time
+from recorded import image
+def idle():
+    time.sleep(0.3)
+def busy(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        leaf()
+start(source=sys.argv[1])
+busy(0.05)
+for _ in range(3):
+    idle()
+    busy(0.1)
+_core.stop()
+recorded = image()
+names = {row["id"]: row["qualname"] for row in recorded.functions()}
+times = {"idle": [0, 0], "busy": [0, 0]}
+for row in recorded.tables["nodes"]:
+    for name in times:
+        if names[row["function"]] == name or (name == "busy" and names[row["function"]] == "leaf"):
+            times[name][0] += row["timed_ns"] + row["sampled_ns"]
+            times[name][1] += row["wait_ns"]
+assert times["idle"][1] > 0.85e9, times
+assert 0.1e9 < times["busy"][0] < 0.4e9, times
+assert times["idle"][0] < 0.05e9, times
+""",
+        source,
+    )
+
+
+def test_no_timing_no_sampler(source):
+    run(
+        SWITCHES
+        + """
+start(source=sys.argv[1], timing="none")
+work(2000)
+assert not switches()
+_core.stop()
+""",
+        source,
+    )
+
+
+def test_a_rate_is_kept(source):
+    def busy():
+        until = time.thread_time() + 0.2
+        while time.thread_time() < until:
+            sum(range(100))
+
+    start(source, rate=100)
+    began = time.perf_counter()
+    busy()
+    _core.stop()
+    passed = time.perf_counter() - began
+    looks = sum(row["sampled"] for row in image().tables["nodes"])
+    assert looks <= passed * 200 + 1, "the shortest distance is half of the mean"
+
+
+def test_threads_that_end_while_they_are_looked_at(source):
+    calls = []
+
+    def leaf():
+        calls.append(1)
+
+    def work():
+        for _ in range(5):
+            leaf()
+
+    start(source, rate=20_000)
+    for _ in range(200):
+        threads = [threading.Thread(target=work) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    _core.stop()
+    assert _core.check()
+    assert called("leaf") == len(calls) == 5000
+
+
+def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
+    """The sampler reads the shadows of frames while they move to another place."""
+
+    def fall(n):
+        return fall(n - 1) if n else 0
+
+    def work():
+        for depth in (10, 100, 500, 20, 800, 5):
+            fall(depth)
+
+    start(source, rate=20_000)
+    for _ in range(20):
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    _core.stop()
+    assert _core.check()
+    assert called("fall") == 20 * 4 * sum(depth + 1 for depth in (10, 100, 500, 20, 800, 5))
+
+
+def test_a_storm_of_forks(source):
+    run(
+        """
+import os
+from recorded import image
+start(source=sys.argv[1], rate=20_000)
+for i in range(60):
+    work(50)
+    child = os.fork()
+    if child == 0:
+        _core.after_fork(-1, "{}")
+        work(100)
+        _core.stop()
+        os._exit(0 if image().calls()["leaf"] == 100 and _core.check() else 1)
+    status = os.waitpid(child, 0)[1]
+    assert status == 0, (i, status)
+_core.stop()
+assert image().calls()["leaf"] == 60 * 50
+""",
+        source,
+    )
+
+
+def test_a_program_on_one_processor(source):
+    """There the sampler takes the thread's processor at each look: that is no waiting of the program's."""
+    run(
+        """
+import os, time
+from recorded import image
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def spin():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        leaf()
+start(source=sys.argv[1])
+spin()
+_core.stop()
+recorded = image()
+(thread,) = recorded.tables["threads"]
+ran = sum(row["timed_ns"] + row["sampled_ns"] for row in recorded.tables["nodes"])
+assert thread["rest_ns"] + sum(row["timed_ns"] for row in recorded.tables["nodes"]) > 0.27e9
+assert ran > 0.2e9, ran
+""",
+        source,
+    )
+
+
+def test_a_program_that_blocks_signals_and_is_in_no_hurry(source):
+    run(
+        """
+import ctypes, signal, time
+from recorded import image
+signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+ctypes.CDLL(None).prctl(29, 500_000_000, 0, 0, 0)  # PR_SET_TIMERSLACK: 0.5 s
+def spin():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        leaf()
+start(source=sys.argv[1])
+spin()
+_core.stop()
+assert sum(row["sampled"] for row in image().tables["nodes"]) > 30
+""",
+        source,
+    )
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="written for the system calls of x86-64")
+def test_a_program_that_may_make_no_threads(source):
+    """seccomp refuses clone: counts are exact, and times are those of the first calls and of the clock."""
+    run(
+        """
+import ctypes, struct
+from recorded import image
+load, equal, give, refuse = 0x20, 0x15, 0x06, 0x00050001
+code = [(load, 0, 0, 0), (equal, 1, 0, 56), (equal, 0, 1, 435), (give, 0, 0, refuse), (give, 0, 0, 0x7FFF0000)]
+filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(filters)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, program, 0, 0) == 0
+start(source=sys.argv[1])
+work(5000)
+_core.stop()
+assert image().calls()["leaf"] == 5000
+""",
+        source,
+    )
