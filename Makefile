@@ -8,8 +8,8 @@ JOBS ?= $(shell nproc)
 WORKERS ?= $(shell expr $(JOBS) + 1)
 # More for pytest, e.g. make test T="tests/model -x".
 T ?= tests
-# Seconds of fuzzing, and where it begins (a random place unless it is given: CI tries the same each time).
-FOR ?= 60
+# Seconds of each fuzzer on each interpreter, and where it begins (at random unless it is given: CI repeats itself).
+FOR ?= 30
 SEED ?=
 
 BIN := $(VENV)/bin
@@ -112,14 +112,18 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
+# The newest interpreter beside the machine's own, which the fuzzers run on as well.
+NEWEST = [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) | sed -n '$$s/^/fuzz-/p'
+OTHERS = :
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
-	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
+	@{ echo "sanitize $(PYTHON)"; $(OTHERS); } | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
 
 fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
-	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
+	@{ echo "fuzz $(PYTHON)"; $(NEWEST); } | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
 
 sanitizefuzz: SANITIZE = --tests $(FUZZ)
+sanitizefuzz: OTHERS = $(NEWEST)
 sanitizefuzz: sanitize  ## both with one build
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example

@@ -12,6 +12,9 @@
   the running time: how many lie within the stated error of the quiet run's, and the widest stated error. A CPU time
   holds what the load made of the processor; so the same functions run bare, too, by turns with those that are recorded:
   by how much the load makes them slower by their thread's CPU clock is no error of a profiler.
+- Blocks: recursion, methods, generators, flat calls and a mixture, for 0.1 to 1 ms in a warm process, 18 recordings of
+  each. Of a block's whole time: how far its mean is off the time that the block runs bare, in the worst shape; how many
+  of the stated errors hold it; and the widest of these.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ import truth
 from common import HERE, arguments, finish, load_core, median, number, progress, rounds_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 LENGTHS = (0.3, 1.0)  # seconds
 MOST = 0.9  # of the running time
@@ -65,6 +68,95 @@ def nested() -> int:
     for i in range(200_000):
         s += c.m(i)
     return s
+
+
+class Counter:
+    """What the methods of a block belong to."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+    def add(self, number: int) -> None:
+        self.sum += self.twice(number)
+
+    def twice(self, number: int) -> int:
+        return number * 2
+
+
+def fib(n: int) -> int:
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def methods(n: int) -> int:
+    counter = Counter()
+    for number in range(n):
+        counter.add(number)
+    return counter.sum
+
+
+def numbers(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+def generators(n: int) -> int:
+    return sum(numbers(n))
+
+
+def plus(number: int) -> int:
+    return number + 1
+
+
+def flat(n: int) -> int:
+    number = 0
+    for _ in range(n):
+        number = plus(number)
+    return number
+
+
+def mixed(n: int) -> int:
+    return fib(n % 7 + 5) + methods(n) + generators(n) + len(sorted(plus(number) for number in range(n)))
+
+
+# Functions, and with what they are called to take about 0.1, 0.3 and 1 ms.
+BLOCKS: dict[Callable[[int], int], tuple[int, int, int]] = {
+    fib: (15, 17, 20),
+    methods: (900, 2700, 9000),
+    generators: (2500, 7500, 25000),
+    flat: (2000, 6000, 20000),
+    mixed: (300, 1000, 3300),
+}
+BLOCK_RUNS = 6
+
+
+def block_readings() -> list[tuple[str, float, float, float]]:
+    """(shape, how long it runs bare, as recorded, the stated error) of each recording of a block, in ns."""
+    found = []
+    for body, sizes in BLOCKS.items():
+        for size in sizes:
+
+            def bare(body: Callable[[int], int] = body, size: int = size) -> float:
+                began = time.perf_counter_ns()
+                body(size)
+                return time.perf_counter_ns() - began
+
+            for _ in range(BLOCK_RUNS):
+                known = median([bare() for _ in range(15)])
+                row = next(row for row in recorded(bare).timed("cpu").functions if row.qualname == body.__name__)
+                found.append((body.__name__, known, row.total_ns, row.total_error_ns))
+    return found
+
+
+def blocks_against(readings: list[tuple[str, float, float, float]]) -> dict[str, float]:
+    """How far off they are, and how many stated errors hold, in per cent."""
+    off: dict[str, list[float]] = {}
+    for shape, known, shown, _ in readings:
+        off.setdefault(shape, []).append(100 * (shown / known - 1))
+    inside = [abs(shown - known) <= error for _, known, shown, error in readings]
+    return {
+        "off": max(abs(sum(of) / len(of)) for of in off.values()),
+        "held": 100 * sum(inside) / len(inside),
+        "stated": max(100 * error / shown for _, _, shown, error in readings),
+    }
 
 
 def main_functions(recording: Any) -> Times:
@@ -105,6 +197,8 @@ def child(what: str, seed: int, scale: float) -> dict[str, Any]:
         began = time.thread_time_ns()
         nested()
         return {"cpu": time.thread_time_ns() - began}
+    if what == "blocks":
+        return blocks_against(block_readings())
     running = phases.Running(what, seed, scale)
     times = main_functions(recorded(running.run)).values()
     return {
@@ -208,8 +302,8 @@ def _busy_against(quiet: Any, runs: Any) -> dict[str, float]:
     }
 
 
-def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, float]) -> str:
-    """The table: programs, then what was found beside busy processes."""
+def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, float], short: dict[str, float]) -> str:
+    """The tables: programs, then what was found beside busy processes, then blocks."""
     parts = {(length, part): of for length in wide["worst"] for part, of in ((p, wide[p][length]) for p in wide)}
     columns = [*(f"{length} s, {part}" for length, part in parts), "hold"]
     rows = [
@@ -227,7 +321,13 @@ def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, flo
         ["furthest off", number(beside["off"], 0)],
         ["CPU time bare, busy ÷ quiet", number(beside["bare"], 2)],
     ]
-    return "\n\n".join([*shown, table(["beside two busy processes, %; or ratios", ""], busy_rows)])
+    shown.append(table(["beside two busy processes, %; or ratios", ""], busy_rows))
+    rows = [
+        ["whole times within their stated error", number(short["held"], 0)],
+        ["widest stated error", number(short["stated"], 0)],
+        ["mean off, worst shape", number(short["off"], 0)],
+    ]
+    return "\n\n".join([*shown, table(["blocks of 0.1 to 1 ms, %", ""], rows)])
 
 
 def main() -> None:
@@ -249,19 +349,22 @@ def main() -> None:
     seeds = range(options.seed, options.seed + rounds_of(options))
     wide = widths(options.programs, seeds)
     holds = held(options.programs, seeds, options.scale)
+    progress("blocks")
+    short = reading("blocks")
     beside = busy()
     results = {
         "widths": wide,
         **{part: {length: PARTS[part](list(of.values())) for length, of in wide[part].items()} for part in wide},
         "held": holds,
         "busy": beside,
+        "blocks": short,
     }
     method = (
         f"{len(seeds)} seeds a program, a process each: the worst and the median stated error of the functions that "
         f"hold 90 % of the running time, in runs of 0.3 s and 1 s (the median of the seeds); phases "
         f"whose stated error holds the bare time"
     )
-    finish("errors", options, method, results, render(wide, holds, beside))
+    finish("errors", options, method, results, render(wide, holds, beside, short))
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ def promises(results: dict[str, Any]) -> list[tuple[str, str, float]]:
     ]
     for part, how in (("programs", "in process"), ("whole", "as a process")):
         for name in (*objects_tools.MODES, *([UNASKED] if part == "whole" else []), *objects_tools.PEERS):
-            target = "≤ 1.6" if name == "seismo lines" else ""
+            target = "≤ 1.5" if name == "seismo lines" else ""
             rows.append((f"deltablue {how}, {name}, × bare", target, dig(results, part, "deltablue", name, "times")))
     rows.append(("live table at its worst: bytes a live object", "≤ 40", table_at_worst))
     rows.append(("start-up more than bare, ms", "≤ 25", dig(results, "startup", "seismo lines", "added_median")))

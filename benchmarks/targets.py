@@ -89,10 +89,6 @@ HEAP = (
     "The mean over all events is raised by one case, a heap of a million living lists of which some are replaced in no "
     "order: each birth and death there finds its memory outside the processor's caches."
 )
-HOLDERS = (
-    "At its end, the recording looks for up to half a second who holds the living objects (`--holders`), and the "
-    "program itself runs for no longer than that. The tables of the interpreter show the same with `--holders 0`."
-)
 BYTES = (
     "A path takes a record and an entry in a table that is never full. When it first waits it takes 72 bytes more, and "
     "48 when it is first sampled while its function is young, which for many paths is after their first call. So paths "
@@ -461,7 +457,7 @@ TARGETS: dict[str, list[Target]] = {
         Target("by line: ns an event", "objects", ("totals", "seismo lines", "ns"), 35, 1, why=HEAP),
         Target("the empty tracer: ns an event", "objects", ("totals", "floor references", "ns"), digits=1),
         Target("memray's object lifetimes: ns an event", "objects", ("totals", "memray", "ns"), digits=0),
-        Target("deltablue, by line: × bare", "objects", (*_WHOLE, "seismo lines", "times"), 1.6, why=HOLDERS),
+        Target("deltablue, by line: × bare", "objects", (*_WHOLE, "seismo lines", "times"), 1.5),
         Target("deltablue under tracemalloc: × bare", "objects", (*_WHOLE, "tracemalloc", "times")),
         Target("deltablue under memray's object lifetimes: × bare", "objects", (*_WHOLE, "memray", "times")),
         Target(

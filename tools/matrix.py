@@ -17,7 +17,7 @@ What the tests need is installed once for all interpreters of a version, and lin
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
 looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run
-(with --tests: after them, by the same build), as many at a time as there are jobs.
+(with --tests: on the first interpreter after them, by the same build), as many at a time as there are jobs.
 """
 
 import argparse
@@ -237,14 +237,15 @@ def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     return run
 
 
-def sanitizer_libraries() -> str:
-    """The paths of the sanitizers' run-time libraries, as LD_PRELOAD wants them.
+def sanitizer_libraries(prefix: list[str]) -> str:
+    """The paths of the sanitizers' run-time libraries, as LD_PRELOAD wants them, where a command with this prefix runs.
 
     The C++ library stands beside them where there is one: they must find its `throw` to wrap it, for greenlet.
     """
     compiler = os.environ.get("CC", "gcc")
-    asks = [[compiler, f"-print-file-name={name}"] for name in ("libasan.so", "libubsan.so", "libstdc++.so.6")]
-    paths = [subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip() for ask in asks]
+    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
+    asks = [[*prefix, compiler, f"-print-file-name={name}"] for name in names]
+    paths = [subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() for ask in asks]
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
@@ -298,12 +299,12 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
             run.tests += [f"--deselect={test}" for test in NOT_SANITIZED]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
-                "LD_PRELOAD": sanitizer_libraries(),
+                "LD_PRELOAD": sanitizer_libraries(command[:-1]),
                 "PYTHONMALLOC": "malloc",
                 "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:handle_segv=0",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
             }
-        if scripts and not options.tests:
+        if scripts and not (options.tests and label == labels[0]):
             run.tests = []
         found.append(run)
     Packages.shared(found)
@@ -323,7 +324,7 @@ def main() -> int:
         default=[],
         help="what to run instead of the tests: a file and its arguments; may be given several times",
     )
-    parser.add_argument("--tests", action="store_true", help="run the tests as well, before the scripts")
+    parser.add_argument("--tests", action="store_true", help="run the tests as well, on the first interpreter")
     options = parser.parse_args()
     wanted = runs(sys.stdin.read().splitlines(), options)
     if not wanted:

@@ -133,23 +133,24 @@ static void look_at(sm_timing *timing) {
 }
 
 /* What went by since the last look and was waiting is that of what runs now. What ran may have been anything, but of an
- * idle thread, which had no event. */
-static void settle(sm_timing *timing, uint64_t now) {
+ * idle thread, which had no event. Returns the ticks that ran, if they were given to nothing. */
+static uint64_t settle(sm_timing *timing, uint64_t now) {
     snapshot at;
     if (!read_timing(timing, now, &at))
-        return;
+        return 0;
     void *current = timing->idle || at.state != SM_TIME_SAMPLED ? NULL : sampler.recorder.current(timing);
     if (current == NULL)
         current = timing->last;
     int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
+    uint64_t weight = sm_ticks_since(timing->seen, at.sampled);
+    uint64_t left = cpu_ns >= 0 ? unattributed(timing, &at, cpu_ns) : weight, ran = left < weight ? left : weight;
     if (current == NULL || cpu_ns < 0)
-        return;
-    uint64_t weight = sm_ticks_since(timing->seen, at.sampled), left = unattributed(timing, &at, cpu_ns);
-    uint64_t ran = left < weight ? left : weight;
+        return ran;
     sm_look look = {timing->idle ? ran : 0, {weight - ran, 0, 0}};
     timing->seen = at.sampled;
     timing->attributed += ran;
     sampler.recorder.add(timing, current, &look);
+    return 0;
 }
 
 /* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is
@@ -312,7 +313,7 @@ void sm_sampler_attend(sm_timing *timing, uint64_t now) {
     if (pthread_mutex_trylock(&sampler.lock) != 0)
         return; /* its next event tries again */
     if (timing->listed && timing->idle) {
-        settle(timing, now);
+        (void)settle(timing, now);
         rouse(timing);
     }
     pthread_mutex_unlock(&sampler.lock);
@@ -321,9 +322,7 @@ void sm_sampler_attend(sm_timing *timing, uint64_t now) {
 
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now) {
     pthread_mutex_lock(&sampler.lock);
-    if (timing->listed)
-        settle(timing, now);
-    uint64_t ran = timing->attributed;
+    uint64_t unseen = timing->listed ? settle(timing, now) : 0, ran = timing->attributed + unseen;
     pthread_mutex_unlock(&sampler.lock);
     return ran;
 }

@@ -18,6 +18,7 @@ int sm_module_add_capi(PyObject *module);             /* _C_API (capi.c) */
 int sm_module_add_callstats(PyObject *module);        /* Profiler (callstats.c) */
 int sm_module_add_coverage(PyObject *module);         /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
 int sm_module_add_objects(PyObject *module);          /* objects_quiet, objects_mark, objects_alive ... (objects.c) */
+int sm_module_add_referrers(PyObject *module);        /* objects_referrers, objects_untracked (referrers.c) */
 int sm_module_add_watch(PyObject *module);            /* Watch, frame_locals ... (watch.c) */
 int sm_module_add_keeping(PyObject *module);          /* keep (keeping.c) */
 int sm_module_add_exit(PyObject *module);             /* at_end, exit_with (exitstatus.c) */

@@ -146,44 +146,60 @@ static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyOb
     return alive;
 }
 
-static PyObject *list_of_found(const question *asked) {
-    PyObject *list = PyList_New((Py_ssize_t)asked->found_count);
-    for (size_t i = 0; list != NULL && i < asked->found_count; i++) {
-        const sm_object *object = &asked->found[i];
-        PyObject *row = Py_BuildValue("kKK", (unsigned long)object->site - 1, (unsigned long long)object->address,
-                                      (unsigned long long)object->serial);
-        if (row == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, row);
+/* Leaves no other sites to be found: of those, as many as the limit have been. False, with an exception: no numbers. */
+static bool choose_sites(question *asked, PyObject *sites) {
+    for (uint32_t i = 0; i < sm_objects.sites_count; i++)
+        asked->counts[i] = asked->limit;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sites); i++) {
+        unsigned long id = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(sites, i));
+        if (PyErr_Occurred())
+            return false;
+        if (id + 1 < sm_objects.sites_count)
+            asked->counts[id + 1] = 0;
     }
-    return list;
+    return true;
+}
+
+static PyObject *dict_of_found(const question *asked) {
+    PyObject *places = PyDict_New();
+    for (size_t i = 0; places != NULL && i < asked->found_count; i++) {
+        PyObject *site = PyLong_FromUnsignedLong(asked->found[i].site - 1), *fresh = PyList_New(0);
+        PyObject *list = site != NULL && fresh != NULL ? PyDict_SetDefault(places, site, fresh) : NULL; /* borrowed */
+        PyObject *address = PyLong_FromUnsignedLongLong(asked->found[i].address);
+        if (list == NULL || address == NULL || PyList_Append(list, address) < 0)
+            Py_CLEAR(places);
+        Py_XDECREF(site);
+        Py_XDECREF(fresh);
+        Py_XDECREF(address);
+    }
+    return places;
 }
 
 static PyObject *objects_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"first", "last", "limit", "spans", NULL};
+    static char *names[] = {"sites", "first", "last", "limit", "spans", NULL};
+    PyObject *sites;
     unsigned long long first = 0, limit = 100;
     long long last = -1;
     int in_spans = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KLKp:objects_addresses", names, &first, &last, &limit,
-                                     &in_spans))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|KLKp:objects_addresses", names, &PyTuple_Type, &sites, &first,
+                                     &last, &limit, &in_spans))
         return NULL;
     sm_objects_quiet(true);
     question asked = {.spans = in_spans, .limit = limit};
     asked.counts = sm_calloc(sm_objects.sites_count, sizeof *asked.counts);
     asked.found = sm_malloc(MOST_ADDRESSES * sizeof *asked.found);
-    PyObject *list = NULL;
+    PyObject *places = NULL;
     if (asked.counts == NULL || asked.found == NULL) {
         PyErr_NoMemory();
-    } else {
+    } else if (choose_sites(&asked, sites)) {
         set_range(&asked, first, last);
         sm_objects_each_live(find_alive, &asked);
-        list = list_of_found(&asked);
+        places = dict_of_found(&asked);
     }
     sm_free(asked.counts);
     sm_free(asked.found);
     sm_objects_quiet(false);
-    return list;
+    return places;
 }
 
 static PyObject *text_of(const char *text) {
@@ -302,9 +318,11 @@ static PyMethodDef functions[] = {
      "objects_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
      "alive}."},
     {"objects_addresses", (PyCFunction)(void (*)(void))objects_addresses, METH_VARARGS | METH_KEYWORDS,
-     "objects_addresses(first=0, last=-1, limit=100, spans=False): return (site, address, number of the birth) of live "
-     "objects, at most limit of a site and 100,000 in all; with spans, of those born in a span. Addresses may only be "
-     "compared."},
+     "objects_addresses(sites, first=0, last=-1, limit=100, spans=False): return {site: addresses} of live objects of "
+     "a "
+     "tuple of sites, at most limit of each and 100,000 in all; with spans, of those born in a span. Addresses may "
+     "only "
+     "be compared."},
     {"objects_site", objects_site, METH_O,
      "objects_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
      "node)."},

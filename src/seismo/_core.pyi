@@ -70,15 +70,19 @@ def objects_quiet(on: bool, /) -> None: ...  # this thread's births are not reco
 def objects_mark(name: str, /) -> int: ...  # births so far
 def objects_end() -> None: ...  # the program is over: the timeline ends here unless something is born
 def objects_alive(first: int = 0, last: int = -1) -> dict[int, int]: ...  # by site; estimates when sampled
-def objects_addresses(
-    first: int = 0, last: int = -1, limit: int = 100, spans: bool = False
-) -> list[tuple[int, int, int]]: ...  # site, address, number of the birth; at most limit of a site, 100,000 in all
+def objects_addresses(  # by site; at most limit of each, 100,000 in all
+    sites: tuple[int, ...], first: int = 0, last: int = -1, limit: int = 100, spans: bool = False
+) -> dict[int, list[int]]: ...
 
 # module and name of the type; module, qualified name, file of the function; line; node (-1: none)
 def objects_site(id: int, /) -> tuple[str, str, str, str, str, int, int]: ...  # noqa: A002
 
 # object, parent (an index into rows, or -1), flags, count, asked, holder, by
 def objects_add_holders(rows: Iterable[tuple[int, int, int, int, int, str, str]], /) -> None: ...
+
+# wanted: {id: an empty list}, to be filled with who refers to the object, or with the object itself; None: an end
+def objects_referrers(objects: list[object], wanted: dict[int, list[object]], of_a_type: int, most: int, /) -> None: ...
+def objects_holders(heap: list[object], wanted: dict[int, list[object] | None], /) -> list[object]: ...
 
 # ---- who holds the interpreter's hooks (holders.c, hooks.c) ----
 

@@ -41,8 +41,8 @@ SCENARIOS = {
     "few looks, young calls mispredict by 3": Scenario(5_000, 1.0, off=3.0),
     "many looks, young calls mispredict by 3": Scenario(5_000, 0.25, look=1_500.0, off=3.0),
     "pieces of all lengths": Scenario(5_000, 1.0, sigma=1.2),
-    "a block without any look": Scenario(1_500, 0.7, looked_at=False),
-    "the same, costs that differ": Scenario(1_500, 0.7, looked_at=False, costs=COSTS, spread=0.12),
+    "a block without any look": Scenario(1_500, 1.5, looked_at=False),
+    "the same, costs that differ": Scenario(1_500, 1.6, looked_at=False, costs=COSTS, spread=0.12),
     "one callee": Scenario(5_000, 1.0, functions=1, costs=COSTS, spread=0.12),
     "many threads": Scenario(5_000, 1.2, threads=40),
 }

@@ -220,12 +220,21 @@ def test_text_and_untracked_containers():
     assert any(way.startswith("tuple [1] < tuple [1] < dict ['plain'] <") for way in ways(address)), ways(address)
 
 
-def test_long_ways(monkeypatch):
-    """Through chains of objects, with branches and back references: the same whether or not references are noted."""
-    monkeypatch.setattr(holders, "MAX_INDEX", sys.maxsize)  # however large the heap of all the tests is
-    passes = []
-    one_pass = holders.Search._pass
-    monkeypatch.setattr(holders.Search, "_pass", lambda self, wanted: passes.append(1) or one_pass(self, wanted))
+def test_containers_that_are_not_tracked_beside_others():
+    text = "".join(["any", "thing", str(len(HERE))])
+    address = id(text)
+    keep("plain", (1, (2, text)))
+    keep("list", [text])
+    del text
+    gc.collect()
+    gc.collect()
+    found = ways(address)
+    assert any(way.startswith("tuple [1] < tuple [1] < dict ['plain'] <") for way in found), found
+    assert any(way.startswith("list [0] < dict ['list'] <") for way in found), found
+
+
+def test_long_ways():
+    """Through chains of objects, with branches and back references."""
     part = Thing()
     end = part
     for _ in range(9):
@@ -234,14 +243,34 @@ def test_long_ways(monkeypatch):
     KEPT["chain"] = end
     address = id(part)
     del part, end
-    noted = rows(address)
-    assert len(passes) == holders.PASSES
-    monkeypatch.setattr(holders, "MAX_INDEX", 0)
-    passes.clear()
-    assert rows(address) == noted
-    assert len(passes) > holders.PASSES
-    assert len(noted) > 9
-    assert any(row[1] & ROOT for row in noted)
+    found = rows(address)
+    assert len(found) > 9
+    assert any(row[1] & ROOT for row in found)
+
+
+def test_a_larger_heap_takes_no_more_python():
+    """What is not on the way from a survivor to its roots is looked at in C only."""
+    address = id(keep("held", [Thing()])[0])
+    calls = 0
+
+    def count(*_):
+        nonlocal calls
+        calls += 1
+
+    def calls_of_a_search():
+        nonlocal calls
+        calls = 0
+        sys.setprofile(count)
+        try:
+            rows(address)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    calls_of_a_search()
+    before = calls_of_a_search()
+    more = [[number, {number}] for number in range(20_000)]
+    assert calls_of_a_search() < before + len(more) // 20
 
 
 def test_the_dead():

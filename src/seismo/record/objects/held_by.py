@@ -49,6 +49,7 @@ _type_name = type.__dict__["__qualname__"].__get__
 _type_module = type.__dict__["__module__"].__get__
 _type_mro = type.__dict__["__mro__"].__get__
 _type_namespace = type.__dict__["__dict__"].__get__
+_type_basicsize = type.__dict__["__basicsize__"].__get__
 _type_dictoffset = type.__dict__["__dictoffset__"].__get__
 _module_dict: Any = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]
 _function_name = FunctionType.__dict__["__qualname__"].__get__
@@ -78,7 +79,7 @@ _KEPT = {
 
 def is_a(value: object, kind: type) -> bool:
     """isinstance() by the real type: neither __class__ nor a metaclass is asked."""
-    return any(base is kind for base in _type_mro(type(value)))
+    return type.__subclasscheck__(kind, type(value))
 
 
 def text_of(value: object, otherwise: str = "?") -> str:
@@ -145,8 +146,10 @@ def ways(holder: object, wanted: set[int]) -> Ways:
                 break
     except RuntimeError:  # changed by another thread meanwhile
         pass
-    missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
-    return {number: found.get(number, missing) for number in wanted}
+    if len(found) < len(wanted):
+        missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
+        found = dict.fromkeys(wanted, missing) | found
+    return found
 
 
 def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
@@ -155,7 +158,8 @@ def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
     for base, places in _CONTAINERS:
         if is_a(holder, base):
             yield places(holder)
-    yield _in_members(holder)
+    if _type_basicsize(kind) > object.__basicsize__:
+        yield _in_members(holder)
     for base, names in _KEPT.items():
         if is_a(holder, base):
             yield _in_descriptors(holder, base, names)

@@ -5,14 +5,10 @@
     rows = search.tree(addresses_of_one_site)
 
 Shape. The recorder knows survivors by address only, and an address is never followed: an object that died unseen would
-leave it dangling. Instead the objects that the collector knows are gone through, and what they refer to is compared
-with the addresses (gc.get_referents is the types' own C code, nothing of the program runs). That pass gives the objects
-and who refers to them at once. The next pass asks the same of those who refer, and so on: breadth first, one pass over
-the heap a layer, for all survivors together, until all ends are roots: variables of modules and of running functions,
-types, functions of a module, code. A pass takes the heap in chunks of a thousand objects, whose referents are compared
-in C; only a chunk that has something is split, and split again. That makes a pass some tens of ns a reference. After
-PASSES of them over a heap of no more than MAX_INDEX objects, who refers to whom is noted once, for all of them, which
-costs as much as a handful of passes; the layers that are left look it up: a chain of objects needs one layer a link.
+leave it dangling. Instead the core goes through the objects that the collector knows and compares what they refer to
+with the addresses (native/module/referrers.c). The first pass finds the survivors themselves, the containers that the
+collector does not track, and the objects that can be holders at all. Each later pass finds who refers to the objects of
+one layer, until all ends are roots: variables of modules and of running functions, types, functions of a module, code.
 
 What is bounded. The referrers kept of an object: a few of each type, so that ten thousand children that know their
 parent do not hide the one list that holds it. The objects whose referrers are asked in a layer, the layers, and the
@@ -27,7 +23,7 @@ What it leaves behind. Nothing but frame objects of frames that run, and diction
 where an attribute's name had to be found. The collector is off meanwhile, as it would be started by our garbage. The
 thread is quiet: the recording sees nothing of all this.
 
-Why not the way down from the roots: that visits every object of the heap in Python, and finds one way to each.
+Why not the way down from the roots: that would find one way to each object.
 """
 
 from __future__ import annotations
@@ -36,6 +32,7 @@ import gc
 import sys
 from time import monotonic
 
+from seismo import _core
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.objects import held_by
@@ -54,9 +51,6 @@ REFERRERS = 24  # and of all types
 FRONTIER = 5_000  # objects whose referrers are asked in one layer
 WAYS = (6, 4, 3, 2)  # groups that are shown of a group, by how far it is from the survivors; later 1
 ROWS = 80  # of a tree
-MAX_INDEX = 200_000  # objects of a heap whose references are noted (a larger one would take tens of MB)
-PASSES = 2  # before that
-_CHUNK = 1_024
 
 # A row of the table without the object's number: parent (index of an earlier row, -1 none), flags, count, asked,
 # holder, by.
@@ -89,39 +83,36 @@ class Search:
         self._globals: dict[int, str] = {}  # by id of a module's dictionary: its name
         self._edges: dict[int, list[Edge]] = {}
         self._distance: dict[int, int] = {}
-        self._objects: list[object] = []
-        self._index: dict[int, list[object]] | None = None  # by id of an object that the collector knows: who refers
 
     def run(self) -> None:
         """Goes through the heap until all is known or time is up."""
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            objects = [found for found in gc.get_objects() if found is not self]
+            heap = [found for found in gc.get_objects() if found is not self]
             self._clear()
-            self._objects = objects
-            del objects
-            self._look_at_modules()
+            self._look_at_modules(heap)
             self._look_at_frames()
-            self._layers()
-            self._objects = []
+            wanted: dict[int, list[object]] = {number: [] for number in self._wanted}
+            heap = _core.objects_holders(heap, {**dict.fromkeys(self._globals), **wanted})
+            self._kept.update((number, found[0]) for number, found in wanted.items() if found)
+            self._layers(heap)
+            del heap
             self._find_ways()
         finally:
-            self._objects = []
-            self._index = None
             if was_enabled:
                 gc.enable()
 
     # ---- roots ----
 
-    def _look_at_modules(self) -> None:
-        known = set(map(id, self._objects)) if gc.get_freeze_count() else set()
+    def _look_at_modules(self, heap: list[object]) -> None:
+        known = set(map(id, heap)) if gc.get_freeze_count() else set()
         for module in list(sys.modules.values()):
             namespace = held_by.globals_of(module)
             if namespace is not None:
                 self._globals[id(namespace)] = f"module {held_by.namespace_name(namespace)}"
                 if known and id(namespace) not in known:  # gc.freeze() hides what was there
-                    self._objects.append(namespace)
+                    heap.append(namespace)
 
     def _look_at_frames(self) -> None:
         tops = list(sys._current_frames().values())
@@ -143,21 +134,15 @@ class Search:
 
     # ---- layers ----
 
-    def _layers(self) -> None:
-        frontier = set(self._wanted)
-        for value in self._objects:
-            if id(value) in frontier:
-                self._kept[id(value)] = value
-        for layer in range(LAYERS):
-            if layer == PASSES and len(self._objects) <= MAX_INDEX:
-                self._index = self._indexed()
-            found = self._pass(frontier) if self._index is None else self._looked_up(frontier, self._index)
-            if layer == 0 and len(self._kept) < len(self._wanted):
-                self._look_into_untracked(frontier - self._kept.keys(), found)
-            if self.cut:
+    def _layers(self, heap: list[object]) -> None:
+        frontier = self._wanted
+        for _ in range(LAYERS):
+            if monotonic() > self._end:
+                self.cut = True
                 return
-            for number in frontier:
-                self._referrers[number] = found.get(number, [])
+            found: dict[int, list[object]] = {number: [] for number in frontier}
+            _core.objects_referrers(heap, found, OF_A_TYPE, REFERRERS)
+            self._referrers.update(found)
             frontier = set()
             for referrers in found.values():
                 for holder in referrers:
@@ -170,82 +155,6 @@ class Search:
 
     def _is_root(self, holder: object) -> bool:
         return id(holder) in self._globals or held_by.describe(holder)[1]
-
-    def _pass(self, wanted: set[int]) -> dict[int, list[object]]:
-        """Who refers to the wanted objects; keeps those objects."""
-        found: dict[int, list[object]] = {}
-        wanted = set(wanted)
-        for start in range(0, len(self._objects), _CHUNK):
-            self._sift(self._objects[start : start + _CHUNK], wanted, found)
-            if monotonic() > self._end:
-                self.cut = True
-                break
-        return found
-
-    def _indexed(self) -> dict[int, list[object]]:
-        """Who refers to whom, of the objects whose referrers may still be asked: these have been holders themselves."""
-        known = set(map(id, self._objects))
-        index: dict[int, list[object]] = {}
-        for holder in self._objects:
-            for number in known.intersection(map(id, gc.get_referents(holder))):
-                index.setdefault(number, []).append(holder)
-        return index
-
-    def _looked_up(self, wanted: set[int], index: dict[int, list[object]]) -> dict[int, list[object]]:
-        """As _pass, of objects that are kept already."""
-        found: dict[int, list[object]] = {}
-        for number in wanted:
-            part = [self._kept[number]]
-            open_ = {number}
-            for holder in index.get(number, ()):
-                self._note(holder, part, open_, found)
-                if not open_:
-                    break
-        if monotonic() > self._end:
-            self.cut = True
-        return found
-
-    def _sift(self, holders: list[object], wanted: set[int], found: dict[int, list[object]]) -> None:
-        if wanted.isdisjoint(map(id, gc.get_referents(*holders))):
-            return
-        if len(holders) > 1:
-            part = max(1, len(holders) // 16)
-            for start in range(0, len(holders), part):
-                self._sift(holders[start : start + part], wanted, found)
-            return
-        self._note(holders[0], gc.get_referents(*holders), wanted, found)
-
-    def _note(self, holder: object, parts: list[object], wanted: set[int], found: dict[int, list[object]]) -> None:
-        for part in parts:
-            number = id(part)
-            if number in wanted:
-                self._kept[number] = part
-                known = found.setdefault(number, [])
-                kind = type(holder)
-                if all(one is not holder for one in known):
-                    if sum(type(one) is kind for one in known) < OF_A_TYPE:
-                        known.append(holder)
-                    if len(known) >= REFERRERS:
-                        wanted.discard(number)
-
-    def _look_into_untracked(self, wanted: set[int], found: dict[int, list[object]]) -> None:
-        """The collector does not know containers that can be in no cycle (a tuple of texts), nor code's constants."""
-        seen: set[int] = set()
-        layer: list[object] = self._objects
-        while layer and wanted:
-            hidden: dict[int, object] = {}
-            for start in range(0, len(layer), _CHUNK):
-                for part in gc.get_referents(*layer[start : start + _CHUNK]):
-                    if not gc.is_tracked(part) and type(part) in (tuple, dict) and id(part) not in seen:
-                        hidden[id(part)] = part
-                if monotonic() > self._end:
-                    return
-            seen.update(hidden)
-            layer = list(hidden.values())
-            for start in range(0, len(layer), _CHUNK):
-                self._sift(layer[start : start + _CHUNK], wanted, found)
-            self._objects = self._objects + layer
-            wanted = wanted - self._kept.keys()
 
     # ---- ways ----
 

@@ -226,18 +226,9 @@ def _path(recording: Recording, node: int) -> tuple[str, ...]:
 
 def ask(rows: list[SurvivorRow], first: int, last: int) -> list[Tree]:
     """Who holds the objects of these rows that were born in the interval."""
-    wanted = {site for row in rows for site in row.sites}
-    places = _sampled(wanted, _core.objects_addresses(first, last, SAMPLE))
+    places = _core.objects_addresses(tuple(site for row in rows for site in row.sites), first, last, SAMPLE)
     found = _trees([([place for site in row.sites for place in places.get(site, ())], row.type) for row in rows])
     return [_tree(row, lines) for row, lines in zip(rows, found, strict=True)]
-
-
-def _sampled(wanted: set[int], addresses: list[tuple[int, int, int]]) -> dict[int, list[int]]:
-    places: dict[int, list[int]] = {}
-    for site, address, _ in addresses:
-        if site in wanted:
-            places.setdefault(site, []).append(address)
-    return places
 
 
 def _trees(asked: list[tuple[list[int], str]]) -> list[list[Any]]:
@@ -271,8 +262,7 @@ def ask_at_end(number: int, in_spans: bool) -> None:
     chosen = (_leaked() if in_spans else _own())[:number]
     if not chosen:
         return
-    wanted = {site for sites, _ in chosen for site in sites}
-    places = _sampled(wanted, _core.objects_addresses(0, -1, SAMPLE, in_spans))
+    places = _core.objects_addresses(tuple(site for sites, _ in chosen for site in sites), 0, -1, SAMPLE, in_spans)
     trees = _trees([([place for site in sites for place in places.get(site, ())], kind) for sites, kind in chosen])
     rows: list[tuple[Any, ...]] = []
     for (sites, _), lines in zip(chosen, trees, strict=True):
@@ -296,10 +286,13 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     alive: dict[tuple[str, str, str, int], int] = {}
     sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
+    library: dict[str, bool] = {}
     for site, count in _core.objects_alive().items():
         module, name, _, qualname, file, line, _ = _core.objects_site(site)
+        if file not in library:
+            library[file] = is_library(file, main)
         kind = full_name(module, name)
-        if count and not (kind in _OF_TEXT or qualname in ("", "<module>") or is_library(file, main)):
+        if count and not (kind in _OF_TEXT or qualname in ("", "<module>") or library[file]):
             key = (kind, qualname, file, line)
             alive[key] = alive.get(key, 0) + count
             sites[key] = (*sites.get(key, ()), site)

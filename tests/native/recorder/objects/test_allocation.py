@@ -38,7 +38,8 @@ from failing import asked, fail_each
 print(*fail_each(
     lambda: program,
     lambda n: start(**options),
-    asked(_core.objects_alive, _core.objects_addresses, lambda: _core.objects_mark("m"), _core.snapshot), _core.flush,
+    asked(_core.objects_alive, lambda: _core.objects_addresses(tuple(range(50))), lambda: _core.objects_mark("m")),
+    asked(_core.snapshot), _core.flush,
     forever=forever, after=lambda n: n + step,
 ))
 start(**options)

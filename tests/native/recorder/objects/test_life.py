@@ -41,7 +41,7 @@ def test_refused_where_the_hook_cannot_be_trusted():
     _core.objects_quiet(True)
     _core.objects_quiet(False)
     assert _core.objects_alive() == {}
-    assert _core.objects_addresses() == []
+    assert _core.objects_addresses((0,)) == {}
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,13 @@ def test_marks_and_what_is_alive_since():
     assert (alive(), alive(first), alive(0, first), alive(first, second), alive(second)) == (9, 7, 2, 3, 4)
     (site,) = (site for site in _core.objects_alive() if _core.objects_site(site)[1] == "Thing")
     assert _core.objects_site(site)[:5] == (__name__, "Thing", __name__, "make", __file__)
-    things = {address for where, address, _ in _core.objects_addresses() if where == site}
-    assert things == {id(thing) for thing in kept}
-    assert len([row for row in _core.objects_addresses(limit=2) if row[0] == site]) == 2
+    found = _core.objects_addresses((site, 10**6))
+    assert list(found) == [site]
+    assert sorted(found[site]) == sorted(map(id, kept))
+    assert len(_core.objects_addresses((site,), limit=2)[site]) == 2
+    for wrong in (("0",), (-1,), [site]):
+        with pytest.raises((TypeError, OverflowError)):
+            _core.objects_addresses(wrong)
     _core.stop()
     births = Births(_core.snapshot())
     assert [(row["name"], row["born"]) for row in births.tables["marks"]] == [("first", first), ("second", second)]
@@ -263,11 +267,11 @@ def test_questions_leave_no_trace():
     before = _core.status()["births"]
     for _ in range(5):
         _core.objects_alive()
-        _core.objects_addresses()
+        _core.objects_addresses((0,))
         _core.objects_site(0)
     after = _core.status()["births"]
     _core.stop()
-    assert after - before <= 2  # the range
+    assert after - before <= 2 + 5  # the range, and a tuple for the argument of each call
     assert len(kept) == 3
 
 
