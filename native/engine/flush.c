@@ -4,8 +4,8 @@
  *
  * When. Once in each interval the worker asks whether the program has run since the last write: whether an event has
  * come (it has each thread's next event take its slow path, which says so), or the process has used CPU time that is
- * not our workers', as one long call in C does. If not, nothing is written. Where a write takes more than a tenth of
- * the interval, the next one comes later.
+ * not our workers', as one long call in C does. If not, nothing is written, unless the last write did not come through.
+ * Where a write takes more than a tenth of the interval, the next one comes later.
  *
  * What. Counters are read while the program goes on; each is as it was at some moment of the save, and a row that has
  * changed since is written again with the next one. What moves, and lists that grow, are guarded by the engine's lock.
@@ -247,7 +247,7 @@ static void work(sm_worker *self, uintptr_t run) {
         if (!sm_worker_goes_on(self, run) || began < next)
             continue;
         pthread_mutex_lock(&flush.disk);
-        if (!sm_engine.ahead && has_run())
+        if (!sm_engine.ahead && (has_run() || sm_writer_behind(sm_engine.output.writer)))
             write_now(false);
         pthread_mutex_unlock(&flush.disk);
         uint64_t took = sm_monotonic_ns() - began;

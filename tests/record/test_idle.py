@@ -5,6 +5,7 @@ Each program says on its standard output what it has done, and then waits in C u
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 import time
@@ -16,6 +17,8 @@ import pytest
 from seismo import _core
 from seismo.errors import RecordingError
 from seismo.model import read
+from seismo.report.facts import losses
+from seismo.report.words import Signs
 
 WAYS = {
     "profile": ["profile"],
@@ -190,3 +193,211 @@ threading.Event().wait()
 def test_after_a_fork_of_a_thread_whose_main_thread_waits(start, tmp_path, way):
     says_done(start(WAYS[way], FORK_BESIDE))
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 400)
+
+
+FORKSERVER = """
+import multiprocessing
+def work():
+    burst(700)
+    done()
+    for_ever()
+if __name__ == "__main__":
+    burst(300)
+    child = multiprocessing.get_context("forkserver").Process(target=work)
+    child.start()
+    child.join()
+"""
+
+
+@pytest.mark.parametrize("way", ["profile", "lines"])
+def test_a_child_of_a_fork_server_that_waits(start, tmp_path, way):
+    says_done(start([*WAYS[way], "--children"], FORKSERVER))
+    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 300)
+    until(tmp_path / "r.seismo.parts", lambda recording: leaves(recording) == 700)
+
+
+MILLION = """
+names = {}
+exec("".join(f"def f{i}(k):\\n for g in ALL if k else (): g(k - 1)\\n" for i in range(10)), names)
+names["ALL"] = [names[f"f{i}"] for i in range(10)]
+for function in names["ALL"]: function(5)
+done()
+os.read(0, 1)
+burst(1)
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("way", ["profile", "no times"])
+def test_a_write_of_a_million_paths_costs_what_has_changed(start, tmp_path, way):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], MILLION)
+    says_done(child)
+    until(path, lambda recording: sum(row.calls for row in recording.functions if row.qualname == "f9") == 111_111)
+    assert len(read(path, running=True).tree) > 1_000_000
+    before = path.stat().st_size
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1)
+    assert path.stat().st_size < before + 100_000
+
+
+# ---- what others do to the file ----
+
+ROUNDS = """
+def first(): return 0
+def second(): return 0
+first()
+burst(100)
+done()
+os.read(0, 1)
+second()
+burst(100)
+done()
+for_ever()
+"""
+KEEPS = ["profile", "no times", "lines", "cover", "objects", "paths"]  # all that can be written anew
+
+
+def goes_on(child):
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+
+
+def has(rounds):
+    """What holds for a recording of ROUNDS after one round, or two."""
+
+    def holds(recording):
+        if recording.kind == "coverage":
+            return len({row.line for row in recording.lines} & {SECOND, SECOND - 1}) == rounds
+        return leaves(recording) == 100 * rounds
+
+    return holds
+
+
+SECOND = WORK.count("\n") + 3  # its line
+
+
+def killed(child, path):
+    """What it leaves, and what that says of itself."""
+    child.kill()
+    child.wait()
+    recording = read(path)
+    return recording, losses(recording, Signs())
+
+
+@pytest.mark.parametrize("way", [way for way in KEEPS if way in WAYS])
+@pytest.mark.parametrize("size", [0, 50, -1])
+def test_a_file_that_is_cut_is_whole_with_the_next_write(start, tmp_path, way, size):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], ROUNDS)
+    says_done(child)
+    until(path, has(1))
+    os.truncate(path, size if size >= 0 else path.stat().st_size - 1)
+    goes_on(child)
+    until(path, has(2))
+    left, said = killed(child, path)
+    assert left.problems == []
+    assert [sentence for sentence in said if not sentence.startswith("the end is missing")] == []
+
+
+def test_a_trace_that_is_cut_says_so(start, tmp_path):
+    path = tmp_path / "r.seismo"
+    child = start(["trace"], ROUNDS)
+    says_done(child)
+    until(path, has(1))
+    os.truncate(path, path.stat().st_size - 1)
+    goes_on(child)
+    time.sleep(3 * INTERVAL)
+    left, said = killed(child, path)
+    assert has(1)(left)
+    assert any("cut off or damaged" in sentence for sentence in said), said
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", ["replaced", "removed", "moved"])
+def test_a_file_that_is_no_longer_there_is_left_alone(start, tmp_path, way, what):
+    path, other = tmp_path / "r.seismo", tmp_path / "other"
+    child = start(WAYS[way], ROUNDS)
+    says_done(child)
+    until(path, has(1))
+    if what == "removed":
+        path.unlink()
+    else:
+        path.rename(other)
+    if what == "replaced":
+        path.write_bytes(b"precious")
+    goes_on(child)
+    if what == "removed":
+        time.sleep(3 * INTERVAL)
+    else:
+        until(other, has(2))
+    assert child.poll() is None
+    assert not path.exists() if what != "replaced" else path.read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == sorted({"app.py", *([path.name] if what == "replaced" else [])} | ({"other"} if what != "removed" else set()))
+
+
+def limit(child, size):
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_disk_that_fills_between_two_writes(start, tmp_path, way):
+    """What was there is there, and says that it is behind; what was to be written is, once there is room again."""
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], ROUNDS)
+    says_done(child)
+    until(path, has(1))
+    time.sleep(3 * INTERVAL)
+    limit(child, path.stat().st_size)
+    goes_on(child)
+    until(path, lambda recording: any("behind" in problem for problem in recording.problems))
+    recording = read(path)
+    assert has(1)(recording)
+    limit(child, resource.RLIM_INFINITY)
+    until(path, has(2))  # without an event of the program's
+    left, said = killed(child, path)
+    assert left.problems == []
+
+
+READ_ONLY = """
+os.chmod(".", 0o555)
+if os.getuid() == 0:
+    os.setuid(65534)
+for n in range(40):
+    burst(1000)
+    time.sleep(0.02)
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("way", [way for way in KEEPS if way in WAYS and way != "cover"])
+def test_a_folder_that_becomes_read_only(start, tmp_path, way):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], READ_ONLY)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 40_000)
+    assert os.listdir(tmp_path) == ["app.py", path.name]
+    left, _ = killed(child, path)
+    assert left.problems == []
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+def test_a_process_that_is_stopped_and_then_killed(start, tmp_path, way):
+    """It lost at most what it did after the last write before it was stopped, and says since when that is."""
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], "done()\nwhile True: burst(100)\n")
+    says_done(child)
+    until(path, lambda recording: leaves(recording) > 1000)
+    child.send_signal(signal.SIGSTOP)
+    stopped = time.time_ns()
+    time.sleep(10 * INTERVAL)
+    left, said = killed(child, path)
+    assert left.problems == []
+    (process,) = left.processes
+    assert process.end_ns < stopped + 100_000_000
+    assert any(sentence.startswith("the end is missing") and "did after" in sentence for sentence in said), said

@@ -49,6 +49,17 @@ void sm_cover_unlock_file(void) {
     pthread_mutex_unlock(&flush.disk);
 }
 
+static void work(sm_worker *worker, uintptr_t number);
+static sm_worker worker = SM_WORKER(work, 0);
+
+void sm_cover_changed(void) {
+    if (sm_cover_store.changed || flush.period_ns == 0 || sm_cover.forked)
+        return;
+    sm_cover_store.changed = sm_worker_want(&worker); /* else the next news ask again */
+    if (sm_cover_store.changed)
+        sm_worker_wake(&worker);
+}
+
 /* With both locks, and gives back that of the rows meanwhile. */
 static void write_now(void) {
     uint64_t before = sm_monotonic_ns();
@@ -60,6 +71,8 @@ static void write_now(void) {
         pthread_mutex_lock(&flush.lock);
         some = flush.steps->go_on();
     }
+    if (sm_cover_store.output.writer != NULL && sm_writer_behind(sm_cover_store.output.writer))
+        sm_cover_changed(); /* it did not come through: the thread tries again, though nothing else may come */
     flush.took = sm_monotonic_ns() - before;
 }
 
@@ -95,16 +108,6 @@ static void work(sm_worker *worker, uintptr_t number) {
         write_now();
         sm_cover_unlock_file();
     }
-}
-
-static sm_worker worker = SM_WORKER(work, 0);
-
-void sm_cover_changed(void) {
-    if (sm_cover_store.changed || flush.period_ns == 0 || sm_cover.forked)
-        return;
-    sm_cover_store.changed = sm_worker_want(&worker); /* else the next news ask again */
-    if (sm_cover_store.changed)
-        sm_worker_wake(&worker);
 }
 
 static bool is_wanted(void) {
