@@ -122,9 +122,8 @@ static void settle(bool whole) {
 
 /* Where the disk is full, nothing new goes in before the old is written. */
 static void write_now(bool gil) {
-    if (sm_writer_is_stuck(sm_engine.output.writer))
-        (void)sm_writer_catch_up(sm_engine.output.writer);
-    else
+    sm_writer *writer = sm_engine.output.writer;
+    if (!sm_writer_is_stuck(writer) || sm_writer_catch_up(writer) == 0)
         write_changes(gil, false);
 }
 
