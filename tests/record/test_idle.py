@@ -397,10 +397,11 @@ def test_a_process_that_is_stopped_and_then_killed(start, tmp_path, way):
     says_done(child)
     until(path, lambda recording: leaves(recording) > 1000)
     child.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
     stopped = time.time_ns()
     time.sleep(10 * INTERVAL)
     left, said = killed(child, path)
     assert left.problems == []
     (process,) = left.processes
-    assert process.end_ns < stopped + 100_000_000
+    assert process.start_ns < process.end_ns < stopped
     assert any(sentence.startswith("the end is missing") and "did after" in sentence for sentence in said), said
