@@ -89,8 +89,8 @@ def fib(n: int) -> int:
 
 def methods(n: int) -> int:
     counter = Counter()
-    for number in range(n):
-        counter.add(number)
+    for one in range(n):
+        counter.add(one)
     return counter.sum
 
 
@@ -107,14 +107,14 @@ def plus(number: int) -> int:
 
 
 def flat(n: int) -> int:
-    number = 0
+    result = 0
     for _ in range(n):
-        number = plus(number)
-    return number
+        result = plus(result)
+    return result
 
 
 def mixed(n: int) -> int:
-    return fib(n % 7 + 5) + methods(n) + generators(n) + len(sorted(plus(number) for number in range(n)))
+    return fib(n % 7 + 5) + methods(n) + generators(n) + len(sorted(plus(one) for one in range(n)))
 
 
 # Functions, and with what they are called to take about 0.1, 0.3 and 1 ms.

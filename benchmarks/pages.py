@@ -250,6 +250,9 @@ def errors_table(labels: list[str], page: str) -> str:
         "main functions in a run of 1 s, median stated error": ("median", "1"),
         "beside busy processes: own times within their stated error": ("busy", "held"),
         "beside busy processes: widest stated error": ("busy", "stated"),
+        "blocks of 0.1 to 1 ms: mean off, worst shape": ("blocks", "off"),
+        "blocks of 0.1 to 1 ms: whole times within their stated error": ("blocks", "held"),
+        "blocks of 0.1 to 1 ms: widest stated error": ("blocks", "stated"),
     }
     rows = [[text, *(number(dig(load(label, "errors"), *keys), 0) for label in labels)] for text, keys in shown.items()]
     return table(*renewed(page, "errors summary", ["per cent", *labels], rows))

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/time.h"
@@ -11,10 +10,12 @@
 #define LOOK_NS 50000 /* between two looks whether a thread has ended, where patience is short */
 #define AFTER_FAILURE_NS 1000000000
 
-typedef struct { /* of one run; its thread's */
-    sm_worker *worker;
-    uintptr_t number;
-} assignment;
+/* A thread is given the number of its run and its worker's place here in one word: memory of its own it would have to
+ * free, and the first free() of a thread makes an arena, 128 MiB of addresses, while the program takes its first steps.
+ */
+#define MOST_WORKERS 16
+static sm_worker *workers[MOST_WORKERS]; /* written with the GIL */
+static uintptr_t workers_count;
 
 static uint64_t used_ns;               /* atomic: CPU of all workers, each up to when it went to sleep last */
 static __thread uint64_t accounted_ns; /* of it, this worker's */
@@ -30,8 +31,11 @@ uint64_t sm_workers_cpu_ns(void) {
 }
 
 bool sm_worker_init(sm_worker *worker) {
-    if (!worker->ready)
-        worker->ready = sem_init(&worker->wake, 0, 0) == 0;
+    if (!worker->ready && workers_count < MOST_WORKERS && sem_init(&worker->wake, 0, 0) == 0) {
+        worker->place = workers_count++;
+        workers[worker->place] = worker;
+        worker->ready = true;
+    }
     return worker->ready;
 }
 
@@ -64,11 +68,11 @@ void sm_worker_wake(sm_worker *worker) {
 }
 
 static void *run(void *given) {
-    assignment of = *(assignment *)given;
-    free(given);
-    of.worker->work(of.worker, of.number);
+    sm_worker *worker = workers[(uintptr_t)given % MOST_WORKERS];
+    uintptr_t number = (uintptr_t)given / MOST_WORKERS;
+    worker->work(worker, number);
     account();
-    __atomic_store_n(&of.worker->ended, of.number, __ATOMIC_RELEASE);
+    __atomic_store_n(&worker->ended, number, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -77,23 +81,19 @@ static bool start(sm_worker *worker) { /* with `lock` */
         return true;
     pthread_attr_t attributes;
     sigset_t all, before;
-    assignment *of = malloc(sizeof *of); /* a part of the thread: what fails is the thread, not an allocation of ours */
-    if (of == NULL || !worker->ready || pthread_attr_init(&attributes) != 0) {
-        free(of);
+    if (!worker->ready || pthread_attr_init(&attributes) != 0)
         return false;
-    }
-    *of = (assignment){worker, ++worker->last};
-    __atomic_store_n(&worker->current, worker->last, __ATOMIC_RELEASE);
+    uintptr_t number = ++worker->last;
+    __atomic_store_n(&worker->current, number, __ATOMIC_RELEASE);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool made = pthread_create(&worker->thread, &attributes, run, of) == 0;
+    void *given = (void *)(number * MOST_WORKERS + worker->place);
+    bool made = pthread_create(&worker->thread, &attributes, run, given) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (!made) {
+    if (!made)
         __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
-        free(of);
-    }
     return made;
 }
 

@@ -27,6 +27,7 @@ typedef struct sm_worker {
     pthread_mutex_t lock;
     sem_t wake;          /* made once, and stays */
     bool ready;          /* `wake` is there; with the GIL */
+    uintptr_t place;     /* among all workers, once it is ready */
     uint64_t not_before; /* monotonic ns: sm_worker_want starts nothing until then; with `lock` */
     uintptr_t current;   /* written with `lock`; atomic: the number of the run that is to go on; 0: none */
     uintptr_t last;      /* the number given last; with `lock` */

@@ -198,7 +198,9 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
         sm_output_close(&sm_engine.output);
         return -1;
     }
+    sm_engine_look_away();
     sm_flush_start();
+    sm_engine_look_again();
     return 0;
 }
 
@@ -217,12 +219,12 @@ void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_ending_begin();
+    if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
+        sm_engine.recorder->pause(sm_this_thread); /* what follows is no time of the program */
     stop_workers();
     stop_sources();
     if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
         sm_writer_regain(sm_engine.output.writer); /* its end cannot be made up for in another file */
-    if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
-        sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
     sm_replace_chars(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {

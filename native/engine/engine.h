@@ -1,7 +1,7 @@
 /* The engine: one per process. It knows the threads, starts and stops one source and one recorder, and writes what the
  * recorder kept. Sources hand it nothing on the way of an event: their callbacks are instantiated with a recorder's
  * inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that was
- * exchanged, a flush.
+ * exchanged.
  *
  * Ownership and threads: everything here is written with the GIL held. An sm_thread belongs to its OS thread while that
  * one runs Python. The flush worker (engine/flush.h) reads it without the GIL, so what it must not find half done is

@@ -25,13 +25,15 @@
 #include "code/text.h"
 #include "slots/forks.h"
 
-#define SHARE 10         /* a write takes at most one part in so many of the time */
-#define LEAST_NS 1000000 /* of CPU without an event: less may be a worker's on its way to sleep */
+#define FIRST_NS 50000000 /* until the first write; pauses double from there: a short life leaves times, too */
+#define SHARE 10          /* a write takes at most one part in so many of the time */
+#define LEAST_NS 1000000  /* of CPU without an event: less may be a worker's on its way to sleep */
 
 static struct {
     pthread_mutex_t disk;
     bool wanted;          /* atomic; written with the GIL: the worker should be there */
     uint64_t interval_ns; /* set while it is not */
+    uint64_t pause_ns;    /* the worker's: between two writes */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER};
 
@@ -239,7 +241,7 @@ static bool has_run(void) {
 }
 
 static void work(sm_worker *self, uintptr_t run) {
-    uint64_t next = sm_monotonic_ns() + flush.interval_ns;
+    uint64_t next = sm_monotonic_ns() + flush.pause_ns;
     while (sm_worker_goes_on(self, run)) {
         sm_worker_sleep(self, next);
         uint64_t began = sm_monotonic_ns();
@@ -250,7 +252,8 @@ static void work(sm_worker *self, uintptr_t run) {
             write_now(false);
         pthread_mutex_unlock(&flush.disk);
         uint64_t took = sm_monotonic_ns() - began;
-        next = began + (took * SHARE > flush.interval_ns ? took * SHARE : flush.interval_ns);
+        flush.pause_ns = 2 * flush.pause_ns < flush.interval_ns ? 2 * flush.pause_ns : flush.interval_ns;
+        next = began + (took * SHARE > flush.pause_ns ? took * SHARE : flush.pause_ns);
     }
 }
 
@@ -263,6 +266,7 @@ static void go_on(void) {
 
 void sm_flush_start(void) {
     flush.interval_ns = sm_engine.settings.flush_ns;
+    flush.pause_ns = flush.interval_ns < FIRST_NS ? flush.interval_ns : FIRST_NS;
     __atomic_store_n(&flush.wanted, sm_engine.output.writer != NULL && flush.interval_ns != 0, __ATOMIC_RELAXED);
     flush.cpu_ns = program_cpu_ns();
     sm_engine.at_rest = sm_engine.unattended = false;

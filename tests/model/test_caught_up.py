@@ -1,6 +1,7 @@
 """A trace whose program was killed: its tree is as old as the last flush, and its journal tells the rest."""
 
 import array
+from operator import sub
 
 import children
 import journal_made
@@ -67,7 +68,9 @@ def test_it_has_all_calls_that_its_journal_tells(killed):
         {name: raw[name][node] for name in ("parent", "thread", "calls", "resumes", "exceptions")}
         for node in range(len(raw["id"]))
     ]
-    assert recorded(rows) == sums(killed.read_bytes(), rows)
+    told = sums(killed.read_bytes(), rows)  # a flush of the tree may be newer than the journal's last piece
+    assert len(told) == len(recorded(rows))
+    assert all(min(map(sub, ours, those)) >= 0 for ours, those in zip(recorded(rows), told, strict=True))
 
 
 def test_it_lasted_as_long_as_its_journal(killed):

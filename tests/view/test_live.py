@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 PROGRAM = """
 import os, sys, threading, time, seismo
 def first(number): return number
-def until(name):
+def until(name):  # a profile is written where something happens
     while not os.path.exists(name):
         for number in range(200): first(number)
         time.sleep(0.01)

@@ -173,13 +173,16 @@ static void *current(const sm_timing *timing) {
     return sm_tree_running(tree_of(timing));
 }
 
+/* In a trace the event after a look reads the clock, so that what has been long by then is known to end there. */
 static void add(sm_timing *timing, void *of, const sm_look *look) {
-    (void)timing;
+    sm_tree_thread *tree = tree_of(timing);
     sm_node *node = of;
     sm_node_rest *rest = sm_rest(node);
     rest->sampled++;
     rest->sampled_ticks += look->ran;
     rest->sampled_sq += (double)look->ran * (double)look->ran;
+    if (tree->journal.stream != NULL)
+        set_gate(tree, true);
     if (look->off.all == 0)
         return;
     sm_node_more *more = sm_node_has(node);

@@ -6,11 +6,11 @@
  * their keys then. Counting on the way of a death instead would cost every death a look at a row.
  *
  * When. In snapshots, at the end, and at each flush, because a process may be killed at any time and a pool's workers
- * always are. A flush may take 2 % of the time (engine/engine.c), and with it the counting. But it is a pause in the
- * program, and flushes may be asked for, so that with many objects it is left out when the last one took more than 2 %
- * of the time since. What the file has then is of an earlier flush, all of it: rows, sums of sites, sums of spans; and
- * it says how old that is. When rows of spans were put together, older pairs would name others, and it is counted
- * whatever it takes.
+ * always are. The flush worker counts while the program goes on, so that an entry that moves meanwhile may be counted
+ * twice or not at all; but the program waits where its table is to grow, and flushes may be asked for, so that with
+ * many objects it is left out when the last one took more than 2 % of the time since. What the file has then is of an
+ * earlier flush, all of it: rows, sums of sites, sums of spans; and it says how old that is. When rows of spans were
+ * put together, older pairs would name others, and it is counted whatever it takes.
  *
  * Rows. A file's rows can be replaced but not taken back. So pairs keep their row from one flush to the next, the old
  * and the new ones being compared in the order of their keys, and only what changed is written; the rows of pairs that

@@ -152,8 +152,8 @@ def test_like_code_that_lives_side_by_side(source):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_functions_that_come_and_go_take_linear_time(source):
-    """How many places of tables are looked at for a function does not grow with the functions that there are. (It
-    differs with how full the tables are.)"""
+    """How many places of tables are looked at for a function does not grow with the functions that there are: if it did,
+    there would be sixteen times as many. (They differ by up to three times with how full the tables are.)"""
     if not hasattr(_core, "_looks"):
         pytest.skip("needs a build with SEISMO_TESTING")
 
@@ -170,7 +170,7 @@ def test_functions_that_come_and_go_take_linear_time(source):
 
     few = looks(1000)
     assert few > 2000
-    assert looks(16_000) / 16 < 3 * few
+    assert looks(16_000) / 16 < 6 * few
 
 
 WATCHED = """
