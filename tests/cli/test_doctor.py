@@ -23,7 +23,7 @@ def test_json(lab):
     facts = json.loads(ended.out)
     assert facts["interpreter"]["version"].split(".")[:2] == [str(part) for part in sys.version_info[:2]]
     (chosen,) = (source for source in facts["sources"] if source["chosen"])
-    assert chosen["name"] == ("monitoring" if sys.version_info >= (3, 12) else "evalframe")
+    assert chosen["name"] == ("starts" if sys.version_info >= (3, 12) else "evalframe")
     assert all(source["reason"] for source in facts["sources"])
     assert facts["clock"]["cost_ns"] > 0
     assert facts["start"]["start_ms"] > 0

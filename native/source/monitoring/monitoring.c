@@ -139,7 +139,7 @@ static const char *starts_objection(const sm_settings *settings) {
     if (settings->paths)
         return "objects need the path that runs, and so the ends of all calls";
     if (settings->narrow && !settings->timeless)
-        return "nothing is reported of functions that where= leaves out, so the sampler could not tell their frames";
+        return "nothing is reported of functions that where= leaves out, so the sampler could not find their frames";
     return NULL;
 }
 

@@ -152,8 +152,10 @@ def test_like_code_that_lives_side_by_side(source):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_functions_that_come_and_go_take_linear_time(source):
-    """How many places of tables are looked at for a function does not grow with the functions that there are: if it did,
-    there would be sixteen times as many. (They differ by up to three times with how full the tables are.)"""
+    """How many places of tables are looked at for a function does not grow with the functions that there are.
+
+    Else there would be sixteen times as many. They differ by up to three times with how full the tables are.
+    """
     if not hasattr(_core, "_looks"):
         pytest.skip("needs a build with SEISMO_TESTING")
 
