@@ -568,12 +568,15 @@ int sm_writer_error(const sm_writer *w) {
     return w->error;
 }
 
-int sm_writer_behind(const sm_writer *w) {
-    return w->fd >= 0 && w->out.size != 0;
+int sm_writer_behind(sm_writer *w) {
+    pthread_mutex_lock(&w->lock);
+    bool behind = w->fd >= 0 && w->out.size != 0;
+    pthread_mutex_unlock(&w->lock);
+    return behind;
 }
 
-int sm_writer_is_stuck(const sm_writer *w) {
-    return w->error != 0 && sm_writer_behind(w) && !(w->torn && sm_writer_grown(w));
+int sm_writer_is_stuck(sm_writer *w) {
+    return sm_writer_behind(w) && w->error != 0 && !(w->torn && sm_writer_grown(w));
 }
 
 uint64_t sm_writer_lost(const sm_writer *w) {

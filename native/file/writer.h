@@ -58,10 +58,10 @@ int sm_writer_catch_up(sm_writer *w);
  * the file ends at its last whole chunk, and every later flush tries again with what it lacks. */
 int sm_writer_error(const sm_writer *w);
 /* Whether the file still lacks something that was made bytes. */
-int sm_writer_behind(const sm_writer *w);
+int sm_writer_behind(sm_writer *w);
 /* Whether a write failed and nothing new is to be put in before a flush has caught up. A file that was cut is not
  * stuck: it can be written anew. */
-int sm_writer_is_stuck(const sm_writer *w);
+int sm_writer_is_stuck(sm_writer *w);
 /* Rows and strings that were not taken in for want of memory. */
 uint64_t sm_writer_lost(const sm_writer *w);
 /* Bytes in the file, or in memory. */
@@ -79,7 +79,7 @@ int sm_writer_grown(const sm_writer *w);
 int sm_writer_is_replaced(sm_writer *w);
 /* The same of a file with a journal, of which only the rest is replaced by later rows: whether what has been replaced
  * is a good part of it. */
-int sm_writer_outgrown(const sm_writer *w);
+int sm_writer_outgrown(sm_writer *w);
 /* Copies the journal of w's file, all of which is written, to the end of another. 0, or -1: not all of it is there. */
 int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w);
 /* A writer into a new file that is to take the place of w's: the caller puts in all that w's recording holds. NULL:

@@ -150,7 +150,7 @@ bool sm_writer_is_of_journal(uint32_t kind) {
     return kind == SM_CHUNK_JRNL || kind == SM_CHUNK_HEAD || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG;
 }
 
-int sm_writer_outgrown(const sm_writer *w) {
+int sm_writer_outgrown(sm_writer *w) {
     double stale = (double)w->of_tables * stale_part(w); /* bytes, about */
     return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
            w->of_tables >= WORTH_A_COPY && stale >= WORTH_IT * (double)w->written;

@@ -315,7 +315,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
     sm_objects_quiet(true);
     sm_engine_lock();
-    const sm_writer *writer = sm_engine.output.writer;
+    sm_writer *writer = sm_engine.output.writer;
     int error = writer != NULL ? sm_writer_error(writer) : 0;
     bool kept =
         sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;

@@ -38,7 +38,7 @@ static void limit(rlim_t size) {
     setrlimit(RLIMIT_FSIZE, &to);
 }
 
-static void say(const char *when, const sm_writer *w, int fd) {
+static void say(const char *when, sm_writer *w, int fd) {
     printf("%s error=%d behind=%d offset=%llu size=%lld\n", when, sm_writer_error(w), sm_writer_behind(w),
            (unsigned long long)sm_writer_offset(w), (long long)lseek(fd, 0, SEEK_END));
 }
