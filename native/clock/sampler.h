@@ -9,7 +9,7 @@
  *
  * Rate. About 4,000 looks a second in the first second of a recording, 1,000 later. A thread that has not run for
  * STILL looks is *idle*: it is looked at a few times a second, and its next event wakes the sampler. If all threads are
- * idle, the sampler sleeps.
+ * idle, it does nothing else.
  *
  * Guard. `lock` protects the list of threads and what the sampler adds to the recorder's data. Threads take it at their
  * beginning and end, when a recorder moves what `current` reads, and when an idle thread wakes up. */
