@@ -92,24 +92,31 @@ def says_done(child):
     assert child.stdout.readline() == "done\n"
 
 
+def at_rest(path: Path) -> os.stat_result:
+    """Waits until nothing is written for ten intervals; returns what the file then is."""
+    for _ in range(PATIENCE):
+        before = path.stat()
+        time.sleep(10 * INTERVAL)
+        after = path.stat()
+        if (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino):
+            return after
+    pytest.fail(f"{path} is written again and again")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_burst_is_in_the_file_and_then_nothing_is_written(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], "burst(3000)\ndone()\nfor_ever()\n")
     says_done(child)
     until(path, lambda recording: ran(recording) or leaves(recording) == 3000)
-    time.sleep(1.5 if way == "trace" else 5 * INTERVAL)  # the longest calls of a trace come a second later
-    before = path.stat()
-    time.sleep(10 * INTERVAL)
-    after = path.stat()
-    assert (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
+    quiet = at_rest(path)
     child.send_signal(signal.SIGKILL)
     child.wait()
     left = read(path)
     assert ran(left) or leaves(left) == 3000
     assert left.problems == []
     (process,) = left.processes
-    assert process.end_ns <= after.st_mtime_ns + 100_000_000  # since when it may lack something
+    assert process.end_ns <= quiet.st_mtime_ns + 100_000_000  # since when it may lack something
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
@@ -242,6 +249,34 @@ def test_forks_while_the_file_is_written(start, tmp_path, way):
     assert (left.problems, "cut-short" in list(left.losses["kind"])) == ([], False)
 
 
+MILLION = """
+names = {}
+exec("".join(f"def f{i}(k):\\n for g in ALL if k else (): g(k - 1)\\n" for i in range(10)), names)
+names["ALL"] = [names[f"f{i}"] for i in range(10)]
+for function in names["ALL"]: function(5)
+done()
+for_ever()
+burst(1)
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("way", ["profile", "no times"])
+def test_a_write_of_a_million_paths_costs_what_has_changed(start, tmp_path, way):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], MILLION)
+    says_done(child)
+    until(path, lambda recording: sum(row.calls for row in recording.functions if row.qualname == "f9") == 111_111)
+    assert len(read(path).tree) > 1_000_000
+    before = path.stat().st_size
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1)
+    assert path.stat().st_size < before + 100_000
+
+
 # ---- killed at work ----
 
 COUNTING = """
@@ -351,6 +386,43 @@ def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     assert child.returncode == 7
     left = read(path)
     assert (leaves(left), left.problems, "cut-short" in list(left.losses["kind"])) == (2000, [], False)
+
+
+def test_a_trace_that_is_cut_and_then_killed_says_so(start, tmp_path):
+    path = tmp_path / "r.seismo"
+    child = start(["trace"], TWICE)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1000)
+    os.truncate(path, path.stat().st_size - 1)
+    child.stdin.write("x")
+    child.stdin.flush()
+    says_done(child)
+    time.sleep(3 * INTERVAL)
+    child.kill()
+    child.wait()
+    left = read(path)
+    assert leaves(left) == 1000
+    assert "cut off or damaged" in " ".join(left.problems)
+
+
+READ_ONLY = """
+os.chmod(".", 0o555)
+if os.getuid() == 0:
+    os.setuid(65534)
+for n in range(40):
+    burst(1000)
+    time.sleep(0.02)
+done()
+for_ever()
+"""
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+def test_a_folder_that_becomes_read_only(start, tmp_path, way):
+    path = tmp_path / "r.seismo"
+    says_done(start(WAYS[way], READ_ONLY))
+    until(path, lambda recording: leaves(recording) == 40_000 and recording.problems == [])
+    assert sorted(os.listdir(tmp_path)) == ["app.py", path.name]
 
 
 MORE = """

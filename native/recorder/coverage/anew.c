@@ -101,7 +101,7 @@ static uint8_t *bytes_of(const sm_writer *writer, size_t *size) {
 }
 
 void sm_cover_anew_read(uint32_t contexts) {
-    const sm_writer *writer = sm_cover_store.output.writer;
+    sm_writer *writer = sm_cover_store.output.writer;
     int saved_errno = errno;
     size_t size;
     assert(sm_cover_store.fresh.writer != NULL && old.hits == NULL && contexts > 0);
