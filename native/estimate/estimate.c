@@ -15,8 +15,8 @@
  * nodes are scaled to the rest of their thread.
  *
  * The probes' cost. An entry that was only counted costs what calibration found, in the callee's rest and the caller's;
- * an exact piece has a smaller cost of its own. A node's overhead is taken off, not below 0. So that this clamping does
- * not add time, what is left is scaled to what its function, and all functions of the process, have left.
+ * an exact piece has a smaller cost of its own. A node's overhead is taken off, but for LEAST_LEFT. So that this
+ * clamping does not add time, what is left is scaled to what its function, and all functions of the process, have left.
  *
  * Errors. Of chance, in quadrature: T has the variance T^2 / (a + T / look), and all the others together have one, too;
  * as the sum of both is known, what is in doubt is the harmonic sum of both. That goes for a function, for a node, and
@@ -38,6 +38,7 @@ static const double WORTH = 2;         /* looks; of a prediction from many exact
 static const double FEW = 8;           /* exact pieces: a prediction from as many is worth half of that */
 static const double LEAST_WORTH = 0.1; /* exact pieces, of a function that has none */
 static const double LEAST_PIECE = 1;   /* ns; of a piece less what it costs */
+static const double LEAST_LEFT = 0.05; /* of a time: what probes leave of it */
 static const double LEAST = 1e-6;      /* ns; less is nothing. Exact times given as looks have no squares */
 static const double MOST_OFF = 4;      /* a prediction is not taken for further below what looks have found */
 static const int PASSES = 10;
@@ -290,20 +291,26 @@ static double scaled(double value, double to, double from) {
     return from > 0 ? value * (to / from) : 0;
 }
 
+/* What probes leave of a time. A look has found the program there, so it is something, however much they seem to cost.
+ */
+static double left_of(double time, double overhead) {
+    return fmax(LEAST_LEFT * time, time - overhead);
+}
+
 static void estimate_own(work *w) {
     const sm_estimate_input *in = w->in;
     double *own = w->out->own;
     for (size_t n = 0; n < in->nodes; n++)
-        pool_of(w, n)->positive += own[n] = fmax(0, w->of_node[n].time - w->overhead[n]);
+        pool_of(w, n)->positive += own[n] = left_of(w->of_node[n].time, w->overhead[n]);
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
-        p->left = fmax(0, w->of_pool[i].time - p->overhead);
+        p->left = left_of(w->of_pool[i].time, p->overhead);
         w->processes[p->process].positive += p->left;
     }
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
         process *of = &w->processes[p->process];
-        p->left = scaled(p->left, fmax(0, w->by_process[p->process].time - of->overhead), of->positive);
+        p->left = scaled(p->left, left_of(w->by_process[p->process].time, of->overhead), of->positive);
         of->ran += p->left + p->exact;
     }
     for (size_t n = 0; n < in->nodes; n++) {

@@ -42,7 +42,7 @@ def test_hits_cost_the_line_what_was_calibrated():
 
 def test_a_line_that_is_shorter_than_its_probe_is_in_doubt_by_what_is_missing():
     quick, _ = recorded([looks(40), looks(400)], 110_000_000, python_inside=1_000.0, cost_error=0.4).lines
-    assert quick.own_ns == 0
+    assert 0 < quick.own_ns < 1_000_000  # looks have found it
     assert quick.own_error_ns >= 9_000_000
 
 
