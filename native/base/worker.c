@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/time.h"
 
@@ -70,6 +72,7 @@ void sm_worker_wake(sm_worker *worker) {
 static void *run(void *given) {
     sm_worker *worker = workers[(uintptr_t)given % MOST_WORKERS];
     uintptr_t number = (uintptr_t)given / MOST_WORKERS;
+    worker->tid = (pid_t)syscall(SYS_gettid);
     worker->work(worker, number);
     account();
     __atomic_store_n(&worker->ended, number, __ATOMIC_RELEASE);
@@ -127,16 +130,25 @@ static bool ends_in_time(const sm_worker *worker, uintptr_t number) {
     return true;
 }
 
+/* Wait until the kernel has let go of a thread that was joined: pthread_join returns a little earlier, and until then
+ * os.fork counts the thread. The number of tries is bounded, because the id may belong to a new thread already. */
+static void wait_until_gone(pid_t tid) {
+    for (int i = 0; i < 1000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+}
+
 static void stop(sm_worker *worker) { /* with `lock` */
     uintptr_t number = worker->current;
     if (number == 0)
         return;
     __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
     sm_worker_wake(worker);
-    if (worker->patience_ns == 0 || ends_in_time(worker, number))
-        pthread_join(worker->thread, NULL);
-    else
+    if (worker->patience_ns != 0 && !ends_in_time(worker, number)) {
         pthread_detach(worker->thread);
+        return;
+    }
+    pthread_join(worker->thread, NULL);
+    wait_until_gone(worker->tid);
 }
 
 void sm_worker_stop(sm_worker *worker) {

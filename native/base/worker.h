@@ -19,6 +19,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct sm_worker {
     /* What it does, until sm_worker_goes_on() says no. */
@@ -33,6 +34,7 @@ typedef struct sm_worker {
     uintptr_t last;      /* the number given last; with `lock` */
     uintptr_t ended;     /* atomic: of the run that ended last */
     pthread_t thread;    /* with `lock` */
+    pid_t tid;           /* written by the thread, read once it is joined */
 } sm_worker;
 
 #define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .lock = PTHREAD_MUTEX_INITIALIZER}

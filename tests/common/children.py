@@ -92,5 +92,5 @@ def seismo(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
 def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:
     """What a program, given as text, prints. It must say nothing on stderr where it is to end with status 0."""
     done = python("-c", program, *words, status=status, **options)
-    assert status != 0 or done.stderr == ""
+    assert status != 0 or done.stderr == "", done.stderr
     return done.stdout

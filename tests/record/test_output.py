@@ -250,8 +250,9 @@ def test_the_part_of_a_killed_child(tmp_path):
 def test_a_limit_of_file_sizes_sends_the_program_no_signal(tmp_path, verb, how):
     """A program that would die of its own too long files, or hear of them, does not of ours."""
     program = f"""
-import resource, signal
+import resource, signal, sys
 from signal import SIG_DFL
+sys.dont_write_bytecode = True  # it would be cut, and later imports would fail
 signal.signal(signal.SIGXFSZ, {how})
 most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, most))

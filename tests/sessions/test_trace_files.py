@@ -65,7 +65,8 @@ def test_where_there_is_no_folder_it_says_what_to_do(monkeypatch):
 
 def test_a_full_folder_is_told_at_the_end():
     code = """
-        import resource, seismo, signal
+        import resource, seismo, signal, sys
+        sys.dont_write_bytecode = True  # it would be cut, and later imports would fail
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         def leaf(): pass
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
