@@ -1,7 +1,7 @@
 /* The allocator with injected failure; an ordinary build uses the inline versions of alloc.h. */
 #include "base/alloc.h"
 
-#include "base/looks.h"
+#include "base/lookup_count.h"
 
 #ifdef SM_TESTING
 #include <stdatomic.h>

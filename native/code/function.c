@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/interned.h"
-#include "base/looks.h"
+#include "base/lookup_count.h"
 #include "code/cfunction.h"
 #include "code/text.h"
 #include "compat/compat.h"

@@ -2,7 +2,7 @@
  *
  * A *function* is interned by content (file, qualified name, first line, line table), not by address: code objects die
  * and their addresses are used again, and a program that makes the same code a million times (exec, eval, templates)
- * must not make a million functions. A code object leads to its function by the table of code/codes.h; a C function
+ * must not make a million functions. A code object leads to its function by the table of code/code_map.h; a C function
  * by its PyMethodDef, whose address is as good as static.
  *
  * All of this is registration: it happens at the first sight of a code object, with the GIL, never again on the way of
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "code/codes.h"
+#include "code/code_map.h"
 #include "compat/compat.h"
 
 typedef enum { SM_PYTHON, SM_C, SM_SYNTHETIC } sm_function_kind;

@@ -10,7 +10,7 @@
  *   steps    such an edge from u to v is a step (line of u, line of v), for the line that was reported last is u's.
  *            If all edges into v come from one line, a probe at v tells it, at the very moment of the event. Else it is
  *            told at u: before u runs if u has no other way to go, or by the way that it takes if it is a conditional
- *            jump, which the probe then has to find out (source/probes/arm.c).
+ *            jump, which the probe then has to find out (source/py311/probes/arm.c).
  *            Where the path leads through instructions without a line, they are skipped up to the next one with a line.
  *   exits    RETURN_VALUE at a line is a step out of the code from it, whatever came before. RAISE_VARARGS is one to
  *            the first line of its handler, and so is RERAISE at the end of a `finally`, which has the line of what is

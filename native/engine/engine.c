@@ -12,11 +12,11 @@
 #include "code/text.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
-#include "engine/ending.h"
+#include "engine/fatal_signals.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "slots/forks.h"
+#include "compat/forks.h"
 
 static void code_died(sm_code_entry *entry) {
     if (!sm_engine.running)

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "code/function.h"
 #include "compat/compat.h"
-#include "engine/apart.h"
+#include "engine/skipped_threads.h"
 #include "engine/output.h"
 
 /* How a frame or a C function is left. */
@@ -88,7 +88,7 @@ typedef struct {
     bool opcodes;              /* count instructions, too */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */
-    bool apart;                /* leave out the threads that run already: engine/apart.h */
+    bool apart;                /* leave out the threads that run already: engine/skipped_threads.h */
     bool journal;              /* of calls: a trace, with the time of each event */
     uint32_t journal_depth;    /* of the deepest calls in it; 0: any */
     uint64_t journal_least_ns; /* of the shortest */

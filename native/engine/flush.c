@@ -23,7 +23,7 @@
 #include "base/time.h"
 #include "base/worker.h"
 #include "code/text.h"
-#include "slots/forks.h"
+#include "compat/forks.h"
 
 #define FIRST_NS 50000000 /* until the first write; pauses double from there: a short life leaves times, too */
 #define SHARE 10          /* a write takes at most one part in so many of the time */

@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "compat/collection.h"
+#include "compat/gc_hold.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "engine/threads.h"

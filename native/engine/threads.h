@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 
 #define SM_NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event looks */
-/* Threads that have ended and keep a row and a tree of their own, and bytes of these: see threads_fold.c. */
+/* Threads that have ended and keep a row and a tree of their own, and bytes of these: see thread_groups.c. */
 #define SM_THREADS_APART 1000
 #define SM_THREADS_KEEP (12 << 20)
 
@@ -16,14 +16,14 @@ void sm_threads_forget(void);
 void sm_threads_forked(void);          /* in the child: the running one alone is there */
 sm_thread *sm_thread_new_record(void); /* zeroed but for its place in the list, and in the list. NULL: no memory */
 
-/* threads_name.c */
+/* thread_names.c */
 /* What threading calls the running thread, if it knows it: its name, and what began it if `entry`. code, self: of the
  * frame that is about to run, or NULL. */
 void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self);
 /* "Thread-7 (work)" to "Thread-* (work)". room: of both. */
 void sm_thread_pattern(char *pattern, const char *name, size_t room);
 
-/* threads_fold.c; with the engine's lock, but for sm_thread_folds */
+/* thread_groups.c; with the engine's lock, but for sm_thread_folds */
 bool sm_thread_folds(void); /* is a thread that begins now folded? */
 /* Makes the group of the thread's name and entry its home. False: out of memory, it stays what it is. */
 bool sm_thread_fold(sm_thread *thread);

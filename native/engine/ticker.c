@@ -2,7 +2,7 @@
 
 #include "base/worker.h"
 #include "engine/engine.h"
-#include "slots/forks.h"
+#include "compat/forks.h"
 
 static bool wanted; /* atomic; written with the GIL: the thread should be there */
 

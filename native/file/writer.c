@@ -29,7 +29,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/unnoticed.h"
+#include "base/write_without_signal.h"
 #include "base/varint.h"
 #include "file/writer_inside.h"
 

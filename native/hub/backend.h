@@ -43,11 +43,11 @@ struct sm_hook_thread {
     PyFrameObject *frame;  /* of the event at hand, where the hook gives it; else NULL: PyEval_GetFrame() finds it */
     sm_hook_visit *visit;  /* innermost; on the thread's own stack */
     sm_hook_thread *next, *before;
-    sm_tool *stand_in[2];     /* what seismo.hooks.setprofile and settrace have set: see pyhook.c */
+    sm_tool *stand_in[2];     /* what seismo.hooks.setprofile and settrace have set: see python_hook.c */
     void *data[SM_HUB_TOOLS]; /* owned, see sm_hub_thread_data */
 };
 
-/* What is known of a code object: by its address (code/codes.h), and in a list of all. */
+/* What is known of a code object: by its address (code/code_map.h), and in a list of all. */
 typedef struct sm_hook_code {
     uint64_t decided;               /* sm_hub.changes when the tools were last asked */
     uint64_t wanted[SM_HOOK_KINDS]; /* the filtered tools that want this kind here; SM_HOOK_OPCODE: any tools */

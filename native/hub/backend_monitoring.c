@@ -9,11 +9,11 @@
  * LINE brings others along. JUMP, since sys.settrace reports a line for every jump back, even within the line that
  * runs, and LINE does not. And START is never switched off in code that is wanted for its lines, since from 3.13 on
  * the line of a `def` whose body stands in it is only reported while the code's first instruction is instrumented
- * (gh-155992). And from 3.14 on BRANCH_RIGHT, for the lines that LINE does not tell (code/untold.h). */
-#include "code/untold.h"
+ * (gh-155992). And from 3.14 on BRANCH_RIGHT, for the lines that LINE does not tell (code/unreported_lines.h). */
+#include "code/unreported_lines.h"
 #include "compat/exception.h"
 #include "hub/backend.h"
-#include "slots/tool_id.h"
+#include "hooks/monitoring_tool.h"
 
 #if SM_HAS_MONITORING
 

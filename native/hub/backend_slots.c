@@ -1,4 +1,4 @@
-/* The hub's hook on 3.11: the profile slot and the trace slot of each thread (slots/slots.h).
+/* The hub's hook on 3.11: the profile slot and the trace slot of each thread (hooks/py311/thread_slots.h).
  *
  * The profile slot reports calls; the trace slot reports calls, lines and exceptions, at a price that every line of
  * every function in the thread pays. So the trace slot is only used as far as it must be:
@@ -19,7 +19,7 @@
 #include "hub/backend.h"
 
 #include "compat/frame.h"
-#include "slots/slots.h"
+#include "hooks/py311/thread_slots.h"
 
 #if SM_SHARES_SLOTS
 

@@ -4,7 +4,7 @@
  * code, or in this code object, and this thread's. The masks are kept up to date when a tool comes or goes, which is
  * rare, so that an event needs no look at a tool that does not want it.
  *
- * What filtered tools say of a code object is kept in a record, found by its address (code/codes.h). A verdict is
+ * What filtered tools say of a code object is kept in a record, found by its address (code/code_map.h). A verdict is
  * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
  * only these. The records go with the last tool, once none is in use.
  *
@@ -21,7 +21,7 @@
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "hub/backend.h"
-#include "slots/forks.h"
+#include "compat/forks.h"
 
 #define CAPSULE "seismo.hooks.thread"
 #define BIT(tool) (1ull << (tool)->slot)

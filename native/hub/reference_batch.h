@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "slots/reference_tracer.h"
+#include "hooks/reference_tracer.h"
 
 #define SM_REFERENCE_MORE 512 /* types that are counted when there is no more room; a power of two */
 

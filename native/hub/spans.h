@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "code/function.h"
-#include "hub/choice.h"
+#include "hub/tool_filter.h"
 #include "hub/hub.h"
 
 /* Called inside events, with the GIL and maybe with an exception put aside: must run no Python code and raise nothing.

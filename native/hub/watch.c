@@ -18,8 +18,8 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "code/cfunction.h"
-#include "hub/facts.h"
-#include "slots/safepoint.h"
+#include "hub/thread_facts.h"
+#include "hooks/safepoint.h"
 
 typedef struct sm_watch_call {
     struct sm_watch_call *next; /* below it on the stack */

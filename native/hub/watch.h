@@ -84,7 +84,7 @@ typedef struct sm_watch {
     sm_map suspended; /* calls, by frame */
 } sm_watch;
 
-/* Called with a match when SM_SAFE_WATCHES is due (slots/safepoint.h): 0, or -1 with an exception that is the
+/* Called with a match when SM_SAFE_WATCHES is due (hooks/safepoint.h): 0, or -1 with an exception that is the
  * program's. NULL: what watches count is not kept. */
 extern int (*sm_watch_keep)(void);
 

@@ -12,10 +12,10 @@
 #include "compat/frame.h"
 #include "hub/as_tracefunc.h"
 #include "hub/backend.h"
-#include "hub/choice.h"
+#include "hub/tool_filter.h"
 #include "module/filter.h"
 #include "module/module.h"
-#include "slots/reference_tracer.h"
+#include "hooks/reference_tracer.h"
 
 typedef struct hook {
     uint64_t id;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/unnoticed.h"
+#include "base/write_without_signal.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
 #include "compat/exception.h"

@@ -1,5 +1,5 @@
 /* Python functions on the interpreter's events: set_profile, set_trace, their handles, and stand-ins for sys's own. */
-#include "hub/pyhook.h"
+#include "hub/python_hook.h"
 
 #include <string.h>
 

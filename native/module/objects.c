@@ -12,7 +12,7 @@
 #include "module/module.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
-#include "recorder/objects/notes.h"
+#include "recorder/objects/marks_and_holders.h"
 #include "recorder/objects/objects.h"
 #include "recorder/objects/rows.h"
 

@@ -2,7 +2,7 @@
 #include "file/reader.h"
 
 #include "base/alloc.h"
-#include "base/looks.h"
+#include "base/lookup_count.h"
 #include "base/varint.h"
 #include "module/column.h"
 #include "module/module.h"

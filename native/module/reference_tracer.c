@@ -8,7 +8,7 @@
 #include "code/function.h"
 #include "hub/reference_batch.h"
 #include "module/module.h"
-#include "slots/reference_tracer.h"
+#include "hooks/reference_tracer.h"
 
 typedef struct {
     PyObject_HEAD sm_reference_tool tool;
@@ -120,7 +120,7 @@ int sm_reftracer_prepare(void) {
         if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
             return -1;
     }
-    /* Not by slots/forks.h, which is told before the interpreter has put its own threads and locks right in the child:
+    /* Not by compat/forks.h, which is told before the interpreter has put its own threads and locks right in the child:
      * the slot is set by the interpreter's functions. */
     if (sm_register_call("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
         sm_register_call("atexit", "register", NULL, &exit_method) < 0)

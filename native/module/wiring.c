@@ -3,15 +3,15 @@
 #include "module/wiring.h"
 
 #include "recorder/calls/calltree.h"
-#include "recorder/calls/starts.h"
+#include "recorder/calls/start_receiver.h"
 #include "recorder/lines/lines.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/span_births.h"
-#include "source/evalframe.h"
-#include "source/monitoring/startevents.h"
+#include "source/py311/evalframe.h"
+#include "source/monitoring/start_events.h"
 #include "source/profilefunc.h"
 #include "source/reftracer.h"
-#include "source/tracefunc.h"
+#include "source/py311/tracefunc.h"
 
 /* ---- calls ---- */
 

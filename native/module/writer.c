@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "file/writer.h"
-#include "journal/heads.h"
-#include "journal/pieces.h"
+#include "trace/piece_heads.h"
+#include "trace/pieces.h"
 #include "module/column.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* The profilefunc source: the interpreter's profile function, on every thread (profile_threads.c). */
+/* The profilefunc source: the interpreter's profile function, on every thread (profilefunc_threads.c). */
 #include "source/profilefunc.h"
 
 #include <opcode.h>

@@ -6,7 +6,7 @@
 #define SM_SOURCE_PROFILEFUNC_H
 
 #include "code/cfunction.h"
-#include "slots/slots.h"
+#include "hooks/py311/thread_slots.h"
 #include "source/sources.h"
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
@@ -15,13 +15,13 @@
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code);
 extern bool sm_profilefunc_c_functions;
 
-/* profile_threads.c: the hook on every thread. */
+/* profilefunc_threads.c: the hook on every thread. */
 int sm_profile_threads_start(void); /* -1 with an exception */
 void sm_profile_threads_stop(void);
 unsigned sm_profile_threads_look(void); /* threads found without the hook */
 
 #if SM_SHARES_SLOTS
-static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* slots/slots.h sees to new threads */
+static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* hooks/py311/thread_slots.h sees to new threads */
 #else
 #define SM_THREAD_STARTERS 3
 extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];

@@ -1,9 +1,9 @@
 /* The reftracer source: objects made and destroyed, from the interpreter's one reference tracer
- * (slots/reference_tracer.h), over a receiver of objects. */
+ * (hooks/reference_tracer.h), over a receiver of objects. */
 #ifndef SM_SOURCE_REFTRACER_H
 #define SM_SOURCE_REFTRACER_H
 
-#include "slots/reference_tracer.h"
+#include "hooks/reference_tracer.h"
 #include "source/sources.h"
 
 typedef struct {

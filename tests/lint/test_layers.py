@@ -188,14 +188,14 @@ CIRCLES = {
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
     frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
-    frozenset({"journal/slices", "journal/slices_inside"}): INNER,
+    frozenset({"trace/zoom_slices", "trace/zoom_slices_inside"}): INNER,
     frozenset(
         {f"recorder/calls/{name}" for name in ("blocks", "calltree", "frames", "journal", "levels", "pauses", "store")}
     ): INNER,
     frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
     frozenset({f"recorder/lines/{name}" for name in ("lines", "line_tables")}): INNER,
     frozenset({f"recorder/objects/{name}" for name in ("events", "objects", "rows", "store")}): INNER,
-    frozenset({"source/probes/probes", "source/probes/state"}): INNER,
+    frozenset({"source/py311/probes/probes", "source/py311/probes/probe_state"}): INNER,
 }
 
 
@@ -229,14 +229,14 @@ def test_native_files_stand_in_no_other_circle():
 SYMBOL_CIRCLES = {
     frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
     frozenset({"engine/calibrate", "engine/costs", "engine/engine"}): "the engine is measured by running it",
-    frozenset({"engine/threads", "engine/threads_fold"}): "a group of threads is a thread's record",
+    frozenset({"engine/threads", "engine/thread_groups"}): "a group of threads is a thread's record",
     frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
-    frozenset({"hub/pyhook", "hub/pytrace"}): "a local trace function is called as any other, and gives the next one",
+    frozenset({"hub/python_hook", "hub/python_trace"}): "a local trace function is called as any other, and gives the next one",
     frozenset({"recorder/lines/instructions", "recorder/lines/line_tables"}): "a line table owns its instructions",
-    frozenset({"slots/methods", "slots/slots"}): "the slots exchange the methods that set them, which ask the slots",
-    frozenset({"source/probes/probes", "source/probes/trace"}): "the trace function takes the probes' place",
+    frozenset({"hooks/py311/setter_overrides", "hooks/py311/thread_slots"}): "the slots exchange the methods that set them, which ask the slots",
+    frozenset({"source/py311/probes/probes", "source/py311/probes/trace_function"}): "the trace function takes the probes' place",
 }
 # Names of a definition at the margin that is not static: a function, a pointer to one, data.
 DEFINED = re.compile(

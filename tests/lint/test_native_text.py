@@ -15,7 +15,7 @@ VERSIONS = re.compile(r"\b(PY_VERSION_HEX|PY_MAJOR_VERSION|PY_MINOR_VERSION|Py_G
 # An error is marked in the recording and told at its end; the program that is recorded never sees it.
 FORBIDDEN_CALLS = re.compile(r"\b(printf|fprintf|puts|fputs|perror|exit|_exit|abort|Py_FatalError|Py_Exit)\s*\(")
 # Whose purpose it is, after the program's end.
-ENDS_THE_PROCESS = {"module/exitstatus.c"}
+ENDS_THE_PROCESS = {"module/exit_status.c"}
 DEFINITION = re.compile(
     r"^(?!static\b|SM_INLINE\b|typedef\b|struct\b|union\b|enum\b|#|\s)[^\n;={}()]*?\b(\w+)\([^;{}]*\)\s*\{",
     re.MULTILINE,

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "clock/sampler.h"
-#include "recorder/calls/frames.h"
-#include "recorder/calls/pauses.h"
+#include "recorder/calls/frame_shadows.h"
+#include "recorder/calls/gc_pauses.h"
 #include "recorder/calls/store.h"
 
 /* ---- paths ---- */

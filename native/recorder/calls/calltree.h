@@ -19,7 +19,7 @@
 #ifndef SM_RECORDER_CALLS_CALLTREE_H
 #define SM_RECORDER_CALLS_CALLTREE_H
 
-#include "recorder/calls/journal.h"
+#include "recorder/calls/trace.h"
 #include "recorder/calls/tree.h"
 
 extern const sm_recorder sm_calltree;
@@ -60,7 +60,7 @@ static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
 /* The child of the node that the thread is at, if there is one; none is made. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
 /* A place in this code object, which has called this C function for long, tells of no call after this one: which is
- * counted without stepping into it. What is missing from now on is marked (bounds.c). */
+ * counted without stepping into it. What is missing from now on is marked (lower_bounds.c). */
 void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {

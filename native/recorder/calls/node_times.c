@@ -2,7 +2,7 @@
  *
  * Young functions. The clock is read where a function is entered and left until YOUNG of its entries have been timed;
  * then it is *mature*, unless its pieces are so long that the clock costs next to nothing. A source of starts switches
- * the ends of a mature function off for good (source/monitoring/startevents.h). So rare functions have exact times,
+ * the ends of a mature function off for good (source/monitoring/start_events.h). So rare functions have exact times,
  * and frequent ones have many samples.
  *
  * An exact piece belongs to a node whose end is reported, so that it is over when another one runs: the node of a young
@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
-#include "recorder/calls/frames.h"
+#include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/looks.h"
-#include "recorder/calls/frames.h"
+#include "base/lookup_count.h"
+#include "recorder/calls/frame_shadows.h"
 
 sm_tree_state sm_tree;
 static sm_node nobody; /* nobody's child, and of no key */

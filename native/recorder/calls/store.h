@@ -11,7 +11,7 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     bool first_gone; /* that is; what is at its address now is another */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
     bool
-        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: bounds.c */
+        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: lower_bounds.c */
     uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
     sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
@@ -105,14 +105,14 @@ void sm_tree_wake(sm_thread *thread);
 /* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
 sm_node *sm_tree_running(const sm_tree_thread *tree);
 
-/* stacks.c */
+/* stack_paths.c */
 /* Makes the child for a frame that runs already; see calltree.c. */
 typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
 void sm_tree_mark_parked(sm_thread *thread,
                          bool running); /* as sm_tree_mark_running, on the stacks switched away from */
 
-/* bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
+/* lower_bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
 void sm_tree_note_site(sm_function *caller, sm_function *callee);
 bool sm_tree_is_bound(const sm_node *node); /* may calls be missing from this node? */
 void sm_tree_bounds_free(void);

@@ -18,7 +18,7 @@ struct sm_node { /* one cache line: all that an event touches */
     sm_node *child[2];
     sm_node *parent;     /* NULL: a thread's root */
     uint32_t more : 24;  /* number of the table of all children, once there are more than two; 0: none */
-    uint32_t token : 8;  /* what the journal calls it, from its parent: journal/tokens.h. 0: it takes an operand */
+    uint32_t token : 8;  /* what the journal calls it, from its parent: trace/tokens.h. 0: it takes an operand */
     uint8_t timed;       /* the clock is read where it is entered and left */
     uint16_t awaits : 1; /* a coroutine or asynchronous generator: its suspensions are timed */
     uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
@@ -68,19 +68,19 @@ static inline sm_node_rest *sm_rest(const sm_node *node) {
 /* What is done with an event: flags, and constants wherever they are given. */
 typedef enum {
     SM_WAY_COUNT = 0,
-    SM_WAY_JOURNAL = 1, /* it goes into the journal, too (journal.h), before the step, which may read the clock */
+    SM_WAY_JOURNAL = 1, /* it goes into the journal, too (trace.h), before the step, which may read the clock */
     SM_WAY_EVERY = 2,   /* every segment is timed, as the settings have it: see sm_tree_stamp() */
     SM_WAY_BARE = 4,    /* calls are counted, and no clock is read: settings.timeless */
 } sm_tree_way;
 
-typedef struct {    /* where the journal of a thread goes on: journal.h. All NULL: there is none */
+typedef struct {    /* where the journal of a thread goes on: trace.h. All NULL: there is none */
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path is taken: it is time for a mark, or for another block */
     struct sm_stream *stream;
     uint64_t mark; /* units of the clock (sm_journal_unit) at the last mark */
 } sm_journal_end;
 
-typedef struct {       /* of a frame: frames.h */
+typedef struct {       /* of a frame: frame_shadows.h */
     const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
     uintptr_t at;      /* its `executable`; 0: it is left out, and only the C function that it is in is known */
     sm_node *node;
@@ -111,7 +111,7 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;
     sm_awaits awaits; /* suspended coroutines, of their codes */
-    sm_map parked;    /* where the thread was on its other stacks: see stacks.c */
+    sm_map parked;    /* where the thread was on its other stacks: see stack_paths.c */
 } sm_tree_thread;
 
 static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {

@@ -10,7 +10,7 @@
 struct sm_filter;
 typedef struct {
     bool branch, counts, tests;
-    bool apart;              /* leave out the threads that run already: engine/apart.h */
+    bool apart;              /* leave out the threads that run already: engine/skipped_threads.h */
     struct sm_filter *where; /* held by the recording from here on; NULL: everything is wanted */
     const char *hide;        /* code whose file name starts with it is not wanted; "": none */
     int fd;                  /* -1: memory */

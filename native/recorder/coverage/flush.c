@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "base/worker.h"
 #include "recorder/coverage/store.h"
-#include "slots/forks.h"
+#include "compat/forks.h"
 
 #define AFTER_FORK_NS 50000000
 

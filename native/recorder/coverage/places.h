@@ -9,7 +9,7 @@
  * goes on where its like stopped, and memory is bounded by the program's text. A function's lines are a dense array of
  * *places*, line minus first line; the ways of its branches lead to *arcs*, which are places as well. A place knows its
  * row in the file and the *stamp* of the last context that it was hit in; with counts, an array next to it has the
- * numbers. Each code object leads to its function's arrays by one probe (code/codes.h).
+ * numbers. Each code object leads to its function's arrays by one probe (code/code_map.h).
  *
  * Nothing is told twice that need not be. Without counts a place has said all at its first hit, so the source switches
  * it off there: a program runs at its own speed once it has been everywhere. With a context, it has said all until the
@@ -26,7 +26,7 @@
  *
  * Contexts cost memory only while they are current: the rows that were hit in it are a list, and become rows of 64 bits
  * each when the context ends. Of contexts that were there a number is kept, by the hash of the name. The file has a row
- * for each time that one was current, until it is written anew (anew.c).
+ * for each time that one was current, until it is written anew (rewrite.c).
  *
  * What a source calls, with the GIL and no exception set; none of it raises, or runs anything of the program:
  * - sm_cover_known: what is known of a code object: NULL if it was not met, sm_cover_unwanted, or its record;
@@ -42,7 +42,7 @@
 
 #include "code/function.h"
 #include "code/jumps.h"
-#include "engine/apart.h"
+#include "engine/skipped_threads.h"
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
@@ -91,7 +91,7 @@ typedef struct sm_cover_code { /* of a code object; freed with it, or with the r
     PyCodeObject *code;            /* borrowed: told when it goes away */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
-    bool untold;                   /* without branches: it has lines that no LINE event tells (code/untold.h) */
+    bool untold;                   /* without branches: it has lines that no LINE event tells (code/unreported_lines.h) */
     bool off;                      /* something of it is switched off: in the list to rearm */
     bool tells;                    /* LINE events may tell the ways of its branches */
     uintptr_t source;              /* the source's own */

@@ -15,7 +15,7 @@ typedef struct { /* rows of a table that were hit in the present context */
 /* What the flush touches: under the lock. */
 typedef struct {
     sm_output output;
-    sm_output fresh; /* of a file that is to take its place (anew.c): whatever is put into one is put into both */
+    sm_output fresh; /* of a file that is to take its place (rewrite.c): whatever is put into one is put into both */
     sm_cover_function *functions; /* all, newest first */
     sm_cover_function **by_id;    /* by sm_function.id */
     uint32_t by_id_size, functions_count;
@@ -57,7 +57,7 @@ void sm_cover_forget_contexts(void);
 bool sm_cover_put_context(sm_output *output, uint32_t id, const char *name, size_t size);
 bool sm_cover_put_hit(sm_output *output, uint32_t id, int64_t context, int kind, int64_t base, uint64_t bits);
 
-/* The file anew (anew.c). Each with the lock of the file, and all but `read` with that of the rows. */
+/* The file anew (rewrite.c). Each with the lock of the file, and all but `read` with that of the rows. */
 /* If it is time: `fresh` has all but the contexts. To be followed by: what is pending of the old file is sent, */
 bool sm_cover_anew_begin(const sm_about *about);
 void sm_cover_anew_read(uint32_t contexts); /* contexts: so many are in the old file, */

@@ -375,7 +375,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
-        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/bottom.h */
+        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/hidden_frames.h */
             continue;
         at = by_ends ? at + 1 : depths[i];
         if (at == 0 || at >= state->size)

@@ -16,7 +16,7 @@
 
 #include "compat/frame.h"
 #include "recorder/objects/objects.h"
-#include "slots/reference_tracer.h"
+#include "hooks/reference_tracer.h"
 
 #define SM_OBJECTS_LIVE_SHARDS 64
 #define SM_OBJECTS_CACHE 4096 /* sites found last, by type and instruction */

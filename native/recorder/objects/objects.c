@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "compat/sizes.h"
+#include "compat/object_sizes.h"
 #include "file/tables.h"
 #include "recorder/objects/rows.h"
 #include "recorder/objects/store.h"

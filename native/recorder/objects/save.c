@@ -19,7 +19,7 @@
 
 #include "base/alloc.h"
 #include "recorder/calls/calltree.h"
-#include "recorder/objects/notes.h"
+#include "recorder/objects/marks_and_holders.h"
 #include "recorder/objects/rows.h"
 #include "recorder/objects/span_births.h"
 

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "code/text.h"
-#include "compat/sizes.h"
+#include "compat/object_sizes.h"
 #include "file/tables.h"
 #include "recorder/objects/store.h"
 

@@ -15,14 +15,14 @@
  *
  * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
  * and whoever has our tool id next, are told of every place. restart_events() would do it for all tools, whose places
- * would all tell once more. So the code objects that have such places are marked (code/codes.h) until they die, and
+ * would all tell once more. So the code objects that have such places are marked (code/code_map.h) until they die, and
  * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
  * those that were switched off included, and the next recording sets all of them.
  *
  * The map of places is keyed by the serial number of what is known of the code object, and offset: what has been
  * learned of a code object that died is not taken for that of another with its address. The dead are forgotten when the
  * map is full, which so is as large as the places of the code that lives. */
-#include "base/looks.h"
+#include "base/lookup_count.h"
 #include "base/map.h"
 #include "source/monitoring/monitoring.h"
 #include "source/sources.h"

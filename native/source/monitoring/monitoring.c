@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compat/exception.h"
-#include "slots/tool_id.h"
+#include "hooks/monitoring_tool.h"
 
 #if SM_HAS_MONITORING
 
@@ -25,7 +25,7 @@ static const struct {
     [SM_C_RAISE] = {"C_RAISE", true},
     [SM_LINE] = {"LINE", false},
     [SM_INSTRUCTION] = {"INSTRUCTION", false},
-    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* of single code objects: local.c */
+    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* of single code objects: local_events.c */
 };
 
 static int tool_id = -1;

@@ -7,8 +7,8 @@
 #define SM_SOURCE_MONITORING_MONITORING_H
 
 #include "code/cfunction.h"
-#include "code/untold.h"
-#include "slots/tool_id.h"
+#include "code/unreported_lines.h"
+#include "hooks/monitoring_tool.h"
 #include "source/sources.h"
 
 /* Defines RECEIVER_EVENT: sm_monitoring_EVENT (or sm_monitoring_lines_EVENT) for this receiver, a static constant. */
@@ -18,7 +18,7 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
-/* local.c: what was asked of single code objects. Of all the events to ask for, the ones that are the interpreter's.
+/* local_events.c: what was asked of single code objects. Of all the events to ask for, the ones that are the interpreter's.
  * narrow: those alone that cannot be local, or tell of code not met yet. -1 with an exception. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
 void sm_monitoring_local_running(void); /* the frames that run already */

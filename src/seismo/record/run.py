@@ -4,7 +4,7 @@ Shape. The program runs inside a call of ours, but all that follows is left to t
 goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
 waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Three things are arranged:
 
-- The program's first frame is at the bottom of the stack for all who look (hub/bottom.h).
+- The program's first frame is at the bottom of the stack for all who look (hub/hidden_frames.h).
 - Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
   the program's hook back and calls it.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so

@@ -18,8 +18,8 @@
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "recorder/coverage/store.h"
-#include "slots/forks.h"
-#include "slots/safepoint.h"
+#include "compat/forks.h"
+#include "hooks/safepoint.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 

@@ -21,7 +21,7 @@ TERMS = ("module", "function", "qualname", "file", "line", "thread", "duration",
 KINDS = ("call", "return", "unwind", "yield", "c_call", "c_return", "c_raise")
 WHY = f"a journal knows of each call {', '.join(TERMS)}, and how it ended ({', '.join(KINDS)})"
 
-_NUMBERS = ("duration", "own", "depth")  # numbered as in native/journal/cut.h
+_NUMBERS = ("duration", "own", "depth")  # numbered as in native/trace/excerpt.h
 _MOST_CELLS = 4096
 _C = 1  # the kind of a C function
 _LEFT = (("return", "c_return"), ("unwind", "c_raise"), ("yield", ""), ("", ""))  # numbered as there, Python and C

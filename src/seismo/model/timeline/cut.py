@@ -1,6 +1,6 @@
 """A part of a trace as a recording of its own: a window of time, certain calls, or both.
 
-The journal of the part is written by the core (native/journal/cut.c), event by event, and so needs no memory for it.
+The journal of the part is written by the core (native/trace/excerpt.c), event by event, and so needs no memory for it.
 The tree is counted anew from those events, and its times are sums of the segments between them: wall-clock times, for a
 journal does not say what a thread waited for. Times count from where they counted in the whole, so that both can be
 read side by side.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MANY = 1 << 21
 """Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
-_ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/journal/cut.h
+_ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
 _SUMS = {"ns_sq": "d", "ns_var": "d"}
 _DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # losses of the whole: the part has its own, or none

@@ -1,0 +1,51 @@
+#include "code/unreported_lines.h"
+
+#include "base/alloc.h"
+#include "code/jumps.h"
+#include "compat/opcodes.h"
+
+static const sm_untold none;
+
+/* Most code has no loop: its bytes are not asked for. What is in a cache may look like one. */
+static bool may_have_loops(PyCodeObject *code) {
+#if SM_LOOP_ENDS_HIDE_LINES
+    const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;
+    for (Py_ssize_t i = 0; i < Py_SIZE(code); i++) {
+        if (sm_op_ends_loop(bytes[2 * i]))
+            return true;
+    }
+#else
+    (void)code;
+#endif
+    return false;
+}
+
+static sm_untold *find(PyCodeObject *code) {
+    sm_branches *table = may_have_loops(code) ? sm_branches_new(code) : NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; table != NULL && i < table->count; i++)
+        count += table->branches[i].untold != 0;
+    sm_untold *made = count != 0 ? sm_malloc(sizeof *made + count * sizeof made->at[0]) : NULL;
+    if (made != NULL) {
+        made->count = 0;
+        for (uint32_t i = 0; i < table->count; i++) {
+            const sm_branch *branch = &table->branches[i];
+            if (branch->untold == 0)
+                continue;
+            made->at[made->count].to = (int32_t)branch->to[SM_JUMPED];
+            made->at[made->count++].line = branch->untold;
+        }
+    }
+    sm_branches_free(table);
+    return made;
+}
+
+const sm_untold *sm_untold_of(PyCodeObject *code) {
+    sm_code_entry *entry = SM_LOOP_ENDS_HIDE_LINES ? sm_code_entry_make(code) : NULL;
+    if (entry == NULL)
+        return &none;
+    if (!entry->asked_for_untold)
+        entry->untold = find(code);
+    entry->asked_for_untold = true;
+    return entry->untold != NULL ? entry->untold : &none;
+}

@@ -1,0 +1,77 @@
+/* How much memory objects take, without asking them. What __sizeof__() answers may be anything, and takes a call; these
+ * read fields of the types and of objects whose kind is known. */
+#ifndef SM_COMPAT_OBJECT_SIZES_H
+#define SM_COMPAT_OBJECT_SIZES_H
+
+#include "compat/compat.h"
+
+typedef enum {
+    SM_NO_ITEMS,
+    SM_ITEMS_COUNTED, /* ob_size says how many */
+    SM_ITEMS_OF_INT,
+    SM_ITEMS_OF_STR,
+    SM_ITEMS_UNKNOWN, /* there are some, but ob_size need not be: generators and frames have none */
+} sm_items;
+
+/* How objects of this type have items in their own block. */
+static inline sm_items sm_items_of(const PyTypeObject *type) {
+    if (type == &PyUnicode_Type)
+        return SM_ITEMS_OF_STR;
+    if (type->tp_itemsize <= 0)
+        return SM_NO_ITEMS;
+    if ((type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS) != 0)
+        return SM_ITEMS_OF_INT;
+    unsigned long counted = Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_TYPE_SUBCLASS;
+    return (type->tp_flags & counted) != 0 ? SM_ITEMS_COUNTED : SM_ITEMS_UNKNOWN;
+}
+
+/* Bytes of an object's items. It must be whole: not in the middle of being made. */
+static inline uint64_t sm_item_bytes(PyObject *object, sm_items kind, uint64_t item_size) {
+    if (kind == SM_ITEMS_OF_STR) {
+        uint64_t length = (uint64_t)PyUnicode_GET_LENGTH(object);
+        if (PyUnicode_IS_COMPACT_ASCII(object))
+            return length;
+        return sizeof(PyCompactUnicodeObject) - sizeof(PyASCIIObject) + (length + 1) * PyUnicode_KIND(object) - 1;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    if (kind == SM_ITEMS_OF_INT)
+        return (uint64_t)(((PyLongObject *)object)->long_value.lv_tag >> 3) * item_size;
+#endif
+    Py_ssize_t count = ((PyVarObject *)object)->ob_size;
+    return (uint64_t)(count < 0 ? -count : count) * item_size;
+}
+
+#if PY_VERSION_HEX >= 0x030D0000
+/* The head of a class's shared keys, the same from 3.13 to 3.15: how many values its objects have room for. */
+typedef struct {
+    Py_ssize_t refcount;
+    uint8_t log2_size, log2_index_bytes, kind;
+    uint32_t version;
+    Py_ssize_t usable, entries;
+} sm_shared_keys;
+#endif
+
+/* What an object of this type takes that has no items: with what stands in front of it, and with the values of
+ * attributes that stand behind it, which sys.getsizeof() leaves out. A class gives its first objects room for thirty
+ * attributes, each of the following for one less, until there is room for one more than are known: that is what nearly
+ * all have. */
+static inline uint64_t sm_type_bytes(PyTypeObject *type) {
+    if (type == &PyUnicode_Type)
+        return sizeof(PyASCIIObject) + 1;
+    uint64_t size = type->tp_basicsize > 0 ? (uint64_t)type->tp_basicsize : 0;
+    size += PyType_IS_GC(type) ? 2 * sizeof(void *) : 0;
+#if PY_VERSION_HEX >= 0x030C0000
+    if ((type->tp_flags & (Py_TPFLAGS_MANAGED_DICT | Py_TPFLAGS_MANAGED_WEAKREF)) != 0)
+        size += 2 * sizeof(void *);
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    const sm_shared_keys *keys = (const void *)((PyHeapTypeObject *)type)->ht_cached_keys;
+    if ((type->tp_flags & Py_TPFLAGS_INLINE_VALUES) != 0 && keys != NULL) {
+        uint64_t room = (uint64_t)(keys->entries + (keys->usable > 1 ? 1 : keys->usable));
+        size += (room + 7) / 8 * 8 + (room + 1) * sizeof(PyObject *);
+    }
+#endif
+    return size;
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* Servers, containers and batch jobs are ended by SIGTERM, and a program that does not handle it dies where it stands,
+ * with what was recorded since the last flush. So while a recording goes into a file, and while the signal would kill,
+ * a handler of ours stands there. It is C's, and nothing of Python's sees it: signal.getsignal and what signal.signal
+ * returns come from the interpreter's own table, where the signal has its default disposition. A program that sets a
+ * handler of its own replaces ours without knowing; where it then sets SIG_DFL, ours comes back (the entry of
+ * signal.signal in its module's table leads through us). What the program execs has the default, as exec resets it.
+ *
+ * A handler may do next to nothing: it may have interrupted the allocator, the interpreter or a recorder. It wakes a
+ * thread of ours, the guard, which starts one more. That one asks for a pending call, so that the main thread, if it
+ * runs Python, ends the recordings before its next instruction; and it waits for the GIL, and ends them if that comes
+ * first: where all of the program sleeps or waits in C. Whoever ends them lets the process die of the signal.
+ *
+ * Nobody waits for another thread here while holding the GIL or a lock, so nothing can be waited for in a circle:
+ *  - The guard takes no lock of the interpreter's, and ends at once when it is stopped. From then on the process dies
+ *    by the hand of who stopped it: a recording that the program ends, or a fork.
+ *  - Of two threads that end the recordings neither waits for the other. An end in Python lets go of the GIL, and may
+ *    need a lock that the other thread holds; so both do all of it. The ends in C keep the GIL until the process dies.
+ *  - The thread that was interrupted may hold a lock that the others need, the allocator's or that of the pending
+ *    calls. It pauses, since a bare process would execute nothing more, but then goes on.
+ *
+ * The one time limit is for the program: its C code may hold the GIL for as long as it likes, and a signal is to kill.
+ * After PATIENCE_MS the guard lets the process die without an end, and the file says that the end is missing. The limit
+ * does not count while a recording is being ended, which takes as long as it takes.
+ *
+ * Process 1 ignores signals that it has no handler for, so nothing is done there. The guard (base/worker.h) is not
+ * there during a fork, nor until the frame that forked goes on; nor in the child until that has said how it goes on. A
+ * signal that comes then kills at once. */
+#include "engine/fatal_signals.h"
+
+#include <Python.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/worker.h"
+#include "compat/compat.h"
+#include "compat/exception.h"
+#include "compat/runtime.h"
+#include "compat/forks.h"
+
+enum { PATIENCE_MS = 2000, PAUSE_MS = 100 };
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {{SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGXCPU, "SIGXCPU"}};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+static struct {
+    void (*end[SM_ENDINGS])(const char *);
+    bool armed;
+    bool queued; /* atomic: the main thread has been asked */
+    bool busy;   /* atomic: a recording is being ended */
+    int forking; /* atomic: threads that do */
+    int number;  /* atomic: the signal that ends us; 0: none */
+    pid_t owner;
+    PyMethodDef *entry; /* of signal.signal */
+    PyCFunction original;
+} ending;
+
+static void work(sm_worker *worker, uintptr_t number);
+static sm_worker guard = SM_WORKER(work, 0);
+
+static void nap(void) {
+    struct timespec little = {.tv_nsec = 1000000};
+    nanosleep(&little, NULL);
+}
+
+/* Who has stopped the guard, or has forked, sees the number here, or else the handler sees that. */
+static int signal_that_ends_us(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&ending.number, __ATOMIC_RELAXED);
+}
+
+/* ---- the handler ---- */
+
+static void set_default(int number) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(number, &action, NULL);
+}
+
+static void handler(int number) {
+    int saved_errno = errno, none = 0;
+    bool ours = getpid() == ending.owner;
+    if (ours)
+        __atomic_compare_exchange_n(&ending.number, &none, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    bool guarded = ours && sm_worker_runs(&guard);
+    if (!guarded && !(ours && __atomic_load_n(&ending.forking, __ATOMIC_RELAXED) != 0)) {
+        set_default(number);
+        raise(number); /* when this returns */
+    } else if (guarded) {
+        sm_worker_wake(&guard);
+        bool holds = PyGILState_Check();
+        for (int ms = 0; ms < PAUSE_MS && !(holds && __atomic_load_n(&ending.queued, __ATOMIC_ACQUIRE)); ms++)
+            nap();
+        if (holds)
+            sm_look_for_pending_calls();
+    }
+    errno = saved_errno;
+}
+
+static bool is_default(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+}
+
+static void arm(int number) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    if (is_default(number))
+        sigaction(number, &action, NULL);
+}
+
+static void disarm(int number) {
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler)
+        set_default(number);
+}
+
+/* ---- the end ---- */
+
+static _Noreturn void die(void) {
+    int number = signal_that_ends_us();
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    set_default(number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    for (;;) /* the system is about to end us */
+        nap();
+}
+
+/* With the GIL: ends the recordings, those in Python first, and then the process. */
+static _Noreturn void finish(void) {
+    const char *name = "";
+    __atomic_store_n(&ending.busy, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < SIGNALS; i++)
+        name = signals[i].number == signal_that_ends_us() ? signals[i].name : name;
+    for (int i = SM_ENDINGS - 1; i >= 0; i--) {
+        if (ending.end[i] != NULL)
+            ending.end[i](name);
+    }
+    die();
+}
+
+static int finish_here(void *Py_UNUSED(unused)) {
+    if (signal_that_ends_us() != 0)
+        finish();
+    return 0;
+}
+
+static void *finish_there(void *unused) {
+    (void)Py_AddPendingCall(finish_here, NULL);
+    sm_wake_for_pending_calls();
+    __atomic_store_n(&ending.queued, true, __ATOMIC_RELEASE);
+    if (!sm_is_finalizing()) {
+        (void)PyGILState_Ensure();
+        finish();
+    }
+    return unused;
+}
+
+static void work(sm_worker *self, uintptr_t run) {
+    while (sm_worker_goes_on(self, run) && signal_that_ends_us() == 0)
+        sm_worker_sleep(self, UINT64_MAX);
+    pthread_t other; /* no worker: it may never get the GIL, and the process ends with it */
+    if (sm_worker_goes_on(self, run) && pthread_create(&other, NULL, finish_there, NULL) == 0) {
+        pthread_detach(other);
+        for (int ms = 0; sm_worker_goes_on(self, run) && ms < PATIENCE_MS && !sm_is_finalizing();) {
+            nap();
+            ms += !__atomic_load_n(&ending.busy, __ATOMIC_ACQUIRE);
+        }
+    }
+    if (sm_worker_goes_on(self, run))
+        die();
+}
+
+/* ---- the guard ---- */
+
+static void start(void) {
+    if (sm_worker_runs(&guard) || !ending.armed)
+        return;
+    ending.queued = ending.busy = false;
+    ending.number = 0;
+    ending.owner = getpid();
+    (void)sm_worker_start(&guard);
+}
+
+static void before_fork(void) {
+    bool holds = sm_holds_gil();
+    while (!holds && signal_that_ends_us() != 0) /* a thread of C: others end the process */
+        nap();
+    __atomic_fetch_add(&ending.forking, 1, __ATOMIC_RELAXED);
+    sm_worker_before_fork(&guard, 0);
+    if (signal_that_ends_us() != 0) {
+        if (holds)
+            finish();
+        die();
+    }
+}
+
+static bool parent_forked(void) {
+    sm_worker_after_fork(&guard);
+    __atomic_fetch_sub(&ending.forking, 1, __ATOMIC_RELAXED);
+    if (signal_that_ends_us() != 0) {
+        if (sm_holds_gil())
+            finish();
+        (void)sm_worker_start(&guard);
+    }
+    return ending.armed;
+}
+
+static void child_forked(void) {
+    sm_worker_forked(&guard);
+    ending.forking = 0;
+    memset(ending.end, 0, sizeof ending.end); /* what the parent records is the parent's */
+}
+
+/* ---- signal.signal ---- */
+
+static PyObject *set_signal(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    PyObject *before = ((PyObject * (*)(PyObject *, PyObject *const *, Py_ssize_t))(void (*)(void))ending.original)(
+        module, args, count);
+    for (int i = 0; before != NULL && ending.armed && i < SIGNALS; i++)
+        arm(signals[i].number); /* those that are at their default now */
+    return before;
+}
+
+static void watch_signal(bool on) {
+    PyCFunction ours = (PyCFunction)(void (*)(void))set_signal;
+    if (ending.entry == NULL) {
+        PyObject *module = PyImport_ImportModule("_signal"); /* built in, and there from the interpreter's start */
+        PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
+        Py_XDECREF(module);
+        PyErr_Clear();
+        for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++) {
+            if (strcmp(entry->ml_name, "signal") == 0 && entry->ml_flags == METH_FASTCALL)
+                ending.entry = entry;
+        }
+    }
+    if (ending.entry == NULL)
+        return;
+    if (on && ending.entry->ml_meth != ours) {
+        ending.original = ending.entry->ml_meth;
+        ending.entry->ml_meth = ours;
+    } else if (!on && ending.entry->ml_meth == ours) {
+        ending.entry->ml_meth = ending.original;
+    }
+}
+
+/* ---- on and off ---- */
+
+static void turn(bool on) {
+    sm_exception kept = sm_exception_keep();
+    ending.armed = on;
+    if (on)
+        start();
+    else
+        sm_worker_stop(&guard);
+    watch_signal(on);
+    for (int i = 0; i < SIGNALS; i++)
+        (on ? arm : disarm)(signals[i].number);
+    if (!on && signal_that_ends_us() != 0) /* nothing is left to end */
+        die();
+    sm_exception_restore(kept);
+}
+
+void sm_ending_begin(void) {
+    __atomic_store_n(&ending.busy, true, __ATOMIC_RELEASE);
+}
+
+void sm_ending_want(sm_ending who, void (*end)(const char *signal_name)) {
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, start};
+    ending.end[who] = end;
+    __atomic_store_n(&ending.busy, false, __ATOMIC_RELEASE);
+    bool wanted = false;
+    for (int i = 0; i < SM_ENDINGS; i++)
+        wanted = wanted || ending.end[i] != NULL;
+    if (wanted && sm_worker_init(&guard) && getpid() != 1 && sm_forks_register(SM_FORK_ENDING, &calls))
+        turn(true);
+    else if (!wanted && ending.armed)
+        turn(false);
+}

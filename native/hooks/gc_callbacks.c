@@ -1,0 +1,93 @@
+#include "hooks/gc_callbacks.h"
+
+#include "compat/exception.h"
+#include "compat/runtime.h"
+
+static struct {
+    sm_pause_call call; /* NULL: nobody wants to know */
+    PyObject **place;   /* where the interpreter has its list */
+    PyObject *ours;     /* owned by the interpreter while it stands there */
+    PyObject *theirs;   /* owned while ours stands there */
+    int inside;         /* calls of our function: its list must not change meanwhile, since its items are counted */
+} collector;
+
+static void pass_on(PyObject *const *arguments, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(collector.theirs); i++) {
+        PyObject *callback = Py_NewRef(PyList_GET_ITEM(collector.theirs, i));
+        PyObject *result = PyObject_Vectorcall(callback, arguments, (size_t)count, NULL);
+        if (result == NULL)
+            sm_collector_unraisable(callback);
+        Py_XDECREF(result);
+        Py_DECREF(callback);
+    }
+}
+
+long sm_pause_number(const sm_pause *pause, const char *name) {
+    PyObject *value = PyDict_CheckExact(pause->info) ? PyDict_GetItemString(pause->info, name) : NULL; /* borrowed */
+    long number = value != NULL && PyLong_CheckExact(value) ? PyLong_AsLong(value) : 0;
+    PyErr_Clear();
+    return number;
+}
+
+static PyObject *around(PyObject *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count) {
+    bool known = count == 2 && PyUnicode_CheckExact(arguments[0]);
+    bool begins = known && PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0;
+    collector.inside++;
+    if (begins)
+        pass_on(arguments, count);
+    if (known && collector.call != NULL) {
+        sm_pause pause = {begins, arguments[1]};
+        collector.call(&pause);
+    }
+    if (!begins)
+        pass_on(arguments, count);
+    collector.inside--;
+    Py_RETURN_NONE;
+}
+
+/* A list with our function, neither of which the collector knows, and so gc.get_objects() does not show them. */
+static PyObject *make_list(void) {
+    static PyMethodDef definition = {"around", (PyCFunction)(void (*)(void))around, METH_FASTCALL, NULL};
+    PyObject *function = PyCFunction_New(&definition, NULL);
+    PyObject *list = function != NULL ? PyList_New(1) : NULL;
+    if (list == NULL) {
+        Py_XDECREF(function);
+        return NULL;
+    }
+    PyObject_GC_UnTrack(function);
+    PyObject_GC_UnTrack(list);
+    PyList_SET_ITEM(list, 0, function);
+    return list;
+}
+
+static bool stands(void) {
+    return collector.ours != NULL && *collector.place == collector.ours;
+}
+
+static bool put_ours(void) {
+    PyObject *gc = PyImport_ImportModule("gc");
+    Py_XDECREF(gc);
+    collector.place = gc != NULL ? sm_collector_callbacks() : NULL;
+    PyObject *list = collector.place != NULL ? make_list() : NULL;
+    if (list == NULL)
+        return false;
+    collector.theirs = *collector.place;
+    *collector.place = collector.ours = list;
+    return true;
+}
+
+bool sm_collector_tell(sm_pause_call call) {
+    collector.call = call;
+    if (stands() && call == NULL && collector.inside == 0) {
+        *collector.place = collector.theirs;
+        collector.theirs = NULL;
+        Py_CLEAR(collector.ours);
+    }
+    if (call == NULL || stands())
+        return call != NULL;
+    sm_exception kept = sm_exception_keep();
+    bool put = put_ours();
+    PyErr_Clear();
+    sm_exception_restore(kept);
+    return put;
+}

@@ -1,0 +1,193 @@
+#include "hooks/monitoring_tool.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "code/code_map.h"
+#include "compat/compat.h"
+
+PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
+
+#if SM_HAS_MONITORING
+
+typedef struct {
+    PyObject_HEAD vectorcallfunc vectorcall;
+    vectorcallfunc behind; /* what a guarded one calls */
+} callback_object;
+
+static PyTypeObject callback_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "seismo._core.callback",
+    .tp_basicsize = sizeof(callback_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_vectorcall_offset = offsetof(callback_object, vectorcall),
+    .tp_call = PyVectorcall_Call,
+};
+
+static PyObject *monitoring = NULL; /* owned: sys.monitoring, held so that it is there at exit */
+static PyObject *numbers = NULL;    /* owned: sys.monitoring.events */
+
+static bool answer_is_ready(void);
+
+int sm_monitoring_find(void) {
+    if (monitoring != NULL)
+        return 0;
+    PyObject *found = PySys_GetObject("monitoring"); /* borrowed */
+    if (found == NULL || PyType_Ready(&callback_type) < 0 || !answer_is_ready()) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not available");
+        return -1;
+    }
+    Py_XSETREF(sm_monitoring_disable, PyObject_GetAttrString(found, "DISABLE"));
+    Py_XSETREF(sm_monitoring_missing, PyObject_GetAttrString(found, "MISSING"));
+    Py_XSETREF(numbers, PyObject_GetAttrString(found, "events"));
+    if (sm_monitoring_disable == NULL || sm_monitoring_missing == NULL || numbers == NULL)
+        return -1;
+    monitoring = Py_NewRef(found);
+    return 0;
+}
+
+PyObject *sm_monitoring_callback(vectorcallfunc function) {
+    callback_object *callback = PyObject_New(callback_object, &callback_type);
+    if (callback != NULL)
+        callback->vectorcall = callback->behind = function;
+    return (PyObject *)callback;
+}
+
+/* ---- events that come with an exception ---- */
+
+#if SM_HAS_FIRED_EVENTS
+/* Code that was compiled to C tells of its events itself. Cython's tells that a generator goes on also where it is
+ * closed or thrown into: with that exception set. The interpreter takes an answer that comes while an exception is set
+ * for a mistake of the callback, and raises SystemError in the program, whoever asks for the event. So the exception is
+ * put aside while the callback works, and is put back when the interpreter lets go of the answer, right after it has
+ * looked whether one is set. That costs something at every event; callbacks are guarded so from the first compiled
+ * generator on that is met, at its start. Everything here is touched with the interpreter's lock. */
+static bool guards;                 /* such code was met */
+static callback_object *resumes[6]; /* owned; by tool id */
+static PyObject *aside;             /* owned; NULL: none */
+
+static void put_back(PyObject *Py_UNUSED(answer)) {
+    PyObject *exception = aside;
+    aside = NULL;
+    PyErr_SetRaisedException(exception);
+}
+
+static PyTypeObject answer_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "seismo._core.answer",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_dealloc = put_back,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+static bool answer_is_ready(void) {
+    return PyType_Ready(&answer_type) == 0;
+}
+
+static PyObject answer; /* not of PyObject_HEAD_INIT, which would make it immortal */
+
+PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs) {
+    PyObject *exception = PyErr_GetRaisedException();
+    PyObject *answered = behind(self, args, nargs, NULL);
+    if (exception == NULL)
+        return answered;
+    if (answered == NULL) { /* a hook has raised one instead */
+        Py_DECREF(exception);
+        return NULL;
+    }
+    aside = exception;
+    Py_SET_TYPE(&answer, &answer_type);
+    Py_SET_REFCNT(&answer, 1);
+    return &answer; /* and not that the place is to be disabled, if that was it: it will be asked again */
+}
+
+static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
+    vectorcallfunc behind = ((callback_object *)self)->behind;
+    return SM_LIKELY(PyErr_Occurred() == NULL) ? behind(self, args, nargs, names)
+                                               : sm_monitoring_guarded(behind, self, args, nargs);
+}
+
+static void met_compiled(void) {
+    guards = true;
+    for (int i = 0; i < 6; i++) {
+        if (resumes[i] != NULL)
+            resumes[i]->vectorcall = guarded;
+    }
+}
+
+static void note_resumes(int tool_id, long event, PyObject *callback) {
+    if (event != sm_monitoring_number("PY_RESUME"))
+        return;
+    sm_codes_met_compiled = met_compiled;
+    Py_XSETREF(resumes[tool_id], (callback_object *)Py_XNewRef(callback));
+    if (guards && callback != NULL)
+        resumes[tool_id]->vectorcall = guarded;
+}
+#else
+static bool answer_is_ready(void) {
+    return true;
+}
+
+static void note_resumes(int tool_id, long event, PyObject *callback) {
+    (void)tool_id, (void)event, (void)callback;
+}
+#endif
+
+static int done(PyObject *result) {
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+int sm_monitoring_take(const char *name, const int order[6]) {
+    for (int i = 0; i < 6; i++) {
+        PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", order[i]);
+        if (holder == NULL)
+            return -1;
+        bool is_free = holder == Py_None;
+        Py_DECREF(holder);
+        if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
+            return order[i];
+        PyErr_Clear(); /* another tool was quicker */
+    }
+    PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
+    return -1;
+}
+
+bool sm_monitoring_holds(int tool_id, const char *name) {
+    PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", tool_id);
+    const char *held = holder && PyUnicode_Check(holder) ? PyUnicode_AsUTF8(holder) : NULL;
+    bool ours = held != NULL && strcmp(held, name) == 0;
+    Py_XDECREF(holder);
+    PyErr_Clear();
+    return ours;
+}
+
+long sm_monitoring_number(const char *name) {
+    PyObject *number = PyObject_GetAttrString(numbers, name);
+    long bit = number ? PyLong_AsLong(number) : -1;
+    Py_XDECREF(number);
+    return bit;
+}
+
+int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
+    note_resumes(tool_id, event, callback);
+    return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
+                                    callback ? callback : Py_None)); /* gives the one before */
+}
+
+int sm_monitoring_set(int tool_id, long events) {
+    return done(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, events));
+}
+
+int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events) {
+    return done(PyObject_CallMethod(monitoring, "set_local_events", "iOl", tool_id, code, events));
+}
+
+int sm_monitoring_restart(void) {
+    return done(PyObject_CallMethod(monitoring, "restart_events", NULL));
+}
+
+void sm_monitoring_free(int tool_id) {
+    (void)done(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id));
+    PyErr_Clear();
+}
+
+#endif

@@ -1,0 +1,434 @@
+/* One slot, many listeners, and a slot that any tool may overwrite unannounced.
+ *
+ * Taking it. When the first tool comes, the slot gets our function; with the last it is given back. Who was there
+ * before is *chained*: our function calls theirs first, at every event, and the slot goes back to them at the end. That
+ * is only right where they cannot know that they were replaced: from 3.15 on PyRefTracer_SetTracer tells the old tracer
+ * so, and it may then give up the memory that its data points to. So on 3.15 we decline, unless it is tracemalloc,
+ * which takes no notice and has no data.
+ *
+ * Losing it. tracemalloc.start() overwrites the slot, tracemalloc.stop() clears it, and up to 3.14 its owner is not
+ * told. So we look, at every safe point (twenty times a second while there are tools) and whenever a tool comes, goes
+ * or asks. If the slot has another function, one question remains: does that one chain us? An object made on the spot
+ * tells: either our function is told of it or not. If not, we are *blind*: each tool is told by SM_REFERENCE_REMOVED,
+ * as 3.15 does itself (there the message comes at the very moment), and the time counts as blind from the last look
+ * that found us there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait
+ * until the slot is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from any
+ * other tracer.
+ *
+ * An event. Objects are made and destroyed anywhere: in the middle of an allocation, with an exception pending, under
+ * the runtime's own locks. Our function takes no lock and makes nothing; a thread-local mark keeps what a tool's
+ * callback does from being reported to it (the same mark is what the question above listens with). The slot is the
+ * process's, not the interpreter's: events of subinterpreters, which may run without our GIL, are passed on to the
+ * chained tracer and to nobody else.
+ *
+ * The direct path. A tool that must cost next to nothing brings a function of its own for the slot, without the loop
+ * over tools, the calls through pointers and the marks. It stands there while its tool is alone, for all threads, and
+ * nobody is chained; `arrange` puts there what should be, whenever a tool comes or goes. All that the shared function
+ * looks after is folded into one test in front of the direct one, which sends anything rare to the shared one. So the
+ * direct function may be called though it should not be (another tracer has it in its chain, from the time when it was
+ * in the slot): the bit SM_REFERENCE_SHARED is set whenever it does not belong there.
+ *
+ * Going. A tool may be removed anywhere, its own callback included; `removed`, which releases Python objects, waits for
+ * a safe point if that is inside an event. Tools live in a fixed array with holes, so that an event in progress may go
+ * on whatever is removed or added meanwhile. */
+#include "hooks/reference_tracer.h"
+
+#include "base/time.h"
+#include "compat/exception.h"
+#include "hooks/safepoint.h"
+
+sm_reference_direct_state sm_reference_direct = {.rare = SM_REFERENCE_SHARED};
+
+static struct {
+    PyRefTracer ours; /* which of our functions stands in the slot, or stood there last */
+    sm_reference_tool *tools[SM_REFERENCE_TOOLS];
+    uint32_t end;    /* one past the last that may be there */
+    uint32_t active; /* how many receive events */
+    bool holding;    /* events reach us, as far as we know */
+    bool switching;  /* we are setting the slot ourselves */
+    PyRefTracer chained;
+    void *chained_data;
+    PyInterpreterState *interpreter;
+    int64_t seen_ns;  /* when we last knew that events reach us */
+    int64_t blind_ns; /* summed */
+    uint64_t taken, failed, serials;
+} slot;
+
+static __thread struct {
+    bool inside, received;
+} here __attribute__((tls_model("initial-exec")));
+
+static int64_t now_ns(void) {
+    return (int64_t)sm_monotonic_ns();
+}
+
+static void fail(sm_reference_tool *tool, bool was_pending) {
+    slot.failed++;
+    if (PyErr_Occurred() && !was_pending)
+        Py_XSETREF(tool->error, sm_exception_take());
+    sm_reference_remove(tool);
+    sm_safepoint_ask();
+}
+
+static inline void tell(sm_reference_tool *tool, PyThreadState *tstate, PyObject *object, sm_reference_event event) {
+    bool was_pending = sm_tstate_pending(tstate);
+    tool->inside++;
+    if (SM_UNLIKELY(tool->call(tool, object, event) < 0) && tool->active)
+        fail(tool, was_pending);
+    tool->inside--;
+}
+
+static bool ours(const PyThreadState *tstate) {
+    return tstate != NULL && sm_tstate_interpreter(tstate) == slot.interpreter;
+}
+
+/* The slot is another's: from here on nothing is received. */
+static void lost(int64_t since) {
+    slot.holding = false;
+    slot.chained = NULL;
+    slot.chained_data = NULL;
+    slot.seen_ns = since;
+    slot.taken++;
+    bool was_inside = here.inside;
+    here.inside = true;
+    for (uint32_t i = 0; i < slot.end; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active) {
+            slot.tools[i]->taken++;
+            tell(slot.tools[i], PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
+        }
+    }
+    here.inside = was_inside;
+}
+
+static void receive_poke(void) {
+    __atomic_fetch_and(&sm_reference_direct.rare, ~(uint32_t)SM_REFERENCE_POKED, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < slot.end; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->poked != NULL)
+            slot.tools[i]->poked(slot.tools[i]);
+    }
+}
+
+int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
+    PyRefTracer chained = slot.chained;
+    if (chained != NULL && !slot.switching)
+        chained(object, event, slot.chained_data);
+    if (SM_UNLIKELY(object == NULL)) { /* removed: 3.15 */
+        if (!slot.switching && slot.holding && ours(sm_tstate_unchecked()))
+            lost(now_ns());
+        return 0;
+    }
+    if (SM_UNLIKELY(here.inside)) {
+        here.received = true;
+        return 0;
+    }
+    PyThreadState *tstate = sm_tstate_unchecked();
+    if (SM_UNLIKELY(!ours(tstate)))
+        return 0;
+    here.inside = true;
+    if (SM_UNLIKELY((__atomic_load_n(&sm_reference_direct.rare, __ATOMIC_RELAXED) & SM_REFERENCE_POKED) != 0))
+        receive_poke();
+    for (uint32_t i = 0; i < slot.end; i++) {
+        sm_reference_tool *tool = slot.tools[i];
+        if (tool != NULL && tool->active && (tool->only == NULL || tool->only_id == sm_tstate_id(tstate)))
+            tell(tool, tstate, object, (sm_reference_event)event);
+    }
+    here.inside = false;
+    return 0;
+}
+
+void sm_reference_poke(void) {
+    __atomic_fetch_or(&sm_reference_direct.rare, SM_REFERENCE_POKED, __ATOMIC_RELEASE);
+}
+
+static void set_rare(uint32_t bit, bool on) {
+    if (on)
+        __atomic_fetch_or(&sm_reference_direct.rare, bit, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&sm_reference_direct.rare, ~bit, __ATOMIC_RELAXED);
+}
+
+void sm_reference_set_quiet(bool on) {
+    set_rare(SM_REFERENCE_QUIET, on);
+}
+
+/* Are we called, whoever is in the slot? */
+static bool receives(void) {
+    bool was_inside = here.inside;
+    here.inside = true;
+    here.received = false;
+    set_rare(SM_REFERENCE_LISTENING, true);
+    PyObject *object = PyList_New(0);
+    if (object == NULL)
+        PyErr_Clear();
+    Py_XDECREF(object);
+    set_rare(SM_REFERENCE_LISTENING, false);
+    here.inside = was_inside;
+    return here.received;
+}
+
+static void set(PyRefTracer tracer, void *data) {
+    sm_exception kept = sm_exception_keep(); /* with one pending, 3.15 would not do it */
+    slot.switching = true;
+    if (PyRefTracer_SetTracer(tracer, data) < 0)
+        PyErr_Clear();
+    slot.switching = false;
+    sm_exception_restore(kept);
+}
+
+static bool is_ours(PyRefTracer tracer) {
+    return tracer != NULL && (tracer == sm_reference_shared || tracer == slot.ours);
+}
+
+/* Which of our functions should stand in the slot. */
+static PyRefTracer fitting(void) {
+    sm_reference_tool *only = NULL;
+    for (uint32_t i = 0; i < slot.end && slot.active == 1; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active)
+            only = slot.tools[i];
+    }
+    bool direct = only != NULL && only->direct != NULL && only->only == NULL && slot.chained == NULL &&
+                  sm_reference_direct.places.newest != NULL;
+    set_rare(SM_REFERENCE_SHARED, !direct);
+    return direct ? only->direct : sm_reference_shared;
+}
+
+/* Tools came or went. If the slot is another's, who may lead here by the function that was there, nothing is set. */
+static void arrange(void) {
+    void *data;
+    PyRefTracer wanted = fitting(), there = PyRefTracer_GetTracer(&data);
+    if (is_ours(there) && there != wanted) {
+        set(wanted, NULL);
+        slot.ours = wanted;
+    }
+}
+
+/* tracemalloc's tracer needs no data, and is_tracing() says that it is installed. */
+static bool is_tracemalloc(const void *data) {
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *module = modules && data == NULL ? PyDict_GetItemString(modules, "_tracemalloc") : NULL;
+    PyObject *answer = module ? PyObject_CallMethod(module, "is_tracing", NULL) : NULL;
+    bool is = answer == Py_True;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return is;
+}
+
+/* Takes the slot if it may be taken from whom it is with. first: no tool was promised events yet. */
+static bool take(bool first) {
+    void *data;
+    PyRefTracer tracer = PyRefTracer_GetTracer(&data);
+    if (is_ours(tracer))
+        tracer = NULL, data = NULL;
+    else if (tracer != NULL && !(first && !sm_reftracer_reports_removal()) && !is_tracemalloc(data))
+        return false;
+    slot.chained_data = data;
+    slot.chained = tracer;
+    slot.ours = fitting();
+    set(slot.ours, NULL);
+    slot.holding = PyRefTracer_GetTracer(&data) == slot.ours;
+    return slot.holding;
+}
+
+static void give_back(void) {
+    void *data;
+    if (is_ours(PyRefTracer_GetTracer(&data)))
+        set(slot.chained, slot.chained_data);
+    else if (receives())
+        return; /* another tracer's chain leads here: then it goes on to whom we chain */
+    slot.chained = NULL;
+    slot.chained_data = NULL;
+    slot.holding = false;
+}
+
+void sm_reference_poll(void) {
+    if (slot.active == 0)
+        return;
+    sm_exception kept = sm_exception_keep();
+    void *data;
+    bool receive = is_ours(PyRefTracer_GetTracer(&data)) || receives();
+    if (!receive && slot.holding)
+        lost(slot.seen_ns);
+    bool was_blind = !slot.holding;
+    if (receive)
+        slot.holding = true; /* if it was not: another tool put ours back */
+    else
+        take(false);
+    int64_t now = now_ns();
+    if (was_blind) /* counted as it grows */
+        slot.blind_ns += now - slot.seen_ns;
+    slot.seen_ns = now;
+    sm_exception_restore(kept);
+}
+
+/* With the GIL, outside events: calls `removed` where it is due. */
+static void free_dead(void) {
+    if (here.inside)
+        return;
+    for (uint32_t i = 0; i < slot.end; i++) {
+        sm_reference_tool *tool = slot.tools[i];
+        if (tool == NULL || !tool->leaving || tool->inside > 0)
+            continue;
+        slot.tools[i] = NULL;
+        tool->leaving = false;
+        PyObject *error = tool->error;
+        tool->error = NULL;
+        if (error != NULL) {
+            PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+            PyErr_WriteUnraisable(NULL);
+            Py_DECREF(error);
+        }
+        if (tool->removed != NULL)
+            tool->removed(tool);
+    }
+    while (slot.end > 0 && slot.tools[slot.end - 1] == NULL)
+        slot.end--;
+}
+
+/* Outside events: all that had to wait for that. */
+static void adjust(void) {
+    free_dead();
+    if (here.inside)
+        return;
+    if (slot.active == 0) {
+        give_back();
+        sm_safepoint_stop(SM_SAFE_REFERENCES);
+    }
+    arrange();
+}
+
+static int safe_point(void) {
+    sm_reference_poll();
+    for (uint32_t i = 0; i < slot.end; i++) {
+        sm_reference_tool *tool = slot.tools[i];
+        if (tool == NULL || !tool->active || tool->safe == NULL)
+            continue;
+        tool->inside++;
+        tool->safe(tool);
+        tool->inside--;
+    }
+    adjust();
+    return 0;
+}
+
+const char *sm_reference_objection(void) {
+    const char *why_not = sm_interpreter_objection();
+    return why_not != NULL ? why_not : sm_reftracer_objection();
+}
+
+static int refuse(const char *why) {
+    PyErr_SetString(PyExc_RuntimeError, why);
+    return -1;
+}
+
+int sm_reference_add(sm_reference_tool *tool) {
+    const char *why_not = sm_reference_objection();
+    if (why_not != NULL)
+        return refuse(why_not);
+    free_dead();
+    uint32_t i = 0;
+    while (i < SM_REFERENCE_TOOLS && slot.tools[i] != NULL)
+        i++;
+    if (i == SM_REFERENCE_TOOLS)
+        return refuse("32 tools trace references already, which is the limit: remove one first");
+    if (sm_safepoint_start(SM_SAFE_REFERENCES, safe_point) < 0)
+        return -1;
+    slot.interpreter = sm_reference_direct.main = PyInterpreterState_Get();
+    if (sm_reference_direct.places.newest == NULL && !sm_runtime_find(&sm_reference_direct.places))
+        sm_reference_direct.places = (sm_runtime_places){0};
+    if (slot.active > 0) {
+        sm_reference_poll();
+    } else if (!receives() && !take(true)) { /* received with no tool: an old chain leads here still */
+        sm_safepoint_stop(SM_SAFE_REFERENCES);
+        return refuse("another tool holds the interpreter's only slot for a reference tracer, and would fail if it "
+                      "were shared on this version of Python: stop that tool first");
+    } else {
+        slot.holding = true;
+    }
+    if (slot.active == 0)
+        slot.seen_ns = now_ns();
+    tool->only_id = tool->only ? sm_tstate_id(tool->only) : 0;
+    tool->active = true;
+    tool->leaving = false;
+    tool->inside = 0;
+    tool->taken = 0;
+    tool->error = NULL;
+    tool->serial = ++slot.serials;
+    slot.active++;
+    slot.tools[i] = tool;
+    if (i >= slot.end)
+        slot.end = i + 1;
+    arrange();
+    return 0;
+}
+
+void sm_reference_remove(sm_reference_tool *tool) {
+    if (!tool->active)
+        return;
+    bool was_inside = here.inside;
+    here.inside = true;
+    tool->active = false;
+    tool->leaving = true;
+    slot.active--;
+    set_rare(SM_REFERENCE_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
+    sm_exception kept = sm_exception_keep();
+    tell(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
+    PyErr_Clear();
+    here.inside = was_inside;
+    if (here.inside)
+        sm_safepoint_ask();
+    else
+        adjust();
+    sm_exception_restore(kept);
+}
+
+void sm_reference_ask(void) {
+    sm_safepoint_ask();
+}
+
+sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject *, sm_reference_event)) {
+    sm_reference_tool *newest = NULL;
+    for (uint32_t i = 0; i < slot.end; i++) {
+        sm_reference_tool *tool = slot.tools[i];
+        if (tool != NULL && tool->active && tool->call == call && (newest == NULL || tool->serial > newest->serial))
+            newest = tool;
+    }
+    return newest;
+}
+
+sm_reference_facts sm_reference_known_facts(void) {
+    return (sm_reference_facts){SM_READ(slot.active) > 0 && SM_READ(slot.holding), SM_READ(slot.chained) != NULL,
+                                SM_READ(slot.taken), SM_READ(slot.blind_ns)};
+}
+
+PyObject *sm_reference_status(void) {
+    sm_reference_poll();
+    return Py_BuildValue("{sIsOsOsKsLsK}", "tools", (unsigned)slot.active, "holding",
+                         slot.active > 0 && slot.holding ? Py_True : Py_False, "chained",
+                         slot.chained ? Py_True : Py_False, "taken", (unsigned long long)slot.taken, "blind_ns",
+                         (long long)slot.blind_ns, "failed", (unsigned long long)slot.failed);
+}
+
+void sm_reference_forked(void) {
+    for (uint32_t i = 0; i < slot.end; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->forked != NULL)
+            slot.tools[i]->forked(slot.tools[i]);
+    }
+    if (slot.active > 0)
+        sm_safepoint_forked();
+}
+
+void sm_reference_exit(void) {
+    for (uint32_t i = 0; i < slot.end; i++) {
+        sm_reference_tool *tool = slot.tools[i];
+        if (tool == NULL || !tool->active || tool->stays)
+            continue;
+        if (tool->exiting != NULL) {
+            tool->inside++;
+            tool->exiting(tool);
+            tool->inside--;
+        }
+        sm_reference_remove(tool);
+    }
+    adjust();
+    sm_safepoint_stop(SM_SAFE_REFERENCES); /* who stays is at the end alone */
+}

@@ -1,0 +1,269 @@
+/* Trace functions in Python, with their local trace functions.
+ *
+ * The interpreter has one tracer, and keeps its local functions in the frames: frame.f_trace, with f_trace_lines and
+ * f_trace_opcodes next to it. Here there are several tracers, each with local functions of its own for the same frames,
+ * and each is to find in frame.f_trace what it put there. So every tool has a table of its locals for each thread,
+ * keyed by frame and checked against the code (an address is used again): while a tool's function runs, the frame shows
+ * that tool's; afterwards the frame shows those of the thread's *home* tool, its first, which is how code that
+ * writes f_trace from elsewhere, as debuggers do, reaches a tool: what is found there at the home tool's next event is
+ * adopted.
+ *
+ * While another tracer holds the interpreter's own trace slot in this thread, f_trace is its, and no tool is at home.
+ * To tell what it left behind from what was adopted, the table counts such times (`epoch`): a local that was last put
+ * into its frame before the foreign tracer came is put there anew.
+ *
+ * A frame's local lives from its first event to its end, over all suspensions. A frame that ends unseen (a generator,
+ * before gh-140373 was mended) leaves its local behind until the address begins another frame, or the thread ends. */
+#include <string.h>
+
+#include "base/map.h"
+#include "compat/frame.h"
+#include "hub/as_tracefunc.h"
+#include "hub/python_hook.h"
+
+typedef struct {
+    uint64_t frame; /* its address, never followed */
+    const PyCodeObject *code;
+    PyObject *function; /* owned; NULL: none */
+    uint32_t epoch;     /* when it was put into its frame; 0: never */
+    char lines, opcodes;
+    char instructions; /* times that they have been asked for anew: see keep() */
+} local;
+
+typedef struct {    /* a tool's memory of a thread */
+    sm_map table;   /* local */
+    uint32_t epoch; /* odd: no foreign tracer; even: there is one */
+} locals;
+
+uint64_t sm_pytrace_tools = 0;
+
+static local *find(const locals *locals, const PyFrameObject *frame) {
+    return sm_map_find(&locals->table, (uintptr_t)frame, sizeof(local));
+}
+
+/* The function is released last: that may run anything. */
+static void forget(locals *locals, local *gone) {
+    PyObject *function = gone->function;
+    sm_map_remove(&locals->table, gone, sizeof *gone);
+    Py_XDECREF(function);
+}
+
+/* A new local with nothing in it; NULL: out of memory. */
+static local *insert(locals *locals, const PyFrameObject *frame, const PyCodeObject *code) {
+    local *made = sm_map_make(&locals->table, (uintptr_t)frame, sizeof *made, 16);
+    if (made != NULL) {
+        made->code = code;
+        made->lines = 1;
+    }
+    return made;
+}
+
+void sm_pytrace_thread_gone(sm_tool *Py_UNUSED(tool), void *data) {
+    locals *locals = data;
+    sm_map gone = locals->table;
+    memset(locals, 0, sizeof *locals);
+    for (local *at = NULL; (at = sm_map_next(&gone, at, sizeof *at)) != NULL;)
+        Py_XDECREF(at->function);
+    sm_map_free(&gone);
+}
+
+void sm_pytrace_forget(sm_pyhook *hook) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        sm_hook_thread *thread = sm_hub_find_thread(tstate);
+        const locals *table = thread ? thread->data[hook->tool.slot] : NULL;
+        PyFrameObject *frame = table && table->table.count != 0 ? PyThreadState_GetFrame(tstate) : NULL;
+        while (frame != NULL) {
+            sm_frame_object *fields = (sm_frame_object *)frame;
+            const local *known = find(table, frame);
+            if (known != NULL && known->epoch == table->epoch && fields->trace == known->function)
+                Py_CLEAR(fields->trace);
+            Py_SETREF(frame, PyFrame_GetBack(frame));
+        }
+    }
+}
+
+/* What a frame shows of a tracer. */
+typedef struct {
+    PyObject *function; /* owned */
+    char lines, opcodes;
+} view;
+
+static view take(sm_frame_object *frame) {
+    view taken = {frame->trace, frame->trace_lines, frame->trace_opcodes};
+    frame->trace = NULL;
+    return taken;
+}
+
+static void show(sm_frame_object *frame, view shown) {
+    PyObject *before = frame->trace;
+    frame->trace = shown.function;
+    frame->trace_lines = shown.lines;
+    frame->trace_opcodes = shown.opcodes;
+    Py_XDECREF(before);
+}
+
+/* Keeps what the frame shows, after the tool's function has run. */
+static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyCodeObject *code, bool home, bool ends) {
+    const sm_frame_object *fields = (const sm_frame_object *)frame;
+    local *known = find(table, frame);
+    if (ends) {
+        if (known != NULL)
+            forget(table, known);
+        return;
+    }
+    bool plain = fields->trace == NULL && fields->trace_lines && !fields->trace_opcodes && hook->choice.filter == NULL;
+    if (known == NULL && (plain || (known = insert(table, frame, code)) == NULL))
+        return;
+    known->epoch = home ? table->epoch : 0;
+    known->lines = fields->trace_lines;
+    known->opcodes = fields->trace_opcodes;
+    if (known->opcodes && fields->trace != NULL && known->instructions < 2) {
+        /* Setting f_trace_opcodes in a frame that has an f_trace makes the interpreter's own tracer receive
+         * instructions. Functions that do it do it at each event: the first time that it can tell is the second. */
+        known->instructions++;
+        sm_hub_opcodes_again((PyCodeObject *)code);
+        known = find(table, frame);
+    }
+    if (known != NULL && known->function != fields->trace) {
+        PyObject *before = known->function;
+        known->function = Py_XNewRef(fields->trace);
+        Py_XDECREF(before);
+    }
+}
+
+/* Is what the frame shows what is kept of it already? */
+static inline bool is_kept(const local *known, const PyFrameObject *frame) {
+    const sm_frame_object *fields = (const sm_frame_object *)frame;
+    return known->frame == (uintptr_t)frame && known->function == fields->trace &&
+           known->lines == fields->trace_lines && !known->opcodes && !fields->trace_opcodes;
+}
+
+/* The tool's function for this event has its say, the frame showing what is the tool's. -1: it raised. */
+static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event) {
+    sm_frame_object *fields = (sm_frame_object *)frame;
+    bool begins = (SM_HOOK_BIT(event->kind) &
+                   (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW))) != 0;
+    if (event->kind == SM_HOOK_OPCODE && !fields->trace_opcodes)
+        return sm_hub_opcodes(&hook->tool, event->code, false);
+    if (fields->trace_opcodes && sm_hub_opcodes(&hook->tool, event->code, true) < 0)
+        return -1;
+    if (event->kind == SM_HOOK_LINE && !fields->trace_lines)
+        return 0;
+    PyObject *function = begins ? hook->function : fields->trace, *arg;
+    if (function == NULL)
+        return 0;
+    if (sm_tracefunc_arg(event, &arg) < 0)
+        return -1;
+    if (event->kind == SM_HOOK_LINE)
+        fields->line = event->line;
+    Py_INCREF(function);
+    PyObject *result = sm_pyhook_call(function, frame, sm_tracefunc_what(event), arg);
+    Py_DECREF(function);
+    fields->line = 0;
+    Py_XDECREF(arg);
+    if (result == NULL) {
+        Py_CLEAR(fields->trace);
+        return -1;
+    }
+    int failed = fields->trace_opcodes && fields->trace ? sm_hub_opcodes(&hook->tool, event->code, true) : 0;
+    if (result != Py_None)
+        Py_XSETREF(fields->trace, Py_NewRef(result));
+    Py_DECREF(result);
+    return failed;
+}
+
+int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    locals *table = sm_hub_thread_data(thread, tool, sizeof *table);
+    PyFrameObject *frame = sm_hub_frame_of(thread);
+    if (frame == NULL || table == NULL) {
+        sm_hub.lost++;
+        return frame == NULL ? -1 : 0;
+    }
+    Py_INCREF(frame);
+    bool foreign = sm_hook_backend_here.foreign_tracer(thread->tstate);
+    if ((table->epoch & 1) == foreign) /* it came, or it went */
+        table->epoch++;
+    uint64_t tracers = thread->tools & sm_pytrace_tools;
+    bool home = !foreign && 1ull << tool->slot == (tracers & -tracers);
+    bool ends = event->kind == SM_HOOK_RETURN || event->kind == SM_HOOK_UNWIND;
+    local *known = find(table, frame);
+    if (known != NULL && (event->kind == SM_HOOK_START || known->code != event->code)) {
+        forget(table, known);
+        known = NULL;
+    }
+    int result = 0;
+    if (hook->choice.filter != NULL && !sm_choice_of_event(&hook->choice, event)) {
+        if (ends && (known = find(table, frame)) != NULL)
+            forget(table, known);
+        Py_DECREF(frame);
+        return 0;
+    }
+    sm_frame_object *fields = (sm_frame_object *)frame;
+    view others = {0};
+    bool in_frame = home && (known == NULL || known->epoch == table->epoch);
+    if (!in_frame) {
+        view own = {NULL, 1, 0};
+        if (known != NULL)
+            own = (view){Py_XNewRef(known->function), known->lines, known->opcodes};
+        if (!home)
+            others = take(fields);
+        show(fields, own);
+    }
+    if (hook->choice.filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
+        fields->trace = Py_NewRef(hook->function); /* its call was not reported */
+    if (hook->choice.filter != NULL || !in_frame || ends)
+        known = NULL; /* what is kept has to be looked for anew */
+    const void *places = table->table.places;
+    result = run(hook, frame, event);
+    if (result < 0 || known == NULL || table->table.places != places || !is_kept(known, frame))
+        keep(table, hook, frame, event->code, home, ends || result < 0);
+    if (!home)
+        show(fields, others);
+    if (result < 0)
+        sm_hub_leave(thread, tool);
+    Py_DECREF(frame);
+    return result;
+}
+
+#if SM_SHARES_SLOTS
+
+/* The nearly always: a call into a frame that is new, and a line of one whose local function is where it was put. There
+ * is one tool, at home, so nothing is exchanged. */
+int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    locals *table = thread->data[tool->slot];
+    sm_frame_object *fields = (sm_frame_object *)frame;
+    if (table == NULL || (table->epoch & 1) == 0 || fields->trace_opcodes)
+        return 1;
+    const PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
+    const local *known = find(table, frame);
+    const void *places = table->table.places;
+    bool calls = what == PyTrace_CALL;
+    if (calls ? known != NULL : known == NULL || known->code != code || known->epoch != table->epoch)
+        return 1;
+    PyObject *function = calls ? hook->function : fields->trace;
+    if (function == NULL || !fields->trace_lines)
+        return 1;
+    Py_INCREF(hook); /* it may be removed while this runs, and its table with it */
+    Py_INCREF(function);
+    PyObject *result = sm_pyhook_call(function, frame, what, arg);
+    bool failed = result == NULL;
+    if (failed)
+        Py_CLEAR(fields->trace);
+    else if (fields->trace_opcodes && fields->trace != NULL && sm_hub_opcodes(tool, (PyCodeObject *)code, true) < 0)
+        failed = true;
+    if (result != NULL && result != Py_None && result != fields->trace)
+        Py_XSETREF(fields->trace, Py_NewRef(result));
+    if (tool->active && (failed || known == NULL || table->table.places != places || !is_kept(known, frame)))
+        keep(table, hook, frame, code, true, failed);
+    if (failed)
+        sm_hub_leave(thread, tool);
+    Py_XDECREF(result);
+    Py_DECREF(function);
+    Py_DECREF(hook);
+    return failed ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,98 @@
+#include "hub/thread_facts.h"
+
+#include "compat/compat.h"
+#include "compat/exception.h"
+#include "compat/frame.h"
+
+int64_t sm_fact_depth(void) {
+    return sm_tstate_depth(PyThreadState_Get());
+}
+
+/* sys.modules[name].attribute, new; NULL without an exception. Nothing is imported. */
+static PyObject *from_module(const char *name, const char *attribute) {
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *module = modules != NULL && PyDict_Check(modules) ? PyDict_GetItemString(modules, name) : NULL;
+    if (module == NULL || !PyModule_CheckExact(module))
+        return NULL;
+    PyObject *value = PyDict_GetItemString(PyModule_GetDict(module), attribute); /* past a module's __getattr__ */
+    return Py_XNewRef(value);
+}
+
+static PyObject *only_text(PyObject *value) { /* steals */
+    if (value != NULL && PyUnicode_CheckExact(value))
+        return value;
+    Py_XDECREF(value);
+    return NULL;
+}
+
+/* `threading` knows running threads by their identifiers, in a dict of its own. */
+static PyObject *thread_name(void) {
+    unsigned long self = PyThread_get_thread_ident();
+    PyObject *main = from_module("threading", "_main_thread");
+    PyObject *active = from_module("threading", "_active");
+    PyObject *ident = PyLong_FromUnsignedLong(self);
+    PyObject *thread = NULL, *name = NULL;
+    if (active != NULL && PyDict_CheckExact(active) && ident != NULL)
+        thread = PyDict_GetItemWithError(active, ident); /* borrowed */
+    if (thread != NULL) {
+        PyObject *held = Py_NewRef(thread);
+        PyObject *fields = PyObject_GenericGetDict(held, NULL);
+        if (fields != NULL && PyDict_CheckExact(fields))
+            name = Py_XNewRef(PyDict_GetItemString(fields, "_name"));
+        Py_XDECREF(fields);
+        Py_DECREF(held);
+    }
+    Py_XDECREF(main);
+    Py_XDECREF(active);
+    Py_XDECREF(ident);
+    return only_text(name);
+}
+
+PyObject *sm_fact_thread_name(void) {
+    sm_exception kept = sm_exception_keep();
+    PyObject *name = thread_name();
+    PyErr_Clear();
+    if (name == NULL && sm_is_main_thread())
+        name = PyUnicode_FromString("MainThread");
+    sm_exception_restore(kept);
+    return name;
+}
+
+/* The running task of the running loop. Up to 3.11 only a dictionary has it. */
+static PyObject *running_task(void) {
+    PyObject *get_loop = from_module("_asyncio", "_get_running_loop");
+    /* not what the program may have put there */
+    PyObject *loop = get_loop != NULL && PyCFunction_Check(get_loop) ? PyObject_CallNoArgs(get_loop) : NULL;
+    PyObject *task = NULL;
+    if (loop != NULL && loop != Py_None) {
+        PyObject *current = from_module("_asyncio", "current_task");
+        if (current != NULL && PyCFunction_Check(current)) {
+            task = PyObject_CallOneArg(current, loop);
+        } else {
+            PyObject *tasks = from_module("_asyncio", "_current_tasks");
+            if (tasks != NULL && PyDict_CheckExact(tasks))
+                task = Py_XNewRef(PyDict_GetItemWithError(tasks, loop));
+            Py_XDECREF(tasks);
+        }
+        Py_XDECREF(current);
+    }
+    Py_XDECREF(get_loop);
+    Py_XDECREF(loop);
+    return task;
+}
+
+PyObject *sm_fact_task_name(void) {
+    sm_exception kept = sm_exception_keep();
+    PyObject *task = running_task(), *name = NULL;
+    if (task != NULL && task != Py_None) {
+        PyObject *kind = from_module("_asyncio", "Task");
+        /* the C type's own method: a subclass may have another, which is the program's code */
+        if (kind != NULL && PyType_Check(kind) && PyObject_TypeCheck(task, (PyTypeObject *)kind))
+            name = PyObject_CallMethod(kind, "get_name", "O", task);
+        Py_XDECREF(kind);
+    }
+    Py_XDECREF(task);
+    PyErr_Clear();
+    sm_exception_restore(kept);
+    return only_text(name);
+}

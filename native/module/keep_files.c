@@ -1,0 +1,103 @@
+/* seismo._core.keep: a Python function that writes what this process records in Python, the files of watches. It is
+ * called now and then, so that a killed process leaves nearly all, and before the process dies of a signal that nobody
+ * handles (engine/fatal_signals.h).
+ *
+ * Now and then: by the main thread between two instructions (hooks/safepoint.h), or with a match, on whichever thread
+ * it comes, if that is first; so neither a main thread that waits in C for the others nor a program that has stopped
+ * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
+ * raises is the program's, and is raised there. */
+#include "compat/exception.h"
+#include "engine/fatal_signals.h"
+#include "engine/engine.h"
+#include "hub/watch.h"
+#include "module/module.h"
+#include "hooks/safepoint.h"
+
+#define SM_KEEP_NS (SM_FLUSH_MS * 1000000ull)
+
+static PyObject *function; /* owned; NULL: there is nothing to keep */
+static bool inside;
+
+/* how: of what the process is about to die; "": of nothing. -1 with an exception. */
+static int call(const char *how) {
+    if (function == NULL || (inside && how[0] == '\0'))
+        return 0;
+    PyThreadState *tstate = PyThreadState_Get();
+    PyObject *called = Py_NewRef(function);
+    sm_exception kept = sm_exception_keep();
+    sm_safepoint_wait(SM_SAFE_WATCHES, SM_KEEP_NS);
+    inside = true;
+    PyThreadState_EnterTracing(tstate);
+    PyObject *result = PyObject_CallFunction(called, "s", how);
+    PyThreadState_LeaveTracing(tstate);
+    inside = false;
+    Py_DECREF(called);
+    uint64_t ns = result != NULL ? PyLong_AsUnsignedLongLong(result) : 0;
+    Py_XDECREF(result);
+    if (PyErr_Occurred()) {
+        sm_exception_drop(kept);
+        return -1;
+    }
+    sm_safepoint_wait(SM_SAFE_WATCHES, ns);
+    sm_exception_restore(kept);
+    return 0;
+}
+
+static int now_and_then(void) {
+    return call("");
+}
+
+static void end_by_signal(const char *name) {
+    if (call(name) < 0)
+        PyErr_Clear();
+}
+
+static void stop(void) {
+    sm_watch_keep = NULL;
+    sm_ending_want(SM_ENDING_WATCHES, NULL);
+    sm_safepoint_stop(SM_SAFE_WATCHES);
+    Py_CLEAR(function);
+}
+
+/* Registered with atexit: nothing may ask for calls of an interpreter that is gone. */
+static PyObject *at_exit(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    if (function == NULL)
+        Py_RETURN_NONE;
+    int status = call("");
+    stop();
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef exit_method = {"at_exit", at_exit, METH_NOARGS, NULL};
+
+static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *wanted) {
+    static bool registered;
+    if (wanted == Py_None) {
+        if (function != NULL)
+            stop();
+        Py_RETURN_NONE;
+    }
+    if (!registered && sm_register_call("atexit", "register", NULL, &exit_method) < 0)
+        return NULL;
+    registered = true;
+    Py_XSETREF(function, Py_NewRef(wanted));
+    sm_watch_keep = now_and_then;
+    sm_safepoint_wait(SM_SAFE_WATCHES, SM_KEEP_NS);
+    sm_ending_want(SM_ENDING_WATCHES, end_by_signal);
+    if (sm_safepoint_start(SM_SAFE_WATCHES, now_and_then) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"keep", keep, METH_O,
+     "Call this function now and then, with \"\", and with a signal's name before the process dies of that signal, "
+     "until None is given instead. It returns the time in ns after which it is to be called again."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_keeping(PyObject *module) {
+    return PyModule_AddFunctions(module, functions);
+}

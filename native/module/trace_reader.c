@@ -1,0 +1,598 @@
+/* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
+#include "module/trace_reader.h"
+#include "base/alloc.h"
+#include "trace/build_zoom.h"
+#include "trace/window.h"
+#include "trace/overview.h"
+#include "module/column.h"
+#include "module/module.h"
+
+enum { DATA, PLACES, HEADS, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
+
+typedef struct {
+    PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
+    sm_index index;
+    sm_sheets sheets;
+    sm_dictionary dictionary;
+    double *weight; /* owned */
+    sm_journal journal;
+    Py_ssize_t functions;
+} timeline;
+
+/* ---- made ---- */
+
+static const char *const NAMES[VIEWS] = {"data",     "places", "heads", "levels",  "longest", "parent", "thread",
+                                         "function", "own_ns", "calls", "resumes", "origin",  "end"};
+
+static int take_views(timeline *self, PyObject *given) {
+    PyObject *data = PyMapping_GetItemString(given, NAMES[DATA]); /* owned */
+    int done = data ? PyObject_GetBuffer(data, &self->view[DATA], PyBUF_SIMPLE) : -1;
+    Py_XDECREF(data);
+    for (int v = PLACES; done >= 0 && v < VIEWS; v++) {
+        int of_nodes = v > PARENT && v < ORIGIN;
+        Py_ssize_t rows = of_nodes ? self->view[PARENT].shape[0] : v == END ? self->view[ORIGIN].shape[0] : -1;
+        done = sm_column_take(given, "journal", NAMES[v], v == OWN ? 'd' : 'q', rows, &self->view[v]);
+    }
+    return done;
+}
+
+static int check_nodes(const timeline *self) {
+    const int64_t *parent = self->view[PARENT].buf, *thread = self->view[THREAD].buf;
+    const int64_t *function = self->view[FUNCTION].buf;
+    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
+    for (Py_ssize_t n = 0; n < nodes; n++) {
+        if (parent[n] < -1 || parent[n] >= n || thread[n] < 0 || thread[n] >= threads || function[n] < 0 ||
+            function[n] >= self->functions || (parent[n] >= 0 && thread[parent[n]] != thread[n])) {
+            PyErr_Format(PyExc_ValueError, "journal: node %zd is not sound", n);
+            return -1;
+        }
+    }
+    for (Py_ssize_t t = 0; t < threads; t++) {
+        if (((const int64_t *)self->view[ORIGIN].buf)[t] < 0 ||
+            ((const int64_t *)self->view[ORIGIN].buf)[t] > (int64_t)1 << 61) {
+            PyErr_Format(PyExc_ValueError, "journal: thread %zd is not sound", t);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ns that a segment of a node takes on average: it has one for each time that it was entered, and one more for each
+ * time that a child was. */
+static int make_weights(timeline *self) {
+    size_t nodes = (size_t)self->view[PARENT].shape[0];
+    const int64_t *parent = self->view[PARENT].buf, *calls = self->view[CALLS].buf;
+    const int64_t *resumes = self->view[RESUMES].buf;
+    const double *own = self->view[OWN].buf;
+    double *segments = sm_calloc(nodes, sizeof *segments);
+    self->weight = sm_calloc(nodes, sizeof *self->weight);
+    if (segments == NULL || self->weight == NULL) {
+        sm_free(segments);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t n = 0; n < nodes; n++) {
+        double entered = (double)calls[n] + (double)resumes[n];
+        segments[n] += entered;
+        if (parent[n] >= 0) {
+            segments[parent[n]] += entered;
+        }
+    }
+    for (size_t n = 0; n < nodes; n++) {
+        double mean = own[n] / (segments[n] >= 1 ? segments[n] : 1);
+        self->weight[n] = mean >= 0 && mean < 1e15 ? mean : 0; /* NaN, too */
+    }
+    sm_free(segments);
+    return 0;
+}
+
+static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"columns", "functions", "sound_nodes", "sound_threads", NULL};
+    PyObject *given; /* borrowed */
+    Py_ssize_t functions, sound_nodes, sound_threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Onnn:Journal", names, &given, &functions, &sound_nodes,
+                                     &sound_threads)) {
+        return NULL;
+    }
+    timeline *self = (timeline *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->functions = functions;
+    if (take_views(self, given) < 0 || check_nodes(self) < 0 || make_weights(self) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
+    self->dictionary = (sm_dictionary){
+        .nodes = (size_t)nodes,
+        .threads = (size_t)threads,
+        .sound_nodes = (size_t)(sound_nodes < 0       ? 0
+                                : sound_nodes < nodes ? sound_nodes
+                                                      : nodes),
+        .sound_threads = (size_t)(sound_threads < 0         ? 0
+                                  : sound_threads < threads ? sound_threads
+                                                            : threads),
+        .parent = self->view[PARENT].buf,
+        .thread = self->view[THREAD].buf,
+    };
+    int done = sm_dictionary_make(&self->dictionary);
+    if (done == 0) {
+        const Py_buffer *pieces = &self->view[PLACES], *heads = &self->view[HEADS];
+        done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, pieces->buf,
+                             (size_t)pieces->shape[0] / 2, heads->buf, (size_t)heads->shape[0] / 3,
+                             self->dictionary.sound_threads);
+    }
+    if (done == 0) {
+        done = sm_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[LEVELS].buf,
+                              (size_t)self->view[LEVELS].shape[0] / 2, self->dictionary.sound_threads);
+    }
+    if (done < 0) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    self->journal = (sm_journal){.index = &self->index,
+                                 .dictionary = &self->dictionary,
+                                 .weight = self->weight,
+                                 .origin = self->view[ORIGIN].buf,
+                                 .end = self->view[END].buf};
+    return (PyObject *)self;
+}
+
+static void timeline_dealloc(PyObject *object) {
+    timeline *self = (timeline *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    sm_index_free(&self->index);
+    sm_sheets_free(&self->sheets);
+    sm_dictionary_free(&self->dictionary);
+    sm_free(self->weight);
+    for (int v = 0; v < VIEWS; v++) {
+        PyBuffer_Release(&self->view[v]);
+    }
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* ---- read ---- */
+
+static int put(PyObject *dict, const char *name, PyObject *value) {
+    int done = value ? PyDict_SetItemString(dict, name, value) : -1;
+    Py_XDECREF(value);
+    return done;
+}
+
+enum {
+    C_START,
+    C_END,
+    C_START_BOUND,
+    C_END_BOUND,
+    C_THREAD,
+    C_STREAM,
+    C_FUNCTION,
+    C_NODE,
+    C_PARENT,
+    C_CALL,
+    C_DEPTH,
+    C_FLAGS,
+    C_COLUMNS
+};
+static const char *const CALL_COLUMNS[C_COLUMNS] = {"start_ns", "end_ns", "start_bound_ns", "end_bound_ns",
+                                                    "thread",   "stream", "function",       "node",
+                                                    "parent",   "call",   "depth",          "flags"};
+
+static void fill_row(const timeline *self, const sm_window *window, const sm_window_call *row, int64_t *to[],
+                     size_t i) {
+    const sm_stream *stream = &self->index.stream[row->stream];
+    const sm_call *call = &row->call;
+    to[C_START][i] = call->start;
+    to[C_END][i] = call->end;
+    to[C_START_BOUND][i] = call->start_bound;
+    to[C_END_BOUND][i] = call->end_bound;
+    to[C_THREAD][i] = stream->thread;
+    to[C_STREAM][i] = (int64_t)stream->number;
+    to[C_FUNCTION][i] = ((const int64_t *)self->view[FUNCTION].buf)[call->node];
+    to[C_NODE][i] = call->node;
+    to[C_PARENT][i] = window ? sm_window_row(window, row->stream, call->parent) : -1;
+    to[C_CALL][i] = window ? sm_window_row(window, row->stream, call->call) : -1;
+    to[C_DEPTH][i] = call->depth;
+    to[C_FLAGS][i] = call->flags;
+}
+
+/* Rows as columns; window NULL: rows stand alone. */
+static PyObject *call_columns(PyObject *module, const timeline *self, const sm_window *window,
+                              const sm_window_call *rows, size_t count) {
+    int64_t *memory[C_COLUMNS] = {NULL}; /* owned, until a Column has it */
+    PyObject *dict = PyDict_New();       /* owned, returned */
+    int missing = dict == NULL;
+    for (int c = 0; c < C_COLUMNS; c++) {
+        memory[c] = sm_malloc(count * sizeof **memory);
+        missing |= memory[c] == NULL;
+    }
+    for (size_t i = 0; !missing && i < count; i++) {
+        fill_row(self, window, &rows[i], memory, i);
+    }
+    for (int c = 0; c < C_COLUMNS; c++) {
+        if (missing) {
+            sm_free(memory[c]);
+        } else if (put(dict, CALL_COLUMNS[c], sm_column_new(module, memory[c], (Py_ssize_t)count, 'q')) < 0) {
+            missing = 1;
+        }
+    }
+    if (missing) {
+        Py_XDECREF(dict);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    return dict;
+}
+
+static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    const sm_window_gap *gap = (const sm_window_gap *)gaps->bytes;
+    for (size_t i = 0; list && i < gaps->size / sizeof *gap; i++) {
+        const sm_stream *stream = &self->index.stream[gap[i].stream];
+        PyObject *item = Py_BuildValue("LLIK", (long long)gap[i].from, (long long)gap[i].to, stream->thread,
+                                       (unsigned long long)stream->number);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *instant_list(const timeline *self, const sm_window *window) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    const sm_window_instant *row = (const sm_window_instant *)window->instants.bytes;
+    for (size_t i = 0; list && i < window->instants.size / sizeof *row; i++) {
+        const sm_stream *stream = &self->index.stream[row[i].stream];
+        const char *text = row[i].length ? (const char *)window->texts.bytes + row[i].at : "";
+        PyObject *item = Py_BuildValue("LLIKKLN", (long long)row[i].time, (long long)row[i].bound, stream->thread,
+                                       (unsigned long long)stream->number, (unsigned long long)row[i].kind,
+                                       (long long)sm_window_row(window, row[i].stream, row[i].in),
+                                       PyBytes_FromStringAndSize(text, (Py_ssize_t)row[i].length));
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
+                               PyObject *keywords) {
+    (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    long long number[5] = {0};
+    if (module == NULL || count != 5) {
+        return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit, look_back)") : NULL;
+    }
+    for (int i = 0; i < 5; i++) {
+        number[i] = PyLong_AsLongLong(arguments[i]);
+        if (number[i] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    sm_window window;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done =
+        sm_window_fill(&window, &self->journal, number[0], number[1], number[2], number[3] < 0 ? 0 : (size_t)number[3],
+                       number[4] < 0 ? 0 : (size_t)number[4]);
+    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        PyErr_NoMemory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "calls",
+                    call_columns(module, self, &window, (const sm_window_call *)window.calls.bytes,
+                                 window.calls.size / sizeof(sm_window_call))) < 0 ||
+                put(result, "instants", instant_list(self, &window)) < 0 ||
+                put(result, "gaps", gap_list(self, &window.gaps)) < 0 ||
+                put(result, "wrong", sm_journal_wrong(&window.wrong, self->index.dropped)) < 0 ||
+                put(result, "more", PyBool_FromLong(window.more)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_window_free(&window);
+    return result;
+}
+
+enum {
+    R_START,
+    R_END,
+    R_BUSY,
+    R_MOST,
+    R_BOUND,
+    R_CALLS,
+    R_THREAD,
+    R_STREAM,
+    R_FUNCTION,
+    R_NODE,
+    R_DEPTH,
+    R_FLAGS,
+    R_COLUMNS
+};
+static const char *const RUN_COLUMNS[R_COLUMNS] = {"start_ns", "end_ns", "busy_ns",  "most_ns", "bound_ns", "calls",
+                                                   "thread",   "stream", "function", "node",    "depth",    "flags"};
+
+static PyObject *run_columns(PyObject *module, const timeline *self, const sm_overview *overview) {
+    const sm_run *rows = (const sm_run *)overview->runs.bytes;
+    size_t count = overview->runs.size / sizeof *rows;
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    for (int c = 0; dict && c < R_COLUMNS; c++) {
+        int64_t *to = sm_malloc(count * sizeof *to);
+        for (size_t i = 0; to && i < count; i++) {
+            const sm_run *r = &rows[i];
+            const sm_stream *stream = &self->index.stream[r->stream];
+            const int64_t *function = self->view[FUNCTION].buf;
+            const int64_t value[R_COLUMNS] = {r->start,          r->end,
+                                              r->busy,           r->most,
+                                              r->bound,          (int64_t)r->calls,
+                                              stream->thread,    (int64_t)stream->number,
+                                              function[r->node], r->node,
+                                              r->depth,          r->flags};
+            to[i] = value[c];
+        }
+        if (put(dict, RUN_COLUMNS[c], sm_column_new(module, to, (Py_ssize_t)count, 'q')) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
+/* Which threads are wanted, as bytes by thread; None: all. 0, or -1 with an exception. */
+static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
+    if (given == Py_None) {
+        return 0;
+    }
+    if (PyObject_GetBuffer(given, view, PyBUF_SIMPLE) < 0) {
+        return -1;
+    }
+    if ((size_t)view->len != self->dictionary.threads) {
+        PyErr_SetString(PyExc_ValueError, "overview: a byte for each thread is wanted");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
+                                   Py_ssize_t count, PyObject *keywords) {
+    (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    long long number[5] = {0};
+    if (module == NULL || count != 6) {
+        return module ? PyErr_Format(PyExc_TypeError, "overview(start, end, columns, first, last, threads)") : NULL;
+    }
+    for (int i = 0; i < 5; i++) {
+        number[i] = PyLong_AsLongLong(arguments[i]);
+        if (number[i] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    Py_buffer wanted = {0};
+    if (number[0] < 0 || number[1] < number[0] || number[2] < 1 || number[2] > UINT32_MAX || number[3] < 0 ||
+        number[4] > UINT32_MAX) {
+        return PyErr_Format(PyExc_ValueError, "overview: times, columns or depths that cannot be");
+    }
+    if (take_wanted(self, arguments[5], &wanted) < 0) {
+        PyBuffer_Release(&wanted);
+        return NULL;
+    }
+    sm_overview_asked asked = {.from = number[0],
+                               .to = number[1],
+                               .columns = (uint32_t)number[2],
+                               .first_depth = (uint32_t)number[3],
+                               .last_depth = (uint32_t)number[4],
+                               .wanted = wanted.buf,
+                               .function = self->view[FUNCTION].buf,
+                               .sheets = &self->sheets};
+    sm_overview overview;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done = sm_overview_fill(&overview, &self->journal, &asked);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&wanted);
+    PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        PyErr_NoMemory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
+                put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
+                put(result, "wrong", sm_journal_wrong(&overview.wrong, self->index.dropped)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_overview_free(&overview);
+    return result;
+}
+
+/* Not while another thread reads: the sheets move. */
+static PyObject *timeline_build(PyObject *object, PyObject *least) {
+    timeline *self = (timeline *)object;
+    size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;
+    if (bytes == (size_t)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (sm_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) < 0) {
+        return PyErr_NoMemory();
+    }
+    return PyLong_FromSize_t(self->sheets.sheets - before);
+}
+
+static PyObject *timeline_made(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    PyObject *list = PyList_New(0); /* owned, returned */
+    for (const sm_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
+         sheet++) {
+        if (!sheet->in_memory) {
+            continue;
+        }
+        PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* A column that takes *memory over. */
+static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
+    int64_t *taken = *memory;
+    *memory = NULL;
+    return sm_column_new(module, taken, rows, 'q');
+}
+
+static PyObject *longest_columns(PyObject *module, const timeline *self, sm_sums *sums) {
+    size_t kept = 0;
+    for (Py_ssize_t f = 0; f < self->functions; f++) {
+        if (sums->longest[f].call.depth != UINT32_MAX) {
+            sums->longest[kept++] = sums->longest[f];
+        }
+    }
+    return call_columns(module, self, NULL, sums->longest, kept);
+}
+
+static PyObject *timeline_longest(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
+                                  Py_ssize_t count, PyObject *keywords) {
+    (void)arguments, (void)count, (void)keywords;
+    timeline *self = (timeline *)object;
+    sm_sums sums;
+    const Py_buffer *at = &self->view[LONGEST], *of = &self->view[FUNCTION];
+    int done =
+        sm_longest_fill(&sums, &self->journal, of->buf, (size_t)self->functions, at->buf, (size_t)at->shape[0] / 2);
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    PyObject *result = module == NULL ? NULL : done < 0 ? PyErr_NoMemory() : longest_columns(module, self, &sums);
+    sm_sums_free(&sums);
+    return result;
+}
+
+static PyObject *timeline_gaps(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    sm_buffer gaps = {0};
+    int done = sm_gaps_find(&self->journal, &gaps);
+    PyObject *list = done < 0 ? PyErr_NoMemory() : gap_list(self, &gaps);
+    sm_buffer_free(&gaps);
+    return list;
+}
+
+static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
+                               PyObject *keywords) {
+    (void)arguments, (void)count, (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    if (module == NULL) {
+        return NULL;
+    }
+    Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
+    Py_ssize_t places = nodes + (Py_ssize_t)self->dictionary.threads;
+    sm_sums sums;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done =
+        sm_sums_fill(&sums, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions);
+    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        PyErr_NoMemory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "calls", moved(module, &sums.calls, nodes)) < 0 ||
+                put(result, "resumes", moved(module, &sums.resumes, nodes)) < 0 ||
+                put(result, "exceptions", moved(module, &sums.exceptions, nodes)) < 0 ||
+                put(result, "left_calls", moved(module, &sums.left_out[0], places)) < 0 ||
+                put(result, "left_resumes", moved(module, &sums.left_out[1], places)) < 0 ||
+                put(result, "left_exceptions", moved(module, &sums.left_out[2], places)) < 0 ||
+                put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
+                put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
+                put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||
+                put(result, "wrong", sm_journal_wrong(&sums.wrong, self->index.dropped)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_sums_free(&sums);
+    return result;
+}
+
+static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    PyObject *list = PyList_New(0); /* owned, returned */
+    for (size_t s = 0; list && s < self->index.streams; s++) {
+        const sm_stream *stream = &self->index.stream[s];
+        for (size_t b = 0; list && b < stream->blocks; b++) {
+            const sm_block *block = &self->index.block[stream->first + b];
+            const sm_piece *head = &self->index.piece[block->first];
+            size_t size = 0;
+            for (size_t i = 0; i < block->pieces; i++) {
+                size += head[i].raw;
+            }
+            int64_t time = head->time + self->journal.origin[stream->thread];
+            PyObject *item = Py_BuildValue("IKLnO", stream->thread, (unsigned long long)stream->number, (long long)time,
+                                           (Py_ssize_t)size, head->flags & SM_BLOCK_AFTER_GAP ? Py_True : Py_False);
+            if (item == NULL || PyList_Append(list, item) < 0) {
+                Py_CLEAR(list);
+            }
+            Py_XDECREF(item);
+        }
+    }
+    return list;
+}
+
+static PyObject *timeline_cut(PyObject *object, PyObject *arguments) {
+    return sm_journal_cut(&((timeline *)object)->journal, arguments);
+}
+
+static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
+    timeline *self = (timeline *)object;
+    return sm_journal_batches(object, &self->journal, self->view[FUNCTION].buf, arguments);
+}
+
+static PyMethodDef timeline_methods[] = {
+    {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
+     "ns, "
+     "of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for in "
+     "`look_back` bytes before."},
+    {"batches", timeline_batches, METH_VARARGS,
+     "batches(start, end, look_back, told, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},
+    {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
+     "depths in [first, last). threads: a byte for each, or None for all."},
+    {"cut", timeline_cut, METH_VARARGS,
+     "cut(start, end, choice, counts, tree, receiver) -> dict\n\nGoes through the calls with times in [start, end), of "
+     "a choice or (None) all. counts: arrays of a value for each node, which are counted up. Else tree: parent and "
+     "thread of new nodes, the number there of each old node and thread (-1: none), and receiver(payload) gets the "
+     "pieces of a journal with them."},
+    {"build", timeline_build, METH_O,
+     "build(least) -> int\n\nMake the levels of streams that have none and hold so many bytes. Returns how many sheets "
+     "there are more."},
+    {"made", timeline_made, METH_NOARGS,
+     "made() -> list\n\nThe sheets of levels that build made, as they would be in a file."},
+    {"longest", (PyCFunction)(void (*)(void))timeline_longest, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "longest() -> dict\n\nThe longest call of each function, where the recorder noted them."},
+    {"gaps", timeline_gaps, METH_NOARGS, "gaps() -> list\n\nThe gaps, found by the heads of blocks."},
+    {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
+    {"blocks", timeline_blocks, METH_NOARGS,
+     "blocks() -> list\n\nA tuple for each block: thread, stream, time, bytes, whether events before it are missing."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot timeline_slots[] = {
+    {Py_tp_new, timeline_new},
+    {Py_tp_dealloc, timeline_dealloc},
+    {Py_tp_methods, timeline_methods},
+    {Py_tp_doc,
+     "Journal(columns, functions, sound_nodes, sound_threads)\n\nReads a trace's journal. columns: data (the "
+     "file), places, those of the nodes, and origin and end of threads."},
+    {0, NULL},
+};
+
+static PyType_Spec timeline_spec = {
+    .name = "seismo._core.Journal",
+    .basicsize = sizeof(timeline),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = timeline_slots,
+};
+
+int sm_module_add_timeline(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &timeline_spec, NULL); /* owned */
+    int added = type ? PyModule_AddObjectRef(module, "Journal", type) : -1;
+    Py_XDECREF(type);
+    return added;
+}

@@ -1,0 +1,27 @@
+#include "recorder/calls/gc_pauses.h"
+
+#include "recorder/calls/store.h"
+#include "hooks/gc_callbacks.h"
+
+static bool told;
+
+/* On the thread that collects. */
+static void note(const sm_pause *of) {
+    sm_thread *thread = sm_this_thread;
+    if (!sm_engine.running || sm_engine.forked || thread->session != sm_engine.session || thread->ended)
+        return; /* no event has come from this thread */
+    if (sm_engine.ahead)
+        return; /* the journal has its end, and what collects is the merge of the children's parts */
+    sm_journal_pause(thread, of);
+}
+
+void sm_pauses_start(void) {
+    if (sm_journal_has_file() || told)
+        told = sm_collector_tell(sm_journal_has_file() ? note : NULL);
+}
+
+void sm_pauses_stop(void) {
+    if (told)
+        (void)sm_collector_tell(NULL);
+    told = false;
+}

@@ -1,0 +1,173 @@
+/* The path of a stack that is found running: at a thread's first event, after a switch, after a repair.
+ *
+ * What can be walked are the frames of Python functions. C functions between them (exec, sorted, a decorator written in
+ * C) have no frame, but belong to the path: a path made from frames alone would be another than the one that the calls
+ * took. So the path is found again rather than made:
+ *
+ * - A stack that is switched away from is *parked*: the node that the thread was at, under the chunk that its frames
+ * end in (engine/threads.c), which is the same when it comes back, since nothing of it can have moved. If the parked
+ * path leads through the frames that are there now, it is the one.
+ * - Else as much of it as does is kept, or of the path that the thread was at, when that is the same stack's.
+ * - For a frame beyond, the node's own child is taken; if there is none, but one of its C functions has a child of this
+ *   code, that one. What is not found there was running before it could be seen, and is made.
+ *
+ * A chunk's address may be used again after its greenlet has died: then the frames are other ones, most likely, or run
+ * the same code. The table forgets everything when it has MAX_PARKED entries: what
+ * is forgotten is found by the second and third way. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "recorder/calls/frame_shadows.h"
+#include "recorder/calls/store.h"
+
+#define MAX_PARKED (1u << 15)
+
+typedef struct {    /* the path of a stack that is switched away from */
+    uint64_t chunk; /* the address of the one where its frames end */
+    sm_node *node;
+} parked;
+
+/* Where the thread was on the stack that ends in this chunk. NULL: not known. */
+static sm_node *parked_at(const sm_tree_thread *tree, const void *chunk) {
+    const parked *known = sm_map_find(&tree->parked, (uintptr_t)chunk, sizeof *known);
+    return known != NULL ? known->node : NULL;
+}
+
+static void park(sm_tree_thread *tree, const void *chunk, sm_node *node) {
+    if (chunk == NULL)
+        return;
+    if (tree->parked.count >= MAX_PARKED)
+        sm_map_clear(&tree->parked, sizeof(parked));
+    parked *known = sm_map_make(&tree->parked, (uintptr_t)chunk, sizeof *known, 16);
+    if (known != NULL) /* else the path will be made of its frames */
+        known->node = node;
+}
+
+void sm_tree_mark_parked(sm_thread *thread, bool running) {
+    const sm_tree_thread *tree = sm_tree_of(thread);
+    for (const parked *at = NULL; !thread->ended && (at = sm_map_next(&tree->parked, at, sizeof *at)) != NULL;)
+        sm_tree_mark(at->node, running);
+}
+
+static bool is_python(const sm_node *node) {
+    return sm_rest(node)->function->function->kind == SM_PYTHON;
+}
+
+/* Frames that are left out have no node. */
+static bool has_none(const sm_walked_frame *frame) {
+    const sm_function *function = sm_function_of_code(frame->code, NULL);
+    return function != NULL && function->left_out;
+}
+
+/* Does the path to a node, C functions left out, lead through exactly these codes? */
+static bool fits(const sm_node *node, const sm_walked_frame *frames, size_t count) {
+    while (count > 0 || node->parent != NULL) {
+        while (node->parent != NULL && !is_python(node))
+            node = node->parent;
+        while (count > 0 && has_none(&frames[count - 1]))
+            count--;
+        if (count == 0 || node->parent == NULL)
+            return count == 0 && node->parent == NULL;
+        if (node->key != frames[--count].code)
+            return false;
+        node = node->parent;
+    }
+    return true;
+}
+
+/* The innermost node on the way to this one that the outermost frames lead to; counts these frames. */
+static sm_node *common(sm_tree_thread *tree, sm_node *end, const sm_walked_frame *frames, size_t count, size_t *known) {
+    size_t depth = 0;
+    for (sm_node *node = end; node->parent != NULL; node = node->parent)
+        depth += is_python(node);
+    sm_node **path = sm_malloc((depth + 1) * sizeof *path), *last = tree->root;
+    *known = 0;
+    if (path == NULL)
+        return last;
+    size_t place = depth;
+    for (sm_node *node = end; node->parent != NULL; node = node->parent) {
+        if (is_python(node))
+            path[--place] = node;
+    }
+    for (size_t i = 0; i < count && place < depth; i++) {
+        if (has_none(&frames[i]))
+            continue;
+        if (path[place]->key != frames[i].code)
+            break;
+        last = path[place++];
+        *known = i + 1;
+    }
+    sm_free(path);
+    return last;
+}
+
+/* The child of this code that a node has below one of its C functions; NULL: none, or several. */
+static sm_node *below_c(sm_node *node, const void *code) {
+    sm_node *found = NULL;
+    const sm_children *more = sm_more(node);
+    for (uint32_t i = 0; i < (more != NULL ? more->mask + 1 : 2); i++) {
+        sm_node *child = more != NULL ? (sm_node *)more->slots[i] : node->child[i];
+        if (child == NULL || ((uintptr_t)child & SM_BY_FUNCTION) != 0 || is_python(child))
+            continue;
+        sm_node *under = sm_node_child(child, code);
+        if (under != NULL && found != NULL)
+            return NULL;
+        found = under != NULL ? under : found;
+    }
+    return found;
+}
+
+void sm_tree_mark(sm_node *node, bool running) {
+    for (; node != NULL && node->parent != NULL; node = node->parent)
+        sm_rest(node)->running = running;
+}
+
+void sm_tree_settle(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session && !thread->ended)
+            sm_shadows_settle(thread);
+    }
+}
+
+void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (thread->ended)
+        return;
+    if (running)
+        tree->marked = gil ? tree->node : sm_tree_running(tree);
+    sm_tree_mark(tree->marked, running);
+    if (gil && tree->fold_count > 0)
+        sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
+}
+
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
+    sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node; /* where the fold began */
+    sm_node *old = left == here ? before : parked_at(tree, here);
+    frames += below, count -= below;
+    if (left != here && before != tree->root)
+        park(tree, left, before);
+    if (tree->fold_count == 0 && (old == NULL || old == tree->node) && fits(tree->node, frames, count))
+        return true;
+    size_t known = 0;
+    sm_node *node = tree->root;
+    if (old != NULL && fits(old, frames, count))
+        node = old, known = count;
+    else
+        node = common(tree, old != NULL ? old : before, frames, count, &known);
+    for (size_t i = known; i < count; i++) {
+        sm_node *child = sm_node_child(node, frames[i].code);
+        if (child == NULL)
+            child = below_c(node, frames[i].code);
+        if (child == NULL)
+            child = seed(thread, node, frames[i].code, frames[i].globals);
+        if (child == NULL)
+            break;
+        node = child;
+    }
+    tree->fold_count = 0;
+    sm_journal_goto(thread, node);
+    return false;
+}

@@ -1,0 +1,141 @@
+/* The events of a source of starts, for the tree. No time is kept: nothing tells when a call ends. frame_shadows.h says how a
+ * caller is found; here is the way of an event, of which all but the common case is in start_receiver.c. */
+#ifndef SM_RECORDER_CALLS_START_RECEIVER_H
+#define SM_RECORDER_CALLS_START_RECEIVER_H
+
+#include "recorder/calls/calltree.h"
+#include "recorder/calls/frame_shadows.h"
+
+bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
+
+static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
+    return sm_tstate_frame(thread->tstate);
+}
+
+/* One more entry of a node. False: there have been 2^32, and it is for the slow path. */
+SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
+    uint32_t *entries = resumed ? &child->resumes : &child->calls;
+    if (SM_LIKELY(++*entries != 0))
+        return true;
+    --*entries;
+    return false;
+}
+
+/* The events. Those that say `known` do the common case, and no more: they call nothing, so that the callbacks need no
+ * stack of their own. False: nothing was done, and the event is for the function after. */
+
+/* The child by which a node is entered once more; NULL: none was found quickly, or it is not for this way. */
+SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed) {
+    sm_node *child;
+    if (SM_LIKELY(node->child_key[0] == key))
+        child = node->child[0];
+    else if (SM_LIKELY(node->child_key[1] == key))
+        child = node->child[1];
+    else {
+        child = *sm_node_recent(node, key);
+        if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
+            return NULL;
+    }
+    if (SM_UNLIKELY(child->timed) || (resumed && SM_UNLIKELY(child->awaits)))
+        return NULL;
+    return sm_starts_count_known(child, resumed) ? child : NULL;
+}
+
+/* The caller's child is entered. */
+SM_INLINE bool sm_starts_step(sm_thread *thread, sm_node *caller, const void *code, bool resumed,
+                              const sm_frame_head *frame, sm_shadow *here) {
+    sm_node *child = sm_starts_child(caller, code, resumed);
+    if (SM_UNLIKELY(child == NULL))
+        return false;
+    here->frame = frame;
+    here->at = frame->executable;
+    here->node = child;
+    here->c_at = 0;
+    sm_tree_of(thread)->node = child;
+    return true;
+}
+
+/* A frame that another one called. */
+SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool resumed) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+        return false;
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
+    const sm_frame_head *below = frame->previous;
+    if (SM_UNLIKELY(here == NULL) || here[-1].frame != below || SM_UNLIKELY(here[-1].at != below->executable))
+        return false;
+    return sm_starts_step(thread, here[-1].node, code, resumed, frame, here);
+}
+
+/* One that C code called, maybe the C function that the caller is in. */
+SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool resumed) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+        return false;
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
+    const sm_frame_head *below = frame->previous;
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(below == NULL))
+        return false;
+    const sm_shadow *caller = here - 1;
+    if (sm_frame_is_of(below, sm_frames_of_c[SM_FRAME_CLASS]))
+        caller--;
+    else if (SM_UNLIKELY(!sm_frame_is_of(below, sm_frames_of_c[SM_FRAME_ENTRY])))
+        return false;
+    if (SM_UNLIKELY((below = below->previous) == NULL))
+        return false;
+    if (sm_shadow_is_in_c(caller, below))
+        return sm_starts_step(thread, caller->c_node, code, resumed, frame, here);
+    return sm_shadow_is_of(caller, below) && sm_starts_step(thread, caller->node, code, resumed, frame, here);
+}
+
+/* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
+bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown);
+
+SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)))
+        return false;
+    sm_node *child = sm_starts_child(here->node, key, false);
+    if (SM_UNLIKELY(child == NULL))
+        return false;
+    here->c_at = (uintptr_t)frame->instruction;
+    here->c_node = child;
+    sm_tree_of(thread)->node = child;
+    return true;
+}
+
+/* A frame of the code `caller` calls a C function. */
+bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+
+/* What the frame has called returns: the C function that it is in, if it is in any. */
+SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(here->frame != sm_starts_frame(thread)))
+        return false;
+    here->c_at = 0;
+    return true;
+}
+
+/* The C function has been left. */
+void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
+
+/* A frame of a function of this code returns or yields. False: nobody need know it of this place again. */
+bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how);
+/* Is this C function, which a frame of the code `caller` calls, not worth an event at a place that always calls it? */
+bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable);
+/* The place is switched off: its call is counted, and nothing more. */
+void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+
+/* An exception leaves a frame. False: of a function that is left out. */
+SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)) ||
+        SM_UNLIKELY(!sm_frame_is_of(frame, code)) || here->node->timed)
+        return sm_starts_unwind_slow(thread, code);
+    sm_tree_raised(here->node);
+    return true;
+}
+
+#endif

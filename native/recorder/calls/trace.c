@@ -1,0 +1,336 @@
+/* What a thread appends to its journal. trace.h tells the story. */
+#include "recorder/calls/trace.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "engine/threads.h"
+#include "recorder/calls/trace_blocks.h"
+#include "recorder/calls/trace_zoom.h"
+#include "recorder/calls/store.h"
+
+#define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
+#define LONGEST_TEXT 4096 /* bytes of an instant */
+#define LATE_NS 10000000  /* between two looks at whether the file lacks something */
+
+unsigned sm_journal_unit;
+
+static struct {
+    bool on;
+    bool file;       /* there is one */
+    uint64_t pauses; /* of the collector: begun so far */
+    bool filtered;   /* the worker leaves calls out, and has to know how deep they are */
+    uint32_t depth;  /* ... of the deepest that stay */
+    uint64_t gaps;   /* times that events had to be left out */
+    uint64_t looked; /* ticks: when somebody looked whether the worker is late; */
+    uint64_t late;   /* ticks: from then until the next such look */
+} journal;
+
+/* ---- what is written ---- */
+
+/* Its place among the rows of its thread: 0 is the root. Nodes are rows in the order in which they were made. */
+static uint64_t rank_of(const sm_node *node) {
+    const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    return (uint64_t)chunk->number * SM_TREE_NODES + (uint64_t)(node - chunk->nodes);
+}
+
+/* The innermost node on the path that the journal tells of. */
+static const sm_node *shown(const sm_node *node) {
+    while (node->depth > journal.depth)
+        node = node->parent;
+    return node;
+}
+
+static void publish(sm_tree_thread *tree, uint8_t *at) {
+    __atomic_store_n(&tree->journal.at, at, __ATOMIC_RELEASE);
+}
+
+static void go_nowhere(sm_tree_thread *tree) {
+    sm_stream *stream = tree->journal.stream;
+    journal.gaps += !stream->gap;
+    stream->gap = true;
+    tree->journal.limit = stream->nowhere + SM_JOURNAL_SLACK;
+    publish(tree, stream->nowhere);
+}
+
+static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    sm_block *block = sm_blocks_new(stream, least + 2 * SM_JOURNAL_SLACK);
+    if (block == NULL) {
+        go_nowhere(tree);
+        return;
+    }
+    tree->journal.mark = now >> sm_journal_unit;
+    block->after_gap = stream->gap;
+    block->rank = rank_of(shown(tree->node));
+    block->mark = tree->journal.mark;
+    block->depth = tree->node->depth;
+    uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_journal_unit);
+    block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
+    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_journal_unit));
+    stream->gap = false;
+    stream->after = NULL; /* a block may stand where another one stood */
+    tree->journal.limit = block->bytes + SM_JOURNAL_STRIDE;
+    publish(tree, block->bytes);
+    sm_blocks_open(stream, block);
+}
+
+static void next_block(sm_thread *thread, uint64_t now, size_t least) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->journal.stream->open != NULL)
+        sm_blocks_seal(tree->journal.stream, tree->journal.at, sm_levels_nodes(tree));
+    begin_block(thread, now, least);
+}
+
+static const uint8_t *end_of(const sm_stream *stream) {
+    return stream->open->bytes + stream->open->room - SM_JOURNAL_SLACK;
+}
+
+/* Is there room for so many bytes, and a mark after them? If not, another block begins. */
+static bool make_room(sm_thread *thread, size_t size) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    if (stream == NULL)
+        return false;
+    if (stream->open == NULL || tree->journal.at + size > end_of(stream))
+        next_block(thread, sm_clock_read(&sm_engine.clock), size);
+    return stream->open != NULL;
+}
+
+/* The operand of a mark, which is the last one from then on. A clock that goes back stands. */
+static uint8_t *put_since(sm_journal_end *end, uint8_t *at, uint64_t now) {
+    uint64_t units = now >> sm_journal_unit, since = sm_ticks_since(end->mark, units);
+    end->mark += since;
+    return sm_varint_put(at, since);
+}
+
+void sm_journal_mark(sm_thread *thread, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    if (stream == NULL || stream->open == NULL || tree->journal.at == stream->after)
+        return;
+    uint8_t *at = tree->journal.at;
+    *at++ = SM_TOKEN_MARK;
+    at = put_since(&tree->journal, at, now);
+    stream->after = at;
+    publish(tree, at);
+    if (at >= end_of(stream)) {
+        next_block(thread, now, 0);
+        return;
+    }
+    const uint8_t *limit = at + SM_JOURNAL_STRIDE, *end = end_of(stream);
+    tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
+}
+
+/* Who is killed leaves what has happened, also where the system does not let the worker run. */
+static void look_after_file(uint64_t now) {
+    if (sm_ticks_since(journal.looked, now) < journal.late)
+        return;
+    journal.looked = now;
+    sm_blocks_help();
+}
+
+void sm_journal_look(sm_thread *thread) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (stream->open == NULL)
+        begin_block(thread, now, 0); /* perhaps there is room again */
+    else
+        sm_journal_mark(thread, now);
+    look_after_file(now);
+}
+
+void sm_journal_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint8_t *at = tree->journal.at;
+    *at++ = token;
+    *at++ = SM_TOKEN_MARK;
+    publish(tree, put_since(&tree->journal, at, now));
+    if (tree->journal.at >= tree->journal.limit)
+        sm_journal_stamped(thread, now);
+}
+
+void sm_journal_stamped(sm_thread *thread, uint64_t now) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    if (stream->open == NULL)
+        begin_block(thread, now, 0); /* perhaps there is room again */
+    else if (tree->journal.at >= end_of(stream))
+        next_block(thread, now, 0);
+    if (stream->open != NULL)
+        tree->journal.limit = (uint8_t *)(uintptr_t)end_of(stream);
+    look_after_file(now);
+}
+
+/* A token with the rank of a node. */
+static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->journal.stream == NULL)
+        return;
+    uint8_t *at = tree->journal.at;
+    *at++ = token;
+    at = sm_varint_put(at, rank_of(node));
+    if (journal.filtered && token == SM_TOKEN_GOTO) /* for the filter alone: trace_filter.c */
+        at = sm_varint_put(at, node->depth);
+    publish(tree, at);
+    if (tree->journal.at >= tree->journal.limit)
+        sm_journal_look(thread);
+}
+
+void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
+    put_far(thread, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, node);
+}
+
+void sm_journal_goto(sm_thread *thread, sm_node *node) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
+    tree->node = node;
+    if (first != NULL && first->number == 0 && tree->journal.at == first->bytes && !journal.filtered) {
+        first->rank = rank_of(shown(node)); /* nothing was before it: what is on its path ran when the journal began */
+        first->depth = node->depth;
+        return;
+    }
+    put_far(thread, SM_TOKEN_GOTO, node);
+}
+
+void sm_journal_left(sm_thread *thread, sm_node *to, sm_leaving how) {
+    sm_tree_of(thread)->node = to;
+    if (sm_tree_of(thread)->journal.stream != NULL)
+        sm_journal_leave(thread, to, how);
+}
+
+void sm_journal_entered(sm_thread *thread, sm_node *node) {
+    sm_tree_of(thread)->node = node;
+    if (sm_tree_of(thread)->journal.stream != NULL)
+        sm_journal_enter(thread, node, false);
+}
+
+bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
+                        const char *json, size_t json_size) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint8_t head[2 * SM_VARINT_MAX], *end = head;
+    if (kind >= SM_INSTANT_SPAN_BEGINS)
+        end = sm_varint_put(end, span);
+    end = sm_varint_put(end, name_size);
+    size_t size = (size_t)(end - head) + name_size + json_size;
+    if (size > LONGEST_TEXT || !make_room(thread, size + 3 * SM_VARINT_MAX))
+        return false;
+    assert(kind > 0 && kind < 32);
+    sm_block *block = tree->journal.stream->open;
+    __atomic_store_n(&block->kinds, block->kinds | (uint32_t)1 << kind, __ATOMIC_RELAXED);
+    uint8_t *at = tree->journal.at;
+    *at++ = SM_TOKEN_INSTANT;
+    at = sm_varint_put(at, kind);
+    at = sm_varint_put(at, size);
+    memcpy(at, head, (size_t)(end - head));
+    memcpy(at + (end - head), name, name_size);
+    memcpy(at + (end - head) + name_size, json, json_size);
+    publish(tree, at + size);
+    sm_journal_mark(thread, sm_clock_read(&sm_engine.clock));
+    return true;
+}
+
+void sm_journal_pause(sm_thread *thread, const sm_pause *pause) {
+    static const char name[] = "garbage collection";
+    if (!journal.file)
+        return;
+    char json[96] = "";
+    long collected = sm_pause_number(pause, "collected"), uncollectable = sm_pause_number(pause, "uncollectable");
+    if (pause->begins)
+        snprintf(json, sizeof json, "{\"generation\":%ld}", sm_pause_number(pause, "generation"));
+    else if (uncollectable != 0)
+        snprintf(json, sizeof json, "{\"collected\":%ld,\"uncollectable\":%ld}", collected, uncollectable);
+    else
+        snprintf(json, sizeof json, "{\"collected\":%ld}", collected);
+    unsigned kind = pause->begins ? SM_INSTANT_PAUSE_BEGINS : SM_INSTANT_PAUSE_ENDS;
+    journal.pauses += pause->begins;
+    (void)sm_journal_instant(thread, kind, journal.pauses, name, sizeof name - 1, json, strlen(json));
+}
+
+bool sm_journal_has_file(void) {
+    return journal.file && !sm_engine.forked;
+}
+
+/* ---- threads, and the recording's life ---- */
+
+bool sm_journal_thread(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    tree->journal = (sm_journal_end){.at = NULL};
+    if (!journal.on)
+        return true;
+    sm_stream *stream = sm_blocks_stream(sm_thread_row(thread->home), &tree->journal.at);
+    if (stream == NULL)
+        return false;
+    tree->journal.stream = stream;
+    if (sm_journal_has_file())
+        sm_engine_announce(thread);
+    begin_block(thread, sm_clock_read(&sm_engine.clock), 0);
+    return true;
+}
+
+void sm_journal_thread_end(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    if (stream == NULL)
+        return;
+    if (stream->open != NULL && stream->open->number == 0 && tree->journal.at == stream->open->bytes) {
+        sm_blocks_drop(stream); /* no event has come */
+    } else if (stream->open != NULL) {
+        *tree->journal.at = SM_TOKEN_END;
+        publish(tree, tree->journal.at + 1);
+        stream->after = NULL;
+        uint64_t now = sm_clock_read(&sm_engine.clock);
+        uint8_t *at = tree->journal.at;
+        *at++ = SM_TOKEN_MARK;
+        publish(tree, put_since(&tree->journal, at, now));
+        sm_blocks_seal(stream, tree->journal.at, sm_levels_nodes(tree));
+    }
+    sm_blocks_end(stream);
+    tree->journal = (sm_journal_end){.at = NULL};
+}
+
+void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
+    bool on = settings->journal;
+    sm_journal_stop(); /* what was recorded to learn costs, or before a fork */
+    journal.on = on && sm_blocks_init();
+    sm_engine.lost_memory += on && !journal.on;
+    journal.file = journal.on && writer != NULL;
+    journal.gaps = journal.pauses = 0;
+    journal.looked = sm_clock_read(&sm_engine.clock);
+    journal.late = (uint64_t)(LATE_NS / sm_engine.clock.ns_per_tick);
+    sm_journal_unit = 0;
+    while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
+           sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)
+        sm_journal_unit++;
+    journal.filtered = settings->journal_depth != 0 || settings->journal_least_ns != 0;
+    journal.depth = settings->journal_depth != 0 ? settings->journal_depth : UINT32_MAX;
+    sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_journal_unit};
+    if (on)
+        sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
+}
+
+void sm_journal_stop(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
+        if (thread->session == sm_engine.session && !thread->ended)
+            sm_journal_thread_end(thread);
+    }
+    if (journal.on)
+        sm_blocks_stop();
+    journal.on = journal.file = false;
+}
+
+void sm_journal_flush(void) {
+    if (sm_journal_has_file())
+        sm_blocks_flush();
+}
+
+uint64_t sm_journal_gaps(void) {
+    return journal.gaps;
+}

@@ -1,0 +1,397 @@
+/* The coverage recorder's source on 3.12 and later: lines and branches of the code objects that are wanted, by a tool
+ * id of sys.monitoring of its own.
+ *
+ * START and RESUME are set for the whole interpreter. The first of them that comes from a code object decides: code
+ * that is not wanted answers DISABLE at this place and is never reported again; wanted code gets LINE, and the events
+ * of branches, as local events of its own, at once, so that the line after START is told already. RESUME is for
+ * generators that had begun before; for what runs at the start, the frames of all threads are walked.
+ *
+ * Places switched off are the recorder's business, as it answers; to switch a code object's places on again, its local
+ * events are taken off and set again, which leaves other tools alone. (restart_events() would switch on everybody's,
+ * everywhere.) It is used twice: at the start, for what an earlier recording or a former holder of the tool id left
+ * switched off (gh-118327), and when the first context begins.
+ *
+ * START stays on in code whose body stands on the line of its `def`: from 3.13 on the interpreter tells that line only
+ * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
+ * has been told.
+ *
+ * On 3.14 and later, code with lines that LINE does not tell (code/unreported_lines.h) gets BRANCH_RIGHT for them, if branches
+ * are not asked for: with them, the recorder finds these lines with the branch.
+ *
+ * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
+ * its own two instructions are switched off at their first event.
+ *
+ * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
+ * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
+#include "code/linewalk.h"
+#include "code/unreported_lines.h"
+#include "compat/exception.h"
+#include "recorder/coverage/places.h"
+#include "hooks/monitoring_tool.h"
+
+#if SM_HAS_MONITORING
+
+#define TOOL_NAME "seismo cover"
+#define CALLBACK(name)                                                                                                 \
+    static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
+                          PyObject *Py_UNUSED(names))
+
+/* As elsewhere, what others count on comes last: 0 for debuggers, 1 for coverage tools, 2 for profilers; but 2 is less
+ * asked for by a program under test than by one that is profiled. */
+static const int order[6] = {5, 4, 3, 2, 0, 1};
+
+enum { START, RESUME, THROW, LINE, JUMP, BRANCH, INSTRUCTION, LEFT, RIGHT, RETURN, YIELD, UNWIND, EVENTS };
+
+static int tool_id = -1;
+static long numbers[EVENTS];
+static PyObject *callbacks[EVENTS];
+
+static inline long number_of(PyObject *number) {
+    const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
+    return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (long)PyUnstable_Long_CompactValue(small)
+                                                       : PyLong_AsLong(number);
+}
+
+/* ---- which events a code object gets ---- */
+
+static long events_of(const sm_cover_code *record) {
+    long events = 0;
+    if (record->of != NULL) {
+        events |= numbers[LINE] | (sm_cover.counts ? numbers[JUMP] : 0);
+        if (sm_cover.branch)
+            events |= SM_BRANCH_HAS_SIDES ? numbers[LEFT] | numbers[RIGHT] : numbers[BRANCH];
+        if (record->untold)
+            events |= numbers[RIGHT];
+        if (sm_cover.branch && record->of->table != NULL && record->of->table->apart)
+            events |= numbers[INSTRUCTION];
+    }
+    if (record->test) {
+        events |= numbers[RETURN] | numbers[YIELD];
+        if (SM_LOCAL_EXCEPTION_EVENTS)
+            events |= numbers[UNWIND] | numbers[THROW];
+    }
+    return events;
+}
+
+static void set_local(sm_cover_code *record, long events) {
+    if (sm_monitoring_set_local(tool_id, record->code, events) < 0) {
+        PyErr_Clear();
+        sm_cover.lost_memory++;
+    }
+}
+
+static void rearm(sm_cover_code *record) {
+    if (tool_id < 0)
+        return;
+    set_local(record, 0);
+    set_local(record, events_of(record));
+}
+
+enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
+
+static void see_start(sm_cover_code *record, long offset) {
+    record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
+    record->source = START_SEEN;
+}
+
+static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
+    sm_cover_code *record = sm_cover_meet(code, globals);
+    if (record == NULL)
+        return NULL;
+    if (offset >= 0)
+        see_start(record, offset);
+    record->untold = !sm_cover.branch && record->of != NULL && sm_untold_of(code)->count > 0;
+    set_local(record, events_of(record));
+    return record;
+}
+
+/* ---- callbacks ---- */
+
+static inline sm_cover_code *record_of(PyObject *const *args) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
+        return NULL;
+    sm_cover_code *record = sm_cover_known((PyCodeObject *)args[0]);
+    return record == sm_cover_unwanted ? NULL : record;
+}
+
+/* NULL: unwanted. */
+static sm_cover_code *begin(PyObject *const *args, bool start) {
+    if (!PyCode_Check(args[0]) || !sm_cover.running)
+        return NULL;
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    sm_cover_code *record = sm_cover_known(code);
+    if (SM_UNLIKELY(record == NULL))
+        record = meet(code, PyEval_GetGlobals(), start ? number_of(args[1]) : -1);
+    else if (record == sm_cover_unwanted)
+        return NULL;
+    if (SM_UNLIKELY(record != NULL && record->test))
+        sm_cover_enter(record, sm_tstate_frame(PyThreadState_Get()));
+    return record;
+}
+
+CALLBACK(on_start) {
+    sm_cover_code *record = begin(args, true);
+    if (record != NULL && SM_UNLIKELY(record->source != START_SEEN)) /* it ran already when it was met */
+        see_start(record, number_of(args[1]));
+    if (record == NULL || (!record->test && !record->keep_start))
+        return sm_monitoring_disable;
+    if (record->test || sm_cover.counts || sm_cover.in_contexts)
+        return Py_None;
+    return sm_cover_line_seen(record, record->code->co_firstlineno) ? sm_monitoring_disable : Py_None;
+}
+
+CALLBACK(on_resume) {
+    sm_cover_code *record = begin(args, false);
+    return record != NULL && record->test ? Py_None : sm_monitoring_disable;
+}
+
+CALLBACK(on_throw) {
+    sm_cover_code *record = record_of(args);
+    if (record != NULL && record->test)
+        sm_cover_enter(record, sm_tstate_frame(PyThreadState_Get()));
+    return Py_None;
+}
+
+static inline PyObject *leave(PyObject *const *args) {
+    sm_cover_code *record = record_of(args);
+    if (record != NULL && record->test)
+        sm_cover_leave(record, sm_tstate_frame(PyThreadState_Get()));
+    return Py_None;
+}
+
+CALLBACK(on_return) {
+    return leave(args);
+}
+
+CALLBACK(on_unwind) { /* cannot be switched off before 3.15 */
+    return leave(args);
+}
+
+/* With counts lines go on telling, mostly one after the other of the same code: what that one's counts are is asked
+ * once. Only where a hit is no more than a number: not in contexts. Forgotten before its record is freed. */
+static struct {
+    const void *code; /* NULL: none */
+    uint64_t *counts;
+    int first;
+    uint32_t size;
+} hot;
+
+static void forget_hot(void) {
+    hot.code = NULL;
+}
+
+CALLBACK(on_line) {
+    if (SM_LIKELY(args[0] == hot.code)) {
+        uint32_t i = (uint32_t)number_of(args[1]) - (uint32_t)hot.first;
+        if (SM_LIKELY(i < hot.size)) {
+            hot.counts[i]++;
+            return Py_None;
+        }
+    }
+    sm_cover_code *record = record_of(args);
+    if (SM_UNLIKELY(record == NULL || record->of == NULL))
+        return sm_monitoring_disable;
+    if (SM_UNLIKELY(record->tells))
+        sm_cover_tell(record, sm_line_offset(PyThreadState_Get()));
+    else if (record->counts != NULL && !sm_cover.in_contexts)
+        hot.code = args[0], hot.counts = record->counts, hot.first = record->first, hot.size = record->size;
+    return sm_cover_line(record, (int)number_of(args[1])) ? sm_monitoring_disable : Py_None;
+}
+
+CALLBACK(on_jump) { /* with counts */
+    sm_cover_code *record = record_of(args);
+    if (SM_UNLIKELY(record == NULL || record->of == NULL))
+        return sm_monitoring_disable;
+    int from = (int)number_of(args[1]), to = (int)number_of(args[2]);
+    int line = to <= from ? PyCode_Addr2Line(record->code, to) : -1;
+    if (line < 0 || line != PyCode_Addr2Line(record->code, from))
+        return sm_monitoring_disable; /* LINE tells it */
+    (void)sm_cover_line(record, line);
+    return Py_None;
+}
+
+CALLBACK(on_branch) {
+    sm_cover_code *record = record_of(args);
+    if (SM_UNLIKELY(record == NULL || record->of == NULL))
+        return sm_monitoring_disable;
+    long from = number_of(args[1]), to = number_of(args[2]);
+    if (sm_cover.branch)
+        return sm_cover_branch(record, from, to) ? sm_monitoring_disable : Py_None;
+    int line = sm_untold_line(record->code, to);
+    return line == 0 || sm_cover_line(record, line) ? sm_monitoring_disable : Py_None;
+}
+
+/* Each instruction once, in code that has an async for (3.12, 3.13). */
+CALLBACK(on_instruction) {
+    sm_cover_code *record = record_of(args);
+    if (SM_UNLIKELY(record == NULL || record->of == NULL))
+        return sm_monitoring_disable;
+    return sm_cover_instruction(record, number_of(args[1])) ? sm_monitoring_disable : Py_None;
+}
+
+typedef struct {
+    const char *name;
+    vectorcallfunc function;
+} event_kind;
+
+static const event_kind events[EVENTS] = {
+    [START] = {"PY_START", on_start},
+    [RESUME] = {"PY_RESUME", on_resume},
+    [THROW] = {"PY_THROW", on_throw},
+    [LINE] = {"LINE", on_line},
+    [JUMP] = {"JUMP", on_jump},
+    [BRANCH] = {SM_BRANCH_HAS_SIDES ? NULL : "BRANCH", on_branch},
+    [INSTRUCTION] = {SM_BRANCH_HAS_SIDES ? NULL : "INSTRUCTION", on_instruction},
+    [LEFT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_LEFT" : NULL, on_branch},
+    [RIGHT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_RIGHT" : NULL, on_branch},
+    [RETURN] = {"PY_RETURN", on_return},
+    [YIELD] = {"PY_YIELD", on_return},
+    [UNWIND] = {"PY_UNWIND", on_unwind},
+};
+
+/* ---- start and end ---- */
+
+/* With threads that are left out, events are asked whose they are, by callbacks of their own: others pay nothing. What
+ * says nothing switches nothing off. */
+#define ASKED(name)                                                                                                    \
+    CALLBACK(name##_asked) {                                                                                           \
+        if (sm_is_apart(&sm_cover.apart, PyThreadState_Get()))                                                         \
+            return Py_None;                                                                                            \
+        return name(NULL, args, 0, NULL);                                                                              \
+    }
+ASKED(on_line)
+ASKED(on_jump)
+ASKED(on_branch)
+ASKED(on_instruction)
+
+static vectorcallfunc asked(int event) {
+    switch (event) {
+    case LINE:
+        return on_line_asked;
+    case JUMP:
+        return on_jump_asked;
+    case INSTRUCTION:
+        return on_instruction_asked;
+    case BRANCH:
+    case LEFT:
+    case RIGHT:
+        return on_branch_asked;
+    default:
+        return events[event].function;
+    }
+}
+
+static int find_events(void) {
+    static bool asking = false;
+    bool ask = sm_cover.apart.last != 0, same = ask == asking;
+    asking = ask;
+    for (int i = 0; i < EVENTS; i++) {
+        if (events[i].name == NULL || (callbacks[i] != NULL && same))
+            continue;
+        Py_CLEAR(callbacks[i]);
+        numbers[i] = sm_monitoring_number(events[i].name);
+        if (numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(ask ? asked(i) : events[i].function)) == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static bool holds(void) {
+    return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
+}
+
+/* Code that runs now has begun already: the frames of all threads. The GIL is held throughout, and making a frame
+ * object runs nothing of the program. */
+static void walk_frames(void) {
+    PyThreadState *now = PyThreadState_Get();
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(now));
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        PyFrameObject *frame = PyThreadState_GetFrame(tstate);
+        while (frame != NULL) {
+            PyCodeObject *code = PyFrame_GetCode(frame);
+            PyObject *globals = PyFrame_GetGlobals(frame);
+            if (sm_cover_known(code) == NULL)
+                (void)meet(code, globals, -1);
+            Py_DECREF(code);
+            Py_XDECREF(globals);
+            Py_SETREF(frame, PyFrame_GetBack(frame));
+        }
+    }
+    PyErr_Clear();
+}
+
+static void stop(void) {
+    if (holds()) {
+        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
+        (void)sm_monitoring_set(tool_id, 0);
+        PyErr_Clear();
+        for (sm_cover_code *record = sm_cover.codes; record != NULL; record = record->next) {
+            if (sm_monitoring_set_local(tool_id, record->code, 0) < 0)
+                PyErr_Clear();
+        }
+        for (int i = 0; i < EVENTS; i++) {
+            if (events[i].name != NULL && sm_monitoring_register(tool_id, numbers[i], NULL) < 0)
+                PyErr_Clear();
+        }
+        sm_monitoring_free(tool_id);
+    }
+    tool_id = -1;
+    forget_hot();
+}
+
+static void died(sm_cover_code *record) {
+    (void)record;
+    forget_hot();
+}
+
+static long global_events(void) {
+    long set = numbers[START] | numbers[RESUME];
+    if (sm_cover.tests && !SM_LOCAL_EXCEPTION_EVENTS)
+        set |= numbers[UNWIND] | numbers[THROW];
+    return set;
+}
+
+static int start(void) {
+    if (sm_monitoring_find() < 0 || find_events() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
+        return -1;
+    bool fine = true;
+    for (int i = 0; fine && i < EVENTS; i++)
+        fine = events[i].name == NULL || sm_monitoring_register(tool_id, numbers[i], callbacks[i]) == 0;
+    if (!fine || sm_monitoring_set(tool_id, global_events()) < 0 || sm_monitoring_restart() < 0) {
+        sm_exception kept = sm_exception_keep();
+        stop();
+        sm_exception_restore(kept);
+        return -1;
+    }
+    walk_frames();
+    return 0;
+}
+
+static void contexts(void) {
+    forget_hot();
+    if (!holds() || sm_monitoring_restart() < 0)
+        PyErr_Clear();
+}
+
+static const char *objection(void) {
+    return NULL;
+}
+
+static int id(void) {
+    return tool_id;
+}
+
+const sm_cover_source sm_cover_source_monitoring = {
+    .name = "monitoring",
+    .both_ways = !SM_BRANCH_HAS_SIDES,
+    .objection = objection,
+    .start = start,
+    .stop = stop,
+    .rearm = rearm,
+    .contexts = contexts,
+    .died = died,
+    .holds = holds,
+    .tool_id = id,
+};
+
+#endif

@@ -1,0 +1,134 @@
+/* The evalframe source: PEP 523, for Python functions on 3.11, where it costs a seventh of a profile function.
+ *
+ * The interpreter calls our function instead of its own to run a frame; we tell the recorder and call what was there
+ * before. Three things have to be looked after.
+ *
+ * The C stack. With such a function in place every Python call goes through C, so that recursion which 3.11 itself does
+ * without touching the C stack uses some 500 bytes of it a call, and a program that has raised its recursion limit
+ * could run out. So each entry compares its own address with a floor, a third of the thread's stack from its end. Below
+ * it the source changes for good to the profile function, on all threads, under which calls are inlined again: counts
+ * stay exact, the recording says so, and the rest of it costs more. The frames that we are in by then are left through
+ * the profile function's events.
+ *
+ * Frames that ran already at the start are left without an event. So each entry holds its caller's code against the
+ * path.
+ *
+ * Others use PEP 523 too (debuggers, compilers): what we found is called, and put back at the end if we are still on
+ * top. */
+#include "source/py311/evalframe.h"
+
+#include <opcode.h>
+#include <string.h>
+
+#include "compat/exception.h"
+
+#if SM_HAS_EVALFRAME
+
+_PyFrameEvalFunction sm_evalframe_in_use = NULL, sm_evalframe_below = NULL;
+bool sm_evalframe_on = false;
+
+#define UNKNOWN_FLOOR ((char *)UINTPTR_MAX)
+__thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec"))) = UNKNOWN_FLOOR;
+
+static bool escaped = false; /* to the profile function */
+
+static char *find_floor(void) {
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return NULL;
+    if (pthread_attr_getstack(&attributes, &lowest, &size) != 0)
+        size = 0;
+    pthread_attr_destroy(&attributes);
+    return size ? (char *)lowest + size / 3 : NULL;
+}
+
+bool sm_evalframe_is_deep(const char *here) {
+    if (sm_evalframe_floor == UNKNOWN_FLOOR)
+        sm_evalframe_floor = find_floor();
+    return here < sm_evalframe_floor;
+}
+
+bool sm_evalframe_deep(char *here) {
+    if (!sm_evalframe_is_deep(here))
+        return false;
+    sm_evalframe_on = false;
+    sm_exception kept = sm_exception_keep();
+    sm_settings settings = sm_engine.settings;
+    settings.c_functions = "none";
+    if (sm_source_profilefunc.start(&settings) == 0) {
+        escaped = true;
+        sm_engine.source_changes++;
+    } else {
+        PyErr_Clear();
+        sm_engine.hook_lost++;
+    }
+    if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == sm_evalframe_in_use)
+        _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), sm_evalframe_below);
+    sm_exception_restore(kept);
+    return true;
+}
+
+bool sm_evalframe_fresh(const sm_frame *frame) {
+    PyCodeObject *code = sm_frame_code(frame);
+    const unsigned char *unit = (const unsigned char *)code->co_code_adaptive;
+    int last = sm_frame_last(frame);
+    return last >= 0 && last < (int)Py_SIZE(code) * 2 && unit[last] == RETURN_GENERATOR;
+}
+
+static const char *objection(const sm_settings *settings) {
+    bool wanted = strcmp(settings->c_functions, "all") == 0;
+    if (wanted || (settings->only_c && strcmp(settings->c_functions, "auto") == 0))
+        return "frame evaluation reports no calls of C functions";
+    return NULL;
+}
+
+static int start(const sm_settings *settings) {
+    (void)settings;
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (there != sm_evalframe_in_use) /* else another tool put ours back */
+        sm_evalframe_below = there;
+    escaped = false;
+    sm_evalframe_on = true;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_evalframe_in_use);
+    return 0;
+}
+
+static void stop(void) {
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (escaped)
+        sm_source_profilefunc.stop();
+    else if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != sm_evalframe_in_use)
+        sm_engine.hook_lost +=
+            sm_engine.hook_lost == 0; /* another one stands above: ours stays below, and does nothing */
+    else
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_evalframe_below);
+    escaped = sm_evalframe_on = false;
+}
+
+static void poll(void) {
+    if (escaped)
+        sm_source_profilefunc.poll();
+}
+
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, true, false, true};
+
+#else
+
+static const char *objection(const sm_settings *settings) {
+    (void)settings;
+    return "sys.monitoring is better from 3.12 on: no call through C, no loss of specialisation";
+}
+
+static int start(const sm_settings *settings) {
+    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+    return -1;
+}
+
+static void stop(void) {}
+
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, true, false, true};
+
+#endif

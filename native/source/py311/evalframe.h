@@ -1,0 +1,84 @@
+/* The evalframe source's function, over a receiver of calls: PEP 523, on 3.11 and for Python functions. */
+#ifndef SM_SOURCE_PY311_EVALFRAME_H
+#define SM_SOURCE_PY311_EVALFRAME_H
+
+#include "compat/frame.h"
+#include "source/sources.h"
+
+#if SM_HAS_EVALFRAME
+
+#define SM_SUSPENDING (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
+
+extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* ours; what was there before */
+extern bool sm_evalframe_on;
+extern __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec")));
+
+bool sm_evalframe_is_deep(const char *here);    /* is the C stack nearly used up? Looks for the floor if need be */
+bool sm_evalframe_deep(char *here);             /* is the C stack nearly used up? Then the source has changed. */
+bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
+
+/* A function is named after its frame's globals, at first sight. Here the running frame is still the caller, so that
+ * whoever asks for "the" globals gets the wrong ones, and the function another module's name for good. */
+static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) {
+    if (SM_UNLIKELY(!sm_code_is_named(code)))
+        (void)sm_function_of_code(code, sm_frame_globals(frame));
+}
+
+/* The frame is unlinked already. Where this event has to walk the stack, the path is right afterwards. */
+SM_INLINE void sm_evalframe_left(const sm_calls_receiver *to, PyCodeObject *code, sm_leaving how) {
+    uint64_t walks = sm_engine.walks;
+    sm_thread *thread = SM_LIKELY(sm_evalframe_on) ? sm_event_thread(false) : NULL;
+    if (SM_LIKELY(thread != NULL && walks == sm_engine.walks))
+        (void)to->leave(thread, code, how);
+}
+
+/* A frame of a generator or coroutine. */
+SM_INLINE PyObject *sm_evalframe_suspending(const sm_calls_receiver *to, PyThreadState *tstate, sm_frame *frame,
+                                            int throwing) {
+    if (!sm_frame_of_generator(frame)) /* makes the generator and returns it: no call of its body */
+        return sm_evalframe_below(tstate, frame, throwing);
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(sm_frame_code(frame));
+    const sm_frame *caller = sm_frame_running(tstate);
+    sm_thread *thread = sm_event_thread(false);
+    sm_evalframe_name(code, frame);
+    if (thread != NULL && caller != NULL)
+        to->calls_from(thread, sm_frame_code(caller));
+    if (thread != NULL && !throwing && sm_evalframe_fresh(frame))
+        (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
+    else if (thread != NULL)
+        (void)to->resume(thread, code, (PyObject *)code);
+    PyObject *result = sm_evalframe_below(tstate, frame, throwing);
+    sm_evalframe_left(to, code, result ? SM_BY_YIELD : SM_BY_EXCEPTION);
+    Py_DECREF(code);
+    return result;
+}
+
+/* What a frame evaluation function for this receiver does. suspending: sm_evalframe_suspending for it, out of line, as
+ * it would make every call's stack larger. */
+SM_INLINE PyObject *sm_evalframe_run(const sm_calls_receiver *to, _PyFrameEvalFunction suspending,
+                                     PyThreadState *tstate, sm_frame *frame, int throwing) {
+    char here;
+    PyCodeObject *code = sm_frame_code(frame);
+    /* What a trace function runs is no business of ours, as with all other hooks. */
+    if (SM_UNLIKELY(!sm_evalframe_on || tstate->tracing) ||
+        SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_deep(&here)))
+        return sm_evalframe_below(tstate, frame, throwing);
+    if (SM_UNLIKELY(code->co_flags & SM_SUSPENDING))
+        return suspending(tstate, frame, throwing);
+    const sm_frame *caller = sm_frame_running(tstate);
+    sm_thread *thread = sm_event_thread(false);
+    if (SM_UNLIKELY(thread == NULL))
+        return sm_evalframe_below(tstate, frame, throwing);
+    if (SM_UNLIKELY(thread->nameless))
+        sm_engine_name(thread, code, sm_frame_self(frame));
+    sm_evalframe_name(code, frame);
+    if (SM_LIKELY(caller != NULL))
+        to->calls_from(thread, sm_frame_code(caller));
+    (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
+    PyObject *result = sm_evalframe_below(tstate, frame, throwing);
+    sm_evalframe_left(to, code, SM_LIKELY(result != NULL) ? SM_BY_RETURN : SM_BY_EXCEPTION);
+    return result;
+}
+
+#endif
+#endif

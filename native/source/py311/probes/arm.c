@@ -1,0 +1,246 @@
+/* Probes in place.
+ *
+ * A probe is the byte of RETURN_VALUE over the opcode of an instruction. The evaluation loop that comes to it pops a
+ * value and leaves, and the frame stays as it is: in 3.11 a frame that was entered from C is cleared by whoever entered
+ * it. We entered it (probes.c), see by the frame where it stands, push the value back, put the opcode back, and have
+ * the loop go on at that instruction. So a probe costs nothing until it is hit, some 30 ns then, and nothing
+ * afterwards. The loop needs no other state than the frame: it gets the same at each resumption of a generator.
+ *
+ * The value is never looked at: below the bottom of an empty stack lies a local variable, or none.
+ *
+ * A probe at a conditional jump (a way) cannot be taken away while one of its ways is still new, and so cannot be
+ * passed by running the jump. It is done here instead, as the loop does it, in the name of the frame.
+ *
+ * Specialised instructions look at, or run, the one behind them. Those in front of a probe are put back to their
+ * general forms, which look at the opcode that they find. */
+#include "source/py311/probes/probe_state.h"
+
+#if SM_HAS_EVALFRAME
+
+#include "compat/quickening.h"
+
+/* Between two looks at what waits for the interpreter (signals, other threads), jumps backwards that are done here. */
+#define BREATH 64
+
+sm_probe_state sm_probe;
+
+/* ---- what is new ------------------------------------------------------------------------------------------------ */
+
+static bool step_is_new(const sm_probed *probed, sm_probe_step step) {
+    return step.from != SM_NO_LINE && sm_probe.receiver->step_is_new(probed->record, step.from, step.to);
+}
+
+static bool ways_are_new(const sm_probed *probed, const sm_probe_point *point) {
+    return step_is_new(probed, point->ways[0]) || step_is_new(probed, point->ways[1]);
+}
+
+static bool is_needed(const sm_probed *probed, const sm_probe_point *point) {
+    if (point->line != SM_NO_LINE && sm_probe.receiver->line_is_new(probed->record, point->line))
+        return true;
+    return sm_probe.steps && (step_is_new(probed, point->steps[0]) || step_is_new(probed, point->steps[1]) ||
+                              ways_are_new(probed, point));
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+
+/* What stands in front must not run what is at the point, nor skip it. */
+static void part(uint8_t *bytes, const sm_probe_point *point) {
+    uint8_t *before = &bytes[2 * point->before], *behind = &bytes[2 * point->before_that];
+    if (point->before == point->unit)
+        return;
+    if (sm_opcode_is_fused(*before))
+        *before = sm_opcode_plain(*before);
+    else if (sm_opcode_compares_and_jumps(*before))
+        *before = COMPARE_OP_ADAPTIVE;
+    else if (*before == BINARY_OP_INPLACE_ADD_UNICODE)
+        *before = BINARY_OP_ADAPTIVE;
+    if (*behind == PRECALL_NO_KW_LIST_APPEND)
+        *behind = PRECALL_ADAPTIVE;
+}
+
+static void arm(sm_probed *probed, sm_probe_point *point) {
+    uint8_t *bytes = sm_code_bytes(probed->code);
+    part(bytes, point);
+    uint8_t opcode = bytes[2 * point->unit];
+    point->covered = sm_opcode_is_fused(opcode) ? sm_opcode_plain(opcode) : opcode;
+    bytes[2 * point->unit] = RETURN_VALUE;
+    point->armed = true;
+    probed->armed[point->unit] = 1;
+    probed->armed_count++;
+    sm_probe.probes++;
+}
+
+static void disarm(sm_probed *probed, sm_probe_point *point) {
+    uint8_t *bytes = sm_code_bytes(probed->code);
+    uint8_t opcode = point->covered, adaptive = 0;
+    if (sm_code_is_quickened(probed->code)) { /* it may have become so meanwhile */
+        adaptive = sm_opcode_adaptive(opcode);
+        if (sm_probe_is_way(point) && bytes[2 * point->before] == COMPARE_OP)
+            bytes[2 * point->before] = COMPARE_OP_ADAPTIVE; /* which gave up at the sight of the probe */
+    }
+    bytes[2 * point->unit] = adaptive != 0 ? adaptive : opcode;
+    point->armed = false;
+    probed->armed[point->unit] = 0;
+    probed->armed_count--;
+    sm_probe.probes--;
+}
+
+void sm_probe_arm(sm_probed *probed) {
+    probed->stamp = sm_probe.stamp;
+    if (probed->traced || sm_probe.tracing)
+        return;
+    for (uint32_t i = 0; i < probed->points.count; i++) {
+        sm_probe_point *point = &probed->points.points[i];
+        bool needed = is_needed(probed, point);
+        if (needed && !point->armed)
+            arm(probed, point);
+        else if (!needed && point->armed)
+            disarm(probed, point);
+    }
+}
+
+void sm_probe_disarm(sm_probed *probed) {
+    for (uint32_t i = 0; probed->armed_count != 0 && i < probed->points.count; i++) {
+        if (probed->points.points[i].armed)
+            disarm(probed, &probed->points.points[i]);
+    }
+}
+
+/* ---- a conditional jump, done here ------------------------------------------------------------------------------ */
+
+/* Is it so? -1 with an exception. Takes the value over. */
+static int holds(PyObject *value) {
+    int result = value == Py_True ? 1 : value == Py_False ? 0 : PyObject_IsTrue(value);
+    Py_DECREF(value);
+    return result;
+}
+
+static int holds_none(PyObject *value) {
+    bool result = value == Py_None;
+    Py_DECREF(value);
+    return result;
+}
+
+static int not_so(int result) {
+    return result < 0 ? result : !result;
+}
+
+/* Keeps the value, which stays on the stack if the jump is made. */
+static int jump_or_pop(sm_frame *frame, bool if_true) {
+    PyObject *value = sm_frame_top(frame);
+    int result = holds(Py_NewRef(value));
+    if (result < 0)
+        return result;
+    bool jump = (result != 0) == if_true;
+    if (!jump)
+        Py_DECREF(sm_frame_pop(frame));
+    return jump;
+}
+
+static int for_iter(sm_frame *frame) {
+    PyObject *iterator = sm_frame_top(frame);
+    PyObject *value = Py_TYPE(iterator)->tp_iternext(iterator);
+    if (value != NULL) {
+        sm_frame_push(frame, value);
+        return 0;
+    }
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_StopIteration))
+            return -1;
+        PyErr_Clear();
+    }
+    Py_DECREF(sm_frame_pop(frame));
+    return 1;
+}
+
+/* 0: goes on, 1: jumps, -1: raises. */
+static int decide(sm_frame *frame, uint8_t opcode) {
+    switch (opcode) {
+    case FOR_ITER:
+        return for_iter(frame);
+    case JUMP_IF_TRUE_OR_POP:
+        return jump_or_pop(frame, true);
+    case JUMP_IF_FALSE_OR_POP:
+        return jump_or_pop(frame, false);
+    case POP_JUMP_FORWARD_IF_TRUE:
+    case POP_JUMP_BACKWARD_IF_TRUE:
+        return holds(sm_frame_pop(frame));
+    case POP_JUMP_FORWARD_IF_NONE:
+    case POP_JUMP_BACKWARD_IF_NONE:
+        return holds_none(sm_frame_pop(frame));
+    case POP_JUMP_FORWARD_IF_NOT_NONE:
+    case POP_JUMP_BACKWARD_IF_NOT_NONE:
+        return not_so(holds_none(sm_frame_pop(frame)));
+    default:
+        return not_so(holds(sm_frame_pop(frame)));
+    }
+}
+
+/* What the loop does at jumps backwards. -1 with an exception. */
+static int breathe(void) {
+    static unsigned breath = 0;
+    if (++breath % BREATH != 0)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS;
+    return Py_MakePendingCalls();
+}
+
+/* The record is asked for anew afterwards: what has been run may have done anything. */
+static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_point *at) {
+    sm_probe_point point = *at;
+    sm_link link;
+    sm_tstate_link(tstate, &link, frame);
+    int way = decide(frame, point.opcode);
+    void *found = sm_probe_found(sm_frame_code(frame));
+    sm_probed *probed = found != NULL && found != sm_probe.unwanted ? found : NULL;
+    if (way >= 0) {
+        if (probed != NULL && step_is_new(probed, point.ways[way]))
+            sm_probe.receiver->step(probed->record, point.ways[way].from, point.ways[way].to);
+        sm_frame_go_to(frame, way ? point.jump : point.on);
+        if (way && point.backward && breathe() < 0)
+            way = -1;
+    }
+    sm_tstate_unlink(tstate, &link);
+    return way < 0;
+}
+
+/* ---- a hit ------------------------------------------------------------------------------------------------------ */
+
+static void tell(sm_probed *probed, sm_probe_point *point) {
+    const sm_probe_receiver *receiver = sm_probe.receiver;
+    if (point->line != SM_NO_LINE && receiver->line_is_new(probed->record, point->line)) {
+        receiver->line(probed->record, point->line);
+        sm_probe_point *all = probed->points.points;
+        for (sm_probe_point *like = &all[point->next]; like != point; like = &all[like->next]) {
+            if (like->armed && !is_needed(probed, like))
+                disarm(probed, like);
+        }
+    }
+    for (int i = 0; i < 2 && sm_probe.steps; i++) {
+        if (step_is_new(probed, point->steps[i]))
+            receiver->step(probed->record, point->steps[i].from, point->steps[i].to);
+    }
+}
+
+bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit) {
+    sm_probe_point *point = sm_probe_point_at(&probed->points, unit);
+    sm_probe.hits++;
+    sm_frame_unpop(frame);
+    tell(probed, point);
+    sm_frame_go_to(frame, unit);
+    if (!sm_probe.steps || !ways_are_new(probed, point)) {
+        disarm(probed, point);
+        return false;
+    }
+    return take_way(tstate, frame, point);
+}
+
+void sm_probe_unwound(const sm_frame *frame, sm_probed *probed) {
+    PyCodeObject *code = sm_frame_code(frame);
+    int line = sm_probe_exit_line(code, sm_frame_unit(frame));
+    if (line > 0)
+        sm_probe.receiver->step(probed->record, line, -code->co_firstlineno);
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* What probes cannot do: the interpreter's trace function.
+ *
+ * It is told of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
+ * evaluator switches on for such a frame alone; and of everything, while another tool uses the profile or trace slot
+ * of any thread: a probe would be reported to it as a return.
+ *
+ * A step needs the line that the frame was at before. It is kept in a table by frame, from its entry until it is left.
+ * Frames that were entered before it received events begin at their first line. */
+#include "source/py311/probes/probe_state.h"
+
+#if SM_HAS_EVALFRAME
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "compat/quickening.h"
+#include "hooks/py311/thread_slots.h"
+
+typedef struct {
+    uint64_t frame;
+    int32_t line;
+} last_line;
+
+static sm_map lasts;
+
+static last_line *find_last(const void *frame) { /* NULL: it has none */
+    return sm_map_find(&lasts, (uintptr_t)frame, sizeof(last_line));
+}
+
+static last_line *make_last(const void *frame) { /* NULL: out of memory */
+    last_line *known = find_last(frame);
+    if (known != NULL)
+        return known;
+    last_line *made = sm_map_make(&lasts, (uintptr_t)frame, sizeof *made, 256);
+    if (made != NULL)
+        made->line = SM_NO_LINE;
+    return made;
+}
+
+static void forget_lasts(void) {
+    sm_map_free(&lasts);
+}
+
+/* ---- the event -------------------------------------------------------------------------------------------------- */
+
+static void begin(PyFrameObject *object, const sm_frame *frame, PyCodeObject *code) {
+    const uint8_t *at = sm_code_bytes(code) + 2 * (size_t)sm_frame_unit(frame);
+    last_line *last = make_last(frame);
+    if (last != NULL)
+        last->line = at[1] == 0 ? -code->co_firstlineno : PyFrame_GetLineNumber(object); /* RESUME's argument */
+}
+
+static void step_to(const sm_probed *probed, const sm_frame *frame, int line) {
+    last_line *last = make_last(frame);
+    if (last == NULL)
+        return;
+    if (last->line != SM_NO_LINE)
+        sm_probe.receiver->step(probed->record, last->line, line);
+    last->line = line;
+}
+
+static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *code, bool raises) {
+    uint32_t unit = sm_frame_unit(frame);
+    bool yields = !raises && unit < (uint32_t)Py_SIZE(code) && sm_code_bytes(code)[2 * unit] == YIELD_VALUE;
+    last_line *last = find_last(frame);
+    if (last != NULL && last->line != SM_NO_LINE && !yields)
+        sm_probe.receiver->step(probed->record, last->line, -code->co_firstlineno);
+    last = find_last(frame); /* what was told of may have moved it */
+    if (last != NULL)
+        sm_map_remove(&lasts, last, sizeof *last);
+}
+
+static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObject *arg) {
+    const sm_frame *frame = sm_frame_of(object);
+    PyCodeObject *code = sm_frame_code(frame);
+    if (!sm_probe.on)
+        return 0;
+    void *found = sm_probe_found(code);
+    if (found == NULL && sm_probe.escaped)
+        found = sm_probe_meet(code, sm_frame_globals(frame));
+    if (found == NULL || found == sm_probe.unwanted)
+        return 0;
+    sm_probed *probed = found;
+    const sm_probe_receiver *receiver = sm_probe.receiver;
+    uint32_t unit = sm_frame_unit(frame);
+    if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
+        return 0; /* no return: a probe is hit */
+    if (what == PyTrace_CALL) {
+        if (sm_probe.escaped && probed->frames)
+            receiver->enter(probed->record, frame);
+        if (sm_probe.steps)
+            begin(object, frame, code);
+    } else if (what == PyTrace_LINE) {
+        int line = PyFrame_GetLineNumber(object);
+        receiver->line(probed->record, line);
+        if (sm_probe.steps)
+            step_to(probed, frame, line);
+    } else if (what == PyTrace_RETURN) {
+        if (sm_probe.steps)
+            end(probed, frame, code, arg == NULL);
+        if (sm_probe.escaped && probed->frames)
+            receiver->leave(probed->record, frame);
+    }
+    return 0;
+}
+
+static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), int Py_UNUSED(what),
+                   PyObject *Py_UNUSED(arg)) {
+    return 0;
+}
+
+static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
+/* Never called: it is there for the guards, which tell when another tool takes the slot. */
+static sm_slot_user sentinel = {
+    .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
+
+int sm_probe_trace_join(void) {
+    if (PySys_Audit("sys.settrace", NULL) < 0)
+        return -1;
+    if (sm_slots_join(&sentinel) < 0)
+        return -1;
+    if (sm_slots_join(&tracer) < 0) {
+        sm_slots_leave(&sentinel);
+        return -1;
+    }
+    return 0;
+}
+
+void sm_probe_trace_leave(void) {
+    sm_slots_leave(&tracer);
+    sm_slots_leave(&sentinel);
+    tracer.idle = true;
+    forget_lasts();
+}
+
+void sm_probe_trace_all(bool on) {
+    tracer.idle = !on;
+    sm_slots_review(NULL);
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (on)
+            sm_slots_wake(tstate, &tracer);
+        else
+            sm_slots_sleep(tstate, &tracer);
+    }
+    forget_lasts();
+}
+
+void sm_probe_trace_here(PyThreadState *tstate, bool on) {
+    if (!on) {
+        sm_slots_sleep(tstate, &tracer);
+        return;
+    }
+    if (tstate->c_traceobj == NULL) /* a thread that C code made */
+        sm_slots_review(tstate);
+    sm_slots_wake(tstate, &tracer);
+}
+
+bool sm_probe_is_alongside(PyThreadState *tstate) {
+    return sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE);
+}
+
+#endif

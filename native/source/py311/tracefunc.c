@@ -1,0 +1,147 @@
+/* The tracefunc source: the interpreter's trace function, on every thread, for a recorder of lines on 3.11.
+ *
+ * The slot is shared with the hub and with foreign tools, and new threads are found, by hooks/py311/thread_slots.h. Frames that run
+ * at the start are told of from their next line on: the interpreter looks for a trace function in each evaluation loop
+ * by a flag of its own, which is set in those that are on a thread's stack already.
+ *
+ * Code whose line table lies (code.replace takes any) makes the interpreter write behind its own memory at such code's
+ * first event. So it is looked at before, by a PEP 523 function that does nothing else. When the C stack is nearly used
+ * up it is taken away, and such code is no longer guarded against: evalframe.c says more of both. */
+#include "source/py311/tracefunc.h"
+
+#if SM_SHARES_SLOTS
+
+#include "code/probe_points.h"
+#include "compat/exception.h"
+#include "compat/quickening.h"
+#include "source/py311/evalframe.h"
+
+Py_tracefunc sm_tracefunc_in_use = NULL;
+bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals) = NULL;
+bool sm_tracefunc_on = false, sm_tracefunc_opcodes = false;
+
+static sm_slot_user user = {.slot = SM_SLOT_TRACE};
+static uint64_t evicted_before, lost_before;
+
+bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals) {
+    sm_exception kept = sm_exception_keep();
+    bool wanted = sm_tracefunc_wants_in_use((PyObject *)code, globals);
+    sm_code_entry *entry = wanted ? sm_code_entry_of(code) : NULL;
+    if (entry != NULL)
+        entry->session = sm_engine.session;
+    sm_exception_restore(kept);
+    return wanted;
+}
+
+/* The instruction that the frame is at; RESUME where a frame made up by C code is at none. */
+static uint8_t opcode_at(const sm_frame *frame, const PyCodeObject *code, uint8_t *argument) {
+    uint32_t unit = sm_frame_unit(frame);
+    *argument = 0;
+    if (unit >= (uint32_t)Py_SIZE(code))
+        return RESUME;
+    const uint8_t *bytes = sm_code_bytes((PyCodeObject *)code) + 2 * (size_t)unit;
+    *argument = bytes[1];
+    return sm_opcode_plain(bytes[0]);
+}
+
+bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code) {
+    uint8_t argument, opcode = opcode_at(frame, code, &argument);
+    if (opcode != RESUME) /* something is thrown into it; where it has not begun yet, it is at RETURN_GENERATOR */
+        return opcode == YIELD_VALUE;
+    return (argument & 3) != 0; /* 1 to 3: after yield, yield from, await */
+}
+
+sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code, PyObject *value) {
+    uint8_t argument;
+    if (value == NULL)
+        return SM_BY_EXCEPTION;
+    return opcode_at(frame, code, &argument) == YIELD_VALUE ? SM_BY_YIELD : SM_BY_RETURN;
+}
+
+/* ---- the evaluator ---- */
+
+static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing);
+_PyFrameEvalFunction sm_tracefunc_eval = eval, sm_tracefunc_below = NULL;
+
+static void put_evaluator(bool on) {
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (on && there != eval) {
+        sm_tracefunc_below = there;
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
+    } else if (!on && there == eval) { /* else another one stands above: ours stays below, and does nothing */
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_tracefunc_below);
+    }
+}
+
+static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
+    char here;
+    PyCodeObject *code = sm_frame_code(frame);
+    if (SM_UNLIKELY(sm_tracefunc_on && !sm_code_has_lines(code)))
+        (void)sm_probe_mend_lines(code);
+    if (SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_is_deep(&here)))
+        put_evaluator(false);
+    return sm_tracefunc_below(tstate, frame, throwing);
+}
+
+/* ---- for the engine ---- */
+
+static const char *objection(const sm_settings *settings) {
+    (void)settings;
+    return NULL;
+}
+
+static int start(const sm_settings *settings) {
+    if (PySys_Audit("sys.settrace", NULL) < 0)
+        return -1;
+    user.function = sm_tracefunc_in_use;
+    evicted_before = sm_slots.evicted[SM_SLOT_TRACE];
+    lost_before = sm_slots.lost;
+    sm_tracefunc_opcodes = settings->opcodes;
+    sm_tracefunc_on = true;
+    if (sm_slots_join(&user) < 0) {
+        sm_tracefunc_on = false;
+        return -1;
+    }
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (tstate->tracing == 0)
+            sm_tstate_trace_stack(tstate);
+    }
+    put_evaluator(true);
+    return 0;
+}
+
+static void stop(void) {
+    sm_exception kept = sm_exception_keep();
+    sm_tracefunc_on = false;
+    put_evaluator(false);
+    sm_slots_leave(&user);
+    sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_TRACE] - evicted_before;
+    sm_engine.lost_memory += sm_slots.lost - lost_before;
+    sm_exception_restore(kept);
+}
+
+static void poll(void) {
+    sm_engine.late_threads += sm_slots_look();
+}
+
+const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll, NULL, false, false, false};
+
+#else
+
+static const char *objection(const sm_settings *settings) {
+    (void)settings;
+    return "sys.monitoring is better from 3.12 on: it leaves other code at its speed";
+}
+
+static int start(const sm_settings *settings) {
+    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+    return -1;
+}
+
+static void stop(void) {}
+
+const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, NULL, NULL, false, false, false};
+
+#endif

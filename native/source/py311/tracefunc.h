@@ -1,0 +1,55 @@
+/* The tracefunc source's hook, over a receiver of lines: the interpreter's trace function, on 3.11.
+ *
+ * It tells less than sys.monitoring: a generator's first entry and its resumptions are both a call, a yield and a
+ * return are both a return. What is what follows from the code and the place in it. A call itself is not told: a
+ * recorder of lines tells frames apart. */
+#ifndef SM_SOURCE_PY311_TRACEFUNC_H
+#define SM_SOURCE_PY311_TRACEFUNC_H
+
+#include "compat/frame.h"
+#include "hooks/py311/thread_slots.h"
+#include "source/sources.h"
+
+#if SM_SHARES_SLOTS
+
+extern bool sm_tracefunc_on, sm_tracefunc_opcodes;
+extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours; what was there before */
+
+/* Of code that this recording has not met or does not want: is it wanted? */
+bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals);
+/* At its call: does the frame go on where it was suspended? */
+bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code);
+sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code, PyObject *value);
+
+/* The event of a code object that has been left out ends here. */
+static inline bool sm_tracefunc_wants(PyCodeObject *code, const sm_frame *frame) {
+    const sm_code_entry *entry = sm_code_entry_of(code);
+    if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))
+        return true;
+    return sm_tracefunc_meet(code, sm_frame_globals(frame));
+}
+
+/* What a Py_tracefunc for this receiver does. */
+SM_INLINE int sm_tracefunc_event(const sm_lines_receiver *to, PyFrameObject *object, int what, PyObject *arg) {
+    const sm_frame *frame = sm_frame_of(object);
+    PyCodeObject *code = sm_frame_code(frame);
+    if (SM_UNLIKELY(!sm_tracefunc_on || what == PyTrace_EXCEPTION || !sm_tracefunc_wants(code, frame)))
+        return 0;
+    sm_thread *thread = sm_event_thread(what == PyTrace_CALL);
+    if (SM_UNLIKELY(thread == NULL))
+        return 0;
+    if (SM_LIKELY(what == PyTrace_LINE))
+        (void)to->line(thread, code, frame, ((sm_frame_object *)object)->line);
+    else if (what == PyTrace_RETURN)
+        (void)to->leave(thread, code, frame, sm_tracefunc_leaving(frame, code, arg));
+    else if (what == PyTrace_OPCODE)
+        (void)to->instruction(thread, code, (uint32_t)sm_frame_last(frame));
+    else if (what == PyTrace_CALL && sm_tracefunc_goes_on(frame, code))
+        (void)to->resume(thread, code, frame, sm_frame_last(frame));
+    if (SM_UNLIKELY(sm_tracefunc_opcodes) && what != PyTrace_OPCODE)
+        sm_frame_trace_opcodes(object);
+    return 0;
+}
+
+#endif
+#endif

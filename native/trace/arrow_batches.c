@@ -1,0 +1,239 @@
+#include "trace/arrow_batches.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "trace/seek.h"
+
+enum {
+    B_ID,
+    B_START,
+    B_END,
+    B_START_BOUND,
+    B_END_BOUND,
+    B_THREAD,
+    B_STREAM,
+    B_FUNCTION,
+    B_NODE,
+    B_PARENT,
+    B_CALL,
+    B_DEPTH,
+    B_FLAGS,
+    B_COLUMNS
+};
+static const char *const NAME[B_COLUMNS] = {"id",     "start_ns", "end_ns",   "start_bound_ns", "end_bound_ns",
+                                            "thread", "stream",   "function", "node",           "parent",
+                                            "call",   "depth",    "flags"};
+_Static_assert((int)B_COLUMNS == SM_BATCH_COLUMNS, "the header says how many");
+
+/* Rows of a batch, each column behind the other: column c begins at c * room. */
+typedef struct {
+    int64_t *values; /* owned, until an array has it */
+    size_t rows, room;
+} batch;
+
+typedef struct {
+    sm_journal journal;
+    const int64_t *function;
+    sm_batches_wish wish;
+    sm_leap leap;
+    sm_batches_owner owner;
+    sm_sink sink;
+    sm_wrong wrong;
+    sm_decoder decoder;
+    size_t stream;    /* the next one, in the index */
+    uint64_t first;   /* id of the first call of the one that is read */
+    bool leapt, left; /* of the one that is read: its beginning, its end is left out */
+    bool reading, failed, done;
+    batch batch;
+} batches;
+
+static void columns_of(const batches *all, sm_arrow_column columns[B_COLUMNS], const batch *rows) {
+    for (size_t c = 0; c < all->wish.columns; c++) {
+        columns[c] = (sm_arrow_column){.name = NAME[all->wish.column[c]],
+                                       .format = 'l',
+                                       .values = rows && rows->values ? rows->values + c * rows->room : NULL};
+    }
+}
+
+/* Room for twice the rows. */
+static bool grow(batch *b, size_t columns) {
+    size_t room = b->room ? 2 * b->room : SM_BATCH_ROWS + SM_BATCH_ROWS / 2;
+    int64_t *values = sm_malloc(room * columns * sizeof *values);
+    if (values == NULL) {
+        return false;
+    }
+    for (size_t c = 0; b->rows && c < columns; c++) {
+        memcpy(values + c * room, b->values + c * b->room, b->rows * sizeof *values);
+    }
+    sm_free(b->values);
+    b->values = values;
+    b->room = room;
+    return true;
+}
+
+static int take_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    batches *all = receiver;
+    const sm_batches_wish *wish = &all->wish;
+    batch *b = &all->batch;
+    if (call->end < wish->from || call->start >= wish->to || call->start < wish->start_least ||
+        call->start > wish->start_most || call->end < wish->end_least || call->end > wish->end_most) {
+        return 0;
+    }
+    if ((all->left && call->flags & SM_CALL_AFTER) ||
+        (all->leapt && call->flags & SM_CALL_BEFORE && wish->start_least > 0)) {
+        return 0; /* its time is that of the reading */
+    }
+    if (b->rows == b->room && !grow(b, wish->columns)) {
+        all->failed = true;
+        return 1;
+    }
+    const int64_t value[B_COLUMNS] = {
+        [B_ID] = (int64_t)(all->first + call->number),
+        [B_START] = call->start,
+        [B_END] = call->end,
+        [B_START_BOUND] = call->start_bound,
+        [B_END_BOUND] = call->end_bound,
+        [B_THREAD] = stream->thread,
+        [B_STREAM] = (int64_t)stream->number,
+        [B_FUNCTION] = all->function[call->node],
+        [B_NODE] = call->node,
+        [B_PARENT] = call->parent == SM_CALL_NONE ? -1 : (int64_t)(all->first + call->parent),
+        [B_CALL] = call->call == SM_CALL_NONE ? -1 : (int64_t)(all->first + call->call),
+        [B_DEPTH] = call->depth,
+        [B_FLAGS] = call->flags,
+    };
+    int64_t *row = b->values + b->rows++;
+    for (size_t c = 0; c < wish->columns; c++) {
+        row[c * b->room] = value[wish->column[c]];
+    }
+    return 0;
+}
+
+/* Begins with the next stream: where the first call may be that is wanted, if that can be told. */
+static bool begin_stream(batches *all) {
+    const sm_stream *stream = &all->journal.index->stream[all->stream++];
+    size_t rows = all->batch.rows;
+    all->left = false;
+    all->leapt =
+        all->wish.leaps && sm_leap_in(&all->decoder, &all->journal, stream, &all->leap, &all->sink, &all->wrong);
+    if (all->leapt) {
+        sm_wrong before = all->wrong;
+        if (sm_decoder_step(&all->decoder) && sm_leap_is_sound(&all->decoder, &all->leap)) {
+            return true;
+        }
+        if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed) {
+            return false;
+        }
+        all->wrong = before;
+        all->batch.rows = rows;
+        all->leapt = false;
+    } else if (all->wish.leaps) {
+        sm_decoder_end(&all->decoder);
+    }
+    all->sink.look_back = all->wish.look_back;
+    sm_decoder_begin(&all->decoder, &all->journal, stream, all->wish.from, all->wish.to, &all->sink, &all->wrong);
+    return true;
+}
+
+/* Reads on until there is a batch, or nothing more. False: out of memory. */
+static bool read_on(batches *all) {
+    const sm_index *index = all->journal.index;
+    while (all->batch.rows < SM_BATCH_ROWS) {
+        if (!all->reading && all->stream == index->streams) {
+            return true;
+        }
+        if (!all->reading && !begin_stream(all)) {
+            return false;
+        }
+        all->reading = true;
+        all->left = all->left || (all->wish.leaps && sm_leap_out(&all->decoder, &all->leap));
+        if (!sm_decoder_step(&all->decoder)) {
+            all->reading = false;
+            all->first += all->decoder.machine.number;
+            if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- the stream ---- */
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    const batches *all = stream->private_data;
+    sm_arrow_column columns[B_COLUMNS];
+    columns_of(all, columns, NULL);
+    return sm_arrow_schema(out, columns, all->wish.columns) < 0 ? ENOMEM : 0;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+    batches *all = stream->private_data;
+    if (all->failed || !read_on(all)) {
+        all->failed = true;
+        return ENOMEM;
+    }
+    if (all->batch.rows == 0) {
+        *out = (struct ArrowArray){0};
+        if (!all->done) {
+            all->done = true;
+            all->owner.done(all->owner.receiver, &all->wrong);
+        }
+        return 0;
+    }
+    sm_arrow_column columns[B_COLUMNS];
+    columns_of(all, columns, &all->batch);
+    if (sm_arrow_batch(out, columns, all->wish.columns, (int64_t)all->batch.rows, sm_free, all->batch.values) < 0) {
+        all->failed = true;
+        return ENOMEM;
+    }
+    all->batch = (batch){0};
+    return 0;
+}
+
+static const char *get_last_error(struct ArrowArrayStream *stream) {
+    (void)stream;
+    return "out of memory";
+}
+
+static void release(struct ArrowArrayStream *stream) {
+    batches *all = stream->private_data;
+    if (all->reading) {
+        sm_decoder_end(&all->decoder);
+    }
+    sm_free(all->batch.values);
+    all->owner.drop(all->owner.receiver);
+    sm_free(all);
+    stream->release = NULL;
+    stream->private_data = NULL;
+}
+
+int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, const int64_t *function,
+                    const sm_batches_wish *wish, sm_batches_owner owner) {
+    batches *all = sm_calloc(1, sizeof *all);
+    if (all == NULL) {
+        return -1;
+    }
+    all->journal = *journal;
+    all->function = function;
+    all->wish = *wish;
+    all->leap = (sm_leap){.start_least = wish->start_least,
+                          .start_most = wish->start_most,
+                          .end_least = wish->end_least,
+                          .end_most = wish->end_most,
+                          .starts = wish->start_most < INT64_MAX};
+    for (size_t c = 0; c < wish->columns; c++) {
+        all->leap.starts = all->leap.starts || wish->column[c] == B_START || wish->column[c] == B_START_BOUND;
+    }
+    all->owner = owner;
+    all->sink = (sm_sink){.receiver = all, .call = take_call, .look_back = wish->look_back};
+    *out = (struct ArrowArrayStream){.get_schema = get_schema,
+                                     .get_next = get_next,
+                                     .get_last_error = get_last_error,
+                                     .release = release,
+                                     .private_data = all};
+    return 0;
+}

@@ -1,0 +1,535 @@
+/* A part of a journal as a journal: what happened in a window, or certain calls.
+ *
+ * The events of a stream come one after the other with their times (token_machine.c), and those of the part are written again
+ * as tokens, under the numbers that nodes have in the new recording. It is gone through twice: once to count, which
+ * says what nodes there are, once to write. Memory is bounded by the depth of the stack, and where the choice asks for
+ * times by a bit for each call of a stream.
+ *
+ * What is kept: calls that are chosen, all that they called, and the calls that they were in. A call is on the stack
+ * from its beginning; whether something in it will be chosen is known later. So it waits there, with its time, until
+ * something is, and is written then: nothing that was written can lie in between, since that would have been in it.
+ * What chooses by duration knows it when the call ends, and is a pass of its own, which sets a bit for each call that
+ * is chosen.
+ *
+ * Times stay true. The readings of the clock on both sides of an event are in the part, too: where nothing that is kept
+ * happened at one, an instant of kind CLOCK stands for it. Bounds are thereby the same as in the whole. At the window's
+ * beginning and end the path is known for certain, and the time is the window's; an event between the clock's readings
+ * around such an end is on the side where the whole shows it, and counted (`edges`).
+ *
+ * Time is counted on segments, as the recorder does: from one event that is kept to the next, it is the innermost kept
+ * call's. Where an event's time is not known for certain, what the segment may be off by goes into its variance, as if
+ * each time between the two readings were as likely as another. */
+#include "trace/excerpt.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/varint.h"
+#include "trace/decode.h"
+
+typedef struct {
+    int64_t time, bound, before, after; /* as of sm_happened */
+} moment;
+
+typedef struct {
+    moment began;
+    uint64_t number;
+    int64_t inner; /* ns that what it called took */
+    uint32_t node, flags;
+    uint32_t pythons; /* Python functions on the stack, with this one */
+    bool whole;       /* it, or a call that it is in, is chosen */
+} open_call;
+
+typedef struct {
+    const sm_journal *journal;
+    const sm_cut_order *order;
+    sm_cut_counts *counts;
+    sm_journal_writer *writer;
+    sm_cut_notes *notes;
+    const sm_stream *stream;
+    open_call *stack; /* owned */
+    size_t depth, room;
+    size_t shown;    /* so many of the outermost are in the part */
+    uint8_t *chosen; /* owned; a bit for each call of the stream, up to the last that is chosen by its end */
+    size_t chosen_size;
+    bool ahead;      /* there is such a choice */
+    moment open;     /* where calls were still open that have no end */
+    int64_t last;    /* the time of the last event that is kept, or of the part's beginning */
+    double doubt;    /* variance of it, ns squared */
+    int64_t due;     /* the reading of the clock after what was written last; -1: it is written */
+    int64_t start;   /* the part's beginning in this stream, and */
+    int64_t gap_end; /* after the last gap */
+    bool met;        /* there was an event */
+    bool begun;      /* there is a block */
+    bool astray;     /* the path is to be said before the next event */
+    bool beyond;     /* the stream goes on after the window */
+    bool ended, failed;
+} cutter;
+
+/* ---- what is chosen ---- */
+
+static size_t cell_of(const sm_cut_choice *choice, int fact, int64_t value) {
+    size_t low = 0, high = choice->count[fact];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (choice->bounds[fact][middle] <= value) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool is_chosen(const sm_cut_choice *choice, const open_call *open, int64_t duration, unsigned how) {
+    size_t at = (size_t)choice->class_of[open->node];
+    at = at * (choice->count[SM_CUT_DURATION] + 1) + cell_of(choice, SM_CUT_DURATION, duration);
+    at = at * (choice->count[SM_CUT_OWN] + 1) + cell_of(choice, SM_CUT_OWN, duration - open->inner);
+    at = at * (choice->count[SM_CUT_DEPTH] + 1) + cell_of(choice, SM_CUT_DEPTH, open->pythons);
+    return choice->table[at * SM_CUT_HOWS + how];
+}
+
+/* Whether a class's calls are all chosen, or none; then nothing need be known of their ends. */
+static bool is_settled(const sm_cut_choice *choice) {
+    size_t cells = SM_CUT_HOWS;
+    for (int f = 0; f < SM_CUT_FACTS; f++) {
+        cells *= choice->count[f] + 1;
+    }
+    for (size_t c = 0; c < choice->classes; c++) {
+        const uint8_t *of = choice->table + c * cells;
+        if (memchr(of, !of[0], cells) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static unsigned how_left(uint32_t flags) {
+    if (flags & SM_CALL_UNWOUND) {
+        return SM_CUT_UNWOUND;
+    }
+    if (flags & SM_CALL_YIELDED) {
+        return SM_CUT_YIELDED;
+    }
+    return flags & (SM_CALL_OPEN | SM_CALL_AFTER | SM_CALL_ENDED_UNSEEN) ? SM_CUT_UNENDED : SM_CUT_RETURNED;
+}
+
+static open_call *push(cutter *c, const sm_happened *event) {
+    if (c->depth == c->room) {
+        size_t room = c->room ? 2 * c->room : 64;
+        open_call *grown = sm_realloc(c->stack, room * sizeof *grown);
+        if (grown == NULL) {
+            c->failed = true;
+            return NULL;
+        }
+        c->stack = grown;
+        c->room = room;
+    }
+    const open_call *above = c->depth ? &c->stack[c->depth - 1] : NULL;
+    const sm_cut_choice *choice = c->order->choice;
+    open_call *open = &c->stack[c->depth++];
+    *open = (open_call){
+        .began = {.time = event->time, .bound = event->bound, .before = event->before, .after = event->after},
+        .number = event->call->number,
+        .node = event->call->node,
+        .flags = event->call->flags,
+        .pythons = (above ? above->pythons : 0) + (choice != NULL && choice->python[event->call->node]),
+        .whole = above != NULL && above->whole,
+    };
+    return open;
+}
+
+static void note_choice(cutter *c, uint64_t number) {
+    size_t byte = (size_t)(number / 8);
+    if (byte >= c->chosen_size) {
+        size_t size = 2 * byte + 4096;
+        uint8_t *grown = sm_realloc(c->chosen, size);
+        if (grown == NULL) {
+            c->failed = true;
+            return;
+        }
+        memset(grown + c->chosen_size, 0, size - c->chosen_size);
+        c->chosen = grown;
+        c->chosen_size = size;
+    }
+    c->chosen[byte] |= (uint8_t)(1u << (number % 8));
+}
+
+/* The pass that sees calls' ends: sets a bit for each that is chosen. */
+static int choose(void *receiver, const sm_stream *stream, const sm_happened *event) {
+    (void)stream;
+    cutter *c = receiver;
+    if (event->what == SM_HAPPENED_START) {
+        return push(c, event) == NULL;
+    }
+    if (event->what != SM_HAPPENED_END || c->depth == 0) {
+        return 0;
+    }
+    const open_call *open = &c->stack[--c->depth];
+    int64_t took = event->call->end - event->call->start;
+    if (c->depth) {
+        c->stack[c->depth - 1].inner += took;
+    }
+    if (is_chosen(c->order->choice, open, took, how_left(event->call->flags))) {
+        note_choice(c, open->number);
+    }
+    return c->failed;
+}
+
+/* ---- what is written and counted ---- */
+
+static int64_t number_of(const cutter *c, uint32_t node) {
+    return c->order->node ? c->order->node[node] : (int64_t)node;
+}
+
+/* Where the part's stream is: a place in the dictionary that is written with. */
+static int64_t place(const cutter *c) {
+    if (c->shown) {
+        return number_of(c, c->stack[c->shown - 1].node);
+    }
+    return (int64_t)c->writer->dictionary->nodes + c->order->thread[c->stream->thread];
+}
+
+/* The time up to here is the innermost call's. */
+static void pass(cutter *c, const moment *at) {
+    double around = at->bound == 0   ? 0
+                    : at->after >= 0 ? (double)(at->after - at->before)
+                                     : (double)(at->time - c->last);
+    double doubt = around * around / 12;
+    if (c->shown && c->counts && at->time >= c->last) {
+        uint32_t node = c->stack[c->shown - 1].node;
+        double ns = (double)(at->time - c->last);
+        c->counts->segments[node]++;
+        c->counts->ns[node] += at->time - c->last;
+        c->counts->ns_sq[node] += ns * ns;
+        c->counts->ns_var[node] += (doubt + c->doubt) / 2;
+    }
+    c->last = at->time > c->last ? at->time : c->last;
+    c->doubt = doubt;
+}
+
+static void read_clock(cutter *c, int64_t time) {
+    sm_write_instant(c->writer, SM_INSTANT_CLOCK, NULL, 0);
+    sm_write_mark(c->writer, time);
+}
+
+/* A call on the stack is in the part from its beginning on, or (before) from the part's. */
+static void note(cutter *c, const open_call *open) {
+    bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
+    if (c->counts) {
+        c->counts->seen[open->node] |= SM_CUT_ON_PATH | (before ? SM_CUT_BEGAN_BEFORE : 0);
+    }
+}
+
+/* There is something in the part: what lies before its beginning may have ended without leaving a trace of it. */
+static void begin(cutter *c) {
+    c->notes->streams += !c->begun;
+    for (size_t i = 0; !c->begun && i < c->shown; i++) {
+        note(c, &c->stack[i]);
+    }
+    c->begun = true;
+}
+
+/* Before an event is written: its block, the clock's readings since the one before, the path if that is another one. */
+static void lead_up(cutter *c, const moment *at) {
+    sm_journal_writer *w = c->writer;
+    pass(c, at);
+    c->notes->edges += at->bound != 0 && ((at->before < c->order->from && at->after > c->order->from) ||
+                                          (at->after >= c->order->to && at->before < c->order->to));
+    bool begun = c->begun;
+    begin(c);
+    if (w == NULL) {
+        return;
+    }
+    if (!w->open) {
+        sm_write_block(w, place(c), begun ? c->gap_end : c->start, begun);
+        c->astray = false;
+        c->due = -1;
+    }
+    if (c->due >= 0 && at->before >= c->due) {
+        read_clock(c, c->due);
+        c->due = -1;
+    }
+    if (at->before > w->mark) {
+        read_clock(c, at->before);
+    }
+    sm_write_room(w, place(c));
+    if (c->astray) {
+        sm_write_goto(w, place(c));
+        c->astray = false;
+    }
+}
+
+/* After it: the clock's reading, if it was then. */
+static void follow_up(cutter *c, const moment *at) {
+    if (c->writer == NULL) {
+        return;
+    }
+    if (at->bound == 0) {
+        sm_write_mark(c->writer, at->time);
+        c->due = -1;
+    } else {
+        c->due = at->after;
+    }
+}
+
+/* A block of a stream in which nothing else happened. */
+static void say_path(cutter *c) {
+    bool begun = c->begun;
+    begin(c);
+    if (c->writer && !c->writer->open) {
+        sm_write_block(c->writer, place(c), begun ? c->gap_end : c->start, begun);
+        read_clock(c, c->writer->mark);
+    }
+}
+
+/* The calls on the stack that are not in the part yet, from the outermost on, are. */
+static void show(cutter *c) {
+    for (; c->shown < c->depth; c->shown++) {
+        const open_call *open = &c->stack[c->shown];
+        bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
+        bool seen = !before && !(open->flags & SM_CALL_BEGAN_UNSEEN), resumed = open->flags & SM_CALL_RESUMED;
+        if (c->begun) {
+            note(c, open);
+        }
+        if (!seen) {
+            c->astray = true;
+            continue;
+        }
+        lead_up(c, &open->began);
+        note(c, open);
+        if (c->counts) {
+            (resumed ? c->counts->resumes : c->counts->calls)[open->node]++;
+        }
+        if (c->writer) {
+            sm_write_enter(c->writer, place(c), (uint32_t)number_of(c, open->node), resumed);
+            follow_up(c, &open->began);
+        }
+    }
+}
+
+static void on_start(cutter *c, const sm_happened *event) {
+    const sm_cut_choice *choice = c->order->choice;
+    open_call *open = push(c, event);
+    if (open == NULL) {
+        return;
+    }
+    if (choice == NULL) {
+        open->whole = true;
+    } else if (c->ahead) {
+        open->whole |= open->number / 8 < c->chosen_size && (c->chosen[open->number / 8] >> (open->number % 8) & 1);
+    } else {
+        open->whole |= is_chosen(choice, open, 0, SM_CUT_RETURNED);
+    }
+    if (open->whole) {
+        show(c);
+    }
+}
+
+static void on_end(cutter *c, const sm_happened *event, const moment *at) {
+    uint32_t flags = event->call->flags;
+    if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* it stays on the stack for what is said at the end */
+        c->beyond |= (flags & SM_CALL_AFTER) != 0;
+        c->open = *at;
+        return;
+    }
+    if (c->depth == 0) {
+        return;
+    }
+    const open_call *open = &c->stack[c->depth - 1];
+    if (c->shown < c->depth) {
+        c->depth--;
+        return;
+    }
+    if (flags & SM_CALL_ENDED_UNSEEN || at->time < c->order->from) {
+        c->astray = true;
+    } else {
+        lead_up(c, at);
+        if (c->counts) {
+            c->counts->exceptions[open->node] += (flags & SM_CALL_UNWOUND) != 0;
+        }
+        if (c->writer) {
+            sm_write_token(c->writer, flags & SM_CALL_UNWOUND   ? SM_TOKEN_UNWIND
+                                      : flags & SM_CALL_YIELDED ? SM_TOKEN_YIELD
+                                                                : SM_TOKEN_RETURN);
+            follow_up(c, at);
+        }
+    }
+    c->shown = --c->depth;
+}
+
+static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
+    bool inside = c->order->choice == NULL || (c->depth && c->stack[c->depth - 1].whole);
+    if (at->time < c->order->from || !inside || instant->kind == SM_INSTANT_CLOCK) {
+        return;
+    }
+    if (instant->kind == SM_INSTANT_LEFT_OUT) {
+        const uint8_t *from = instant->bytes, *end = from + instant->length;
+        uint64_t calls = 0, resumes = 0;
+        if ((from = sm_varint_get(from, end, &calls)) != NULL && sm_varint_get(from, end, &resumes) != NULL) {
+            c->notes->left_out += calls + resumes;
+        }
+        return;
+    }
+    lead_up(c, at);
+    if (c->writer) {
+        sm_write_instant(c->writer, instant->kind, instant->bytes, instant->length);
+        follow_up(c, at);
+    }
+}
+
+/* The part of the stream ends here, and by which token; NULL: by none, for the stream was cut off. */
+static void end(cutter *c, const moment *at, bool in_order) {
+    c->ended = true;
+    if (!c->begun && c->shown == 0) {
+        return; /* nothing of it is in the part */
+    }
+    if (in_order) {
+        lead_up(c, at);
+        if (c->writer) {
+            sm_write_token(c->writer, SM_TOKEN_END);
+            follow_up(c, at);
+        }
+    } else {
+        pass(c, at);
+        say_path(c);
+    }
+    for (size_t i = 0; c->counts && i < c->shown; i++) {
+        c->counts->seen[c->stack[i].node] |= SM_CUT_RUNS_ON;
+    }
+}
+
+static int keep(void *receiver, const sm_stream *stream, const sm_happened *event) {
+    (void)stream;
+    cutter *c = receiver;
+    moment at = {.time = event->time, .bound = event->bound, .before = event->before, .after = event->after};
+    if (!c->met) {
+        c->met = true;
+        c->start = c->last = at.before > c->order->from ? at.before : c->order->from;
+    }
+    if (at.time >= c->order->to) {
+        c->beyond = true;
+        return 1;
+    }
+    switch (event->what) {
+    case SM_HAPPENED_START:
+        on_start(c, event);
+        break;
+    case SM_HAPPENED_END:
+        on_end(c, event, &at);
+        break;
+    case SM_HAPPENED_INSTANT:
+        on_instant(c, event->instant, &at);
+        break;
+    case SM_HAPPENED_LAST:
+        if (at.time >= c->order->from) {
+            end(c, &at, true);
+        }
+        break;
+    case SM_HAPPENED_OTHER:
+        if (c->astray && c->begun && at.time >= c->order->from) {
+            lead_up(c, &at);
+            if (c->writer) {
+                follow_up(c, &at);
+            }
+        }
+        break;
+    }
+    return c->failed || (c->writer && (c->writer->failed || c->writer->stopped));
+}
+
+static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    (void)stream;
+    cutter *c = receiver;
+    if (to <= c->order->from) {
+        return 0;
+    }
+    if (from >= c->order->to) {
+        return 0; /* what comes next is beyond, too */
+    }
+    c->notes->gaps++;
+    if (c->met && (c->begun || (c->shown && from > c->order->from))) {
+        pass(c, &(moment){.time = from});
+        say_path(c);
+        if (c->writer) {
+            sm_write_end(c->writer);
+        }
+    }
+    c->gap_end = to < c->order->to ? to : c->order->to;
+    c->last = c->gap_end;
+    c->start = c->gap_end;
+    c->doubt = 0;
+    c->due = -1;
+    return 0;
+}
+
+/* ---- streams ---- */
+
+/* Goes through the stream for the first time, if the choice asks for ends. */
+static int choose_ahead(cutter *c) {
+    const sm_cut_order *order = c->order;
+    sm_wrong wrong = {0};
+    sm_sink sink = {.receiver = c, .event = choose, .look_back = SIZE_MAX};
+    sm_decode_status done = sm_decode(c->journal, c->stream, order->from, order->to, &sink, &wrong);
+    c->depth = 0;
+    return done == SM_DECODE_NO_MEMORY || c->failed ? -1 : 0;
+}
+
+static int cut_stream(cutter *c) {
+    const sm_cut_order *order = c->order;
+    if (c->ahead && choose_ahead(c) < 0) {
+        return -1;
+    }
+    if (c->writer) {
+        uint32_t thread = (uint32_t)order->thread[c->stream->thread];
+        sm_write_stream(c->writer, thread, c->stream->number, c->journal->origin[c->stream->thread]);
+    }
+    sm_wrong wrong = {0};
+    sm_sink sink = {.receiver = c, .event = keep, .gap = keep_gap};
+    if (sm_decode(c->journal, c->stream, order->from, order->to, &sink, &wrong) == SM_DECODE_NO_MEMORY || c->failed) {
+        return -1;
+    }
+    c->notes->damaged += wrong.damaged + wrong.unknown + wrong.reserved + wrong.deep;
+    if (c->beyond && !c->ended) {
+        moment at = {.time = order->to, .after = order->to};
+        c->due = c->due < order->to ? c->due : -1;
+        at.before = c->due >= 0 ? c->due : 0;
+        end(c, &at, true);
+    } else if (c->met && !c->ended && c->open.time >= order->from) {
+        end(c, &c->open, false);
+    }
+    if (c->writer) {
+        if (c->writer->open && c->due >= 0 && c->due <= order->to) {
+            read_clock(c, c->due);
+        }
+        sm_write_end(c->writer);
+    }
+    return 0;
+}
+
+int sm_cut(const sm_journal *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_journal_writer *writer,
+           sm_cut_notes *notes) {
+    bool ahead = order->choice != NULL && !is_settled(order->choice);
+    int done = 0;
+    *notes = (sm_cut_notes){0};
+    for (size_t s = 0; s < journal->index->streams && done == 0; s++) {
+        cutter c = {.journal = journal,
+                    .order = order,
+                    .counts = counts,
+                    .writer = writer,
+                    .notes = notes,
+                    .stream = &journal->index->stream[s],
+                    .ahead = ahead,
+                    .due = -1};
+        if (writer != NULL && order->thread[c.stream->thread] < 0) {
+            continue;
+        }
+        done = cut_stream(&c);
+        sm_free(c.stack);
+        sm_free(c.chosen);
+        if (writer != NULL && done == 0) {
+            done = writer->failed ? -1 : writer->stopped;
+        }
+    }
+    return done;
+}

@@ -1,0 +1,374 @@
+/* From levels to a picture.
+ *
+ * A slice that is no wider than a column is painted by its rows. A wider one is looked at in the level below, and of
+ * level 0 in the journal itself, as long as there are not too many: `calls_left`. What was there before the picture's
+ * time is passed by, so that it is known what is open (its OPEN rows); what comes after it is asked only for calls that
+ * had begun earlier. So in each level a sheet or two beside those of the picture's time are read, and what is read is
+ * bounded by the columns, however long the trace is.
+ *
+ * What no sheet has (the last calls of who was killed, threads of few calls, traces without levels) is read from the
+ * journal. */
+#include "trace/overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "trace/window.h"
+#include "trace/decode.h"
+
+enum { EXACT_CALLS = 300000, LOOK_BACK = 1 << 20 };
+
+typedef struct { /* a call that is open, by depth */
+    bool known;
+    uint32_t node, flags;
+    int64_t start;
+} opened;
+
+typedef struct {
+    opened *at; /* owned; by depth */
+    size_t room;
+} opened_list;
+
+typedef struct {
+    sm_painter *painter;
+    sm_overview *overview;
+    const sm_overview_asked *asked;
+    const sm_journal *journal;
+    const sm_sheets *sheets;
+    const sm_stream *stream;
+    uint64_t number; /* of the stream, in the index */
+    int64_t origin;
+    size_t first[SM_LEVELS], count[SM_LEVELS]; /* its sheets, by level */
+    opened_list open;                          /* so far */
+    /* slices of level 0 that are to be read from the journal, one after the other */
+    bool exact;
+    uint64_t next, block, skip, calls, seen;
+    opened_list before; /* what was open where they begin, and ended in them */
+    uint64_t calls_left;
+    bool failed;
+} walker;
+
+static opened *opened_at(walker *w, opened_list *list, uint32_t depth) {
+    if (depth >= list->room) {
+        size_t room = depth + 64;
+        opened *at = sm_realloc(list->at, room * sizeof *at);
+        if (at == NULL) {
+            w->failed = true;
+            return NULL;
+        }
+        memset(at + list->room, 0, (room - list->room) * sizeof *at);
+        list->at = at;
+        list->room = room;
+    }
+    return &list->at[depth];
+}
+
+/* The node of a row, or -1. */
+static int64_t node_of(walker *w, uint32_t rank) {
+    int64_t place = rank ? sm_dictionary_rank(w->journal->dictionary, w->stream->thread, rank) : -1;
+    w->overview->wrong.unknown += place < 0;
+    return place;
+}
+
+/* ---- rows ---- */
+
+static void paint_single(walker *w, const sm_row *row, uint32_t node) {
+    sm_call call = {.start = row->start + w->origin,
+                    .end = row->end + w->origin,
+                    .start_bound = -1,
+                    .end_bound = -1,
+                    .node = node,
+                    .depth = row->depth,
+                    .flags = row->flags};
+    sm_paint_call(w->painter, &call, w->number);
+}
+
+static void paint_sum(walker *w, const sm_row *row) {
+    sm_share share[SM_SHARES];
+    unsigned shares = 0;
+    for (unsigned i = 0; i < row->shares; i++) {
+        int64_t node = node_of(w, row->share[i].rank);
+        if (node >= 0) {
+            share[shares++] = (sm_share){.rank = (uint32_t)node, .ns = row->share[i].ns};
+        }
+    }
+    if (shares) {
+        sm_run run = {.start = row->start + w->origin,
+                      .end = row->end + w->origin,
+                      .busy = row->busy,
+                      .bound = -1,
+                      .calls = row->calls,
+                      .stream = w->number,
+                      .depth = row->depth};
+        sm_paint_run(w->painter, &run, share, shares);
+    }
+}
+
+/* What a slice says of open calls; with `paint`, what it says of all. */
+static void take_rows(walker *w, const sm_sheet_rows *rows, size_t slice, bool singles, bool runs) {
+    for (size_t i = rows->first[slice]; i < rows->first[slice + 1] && !w->failed; i++) {
+        const sm_row *row = &rows->row[i];
+        if (row->kind == SM_ROW_RUN) {
+            if (runs) {
+                paint_sum(w, row);
+            }
+            continue;
+        }
+        int64_t node = node_of(w, row->share[0].rank);
+        opened *o = node < 0 ? NULL : opened_at(w, &w->open, row->depth);
+        if (o != NULL && row->kind == SM_ROW_OPEN) {
+            *o = (opened){.known = true, .node = (uint32_t)node, .start = row->start, .flags = row->flags};
+        } else if (o != NULL) {
+            o->known = false;
+            if (singles) {
+                paint_single(w, row, (uint32_t)node);
+            }
+        }
+    }
+}
+
+/* ---- from the journal itself ---- */
+
+static int exact_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    walker *w = receiver;
+    (void)stream;
+    if (w->seen++ < w->skip) {
+        return 0;
+    }
+    sm_call known = *call;
+    if ((call->flags & SM_CALL_BEFORE) && call->depth < w->before.room && w->before.at[call->depth].known) {
+        known.start = w->before.at[call->depth].start + w->origin;
+        known.flags &= ~(uint32_t)SM_CALL_BEFORE | w->before.at[call->depth].flags;
+        w->before.at[call->depth].known = false;
+    }
+    known.start = known.start < known.end ? known.start : known.end;
+    sm_paint_call(w->painter, &known, w->number);
+    return w->painter->failed || w->seen >= w->skip + w->calls;
+}
+
+/* Where a block stands among those of the stream: the last one whose number is not above. */
+static size_t block_at(const walker *w, uint64_t number) {
+    const sm_index *index = w->journal->index;
+    size_t low = 0, high = w->stream->blocks;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (index->piece[index->block[w->stream->first + middle].first].block <= number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low ? low - 1 : 0;
+}
+
+static void decode_exact(walker *w, int64_t to) {
+    sm_sink sink = {.receiver = w, .call = exact_call};
+    w->seen = 0;
+    w->exact = false;
+    w->failed |= sm_decode_from(w->journal, w->stream, block_at(w, w->block), to, &sink, &w->overview->wrong) ==
+                 SM_DECODE_NO_MEMORY;
+}
+
+/* What waits to be read from the journal is read. */
+static void settle(walker *w) {
+    if (w->exact) {
+        decode_exact(w, INT64_MAX);
+    }
+}
+
+/* A slice of level 0 is to be read from the journal. False: too much was already. */
+static bool add_exact(walker *w, const sm_sheet_rows *rows, size_t at, uint64_t number) {
+    const sm_slice *slice = &rows->slice[at];
+    bool goes_on = w->exact && w->next == number && !(slice->flags & SM_SLICE_AFTER_GAP);
+    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip); /* a block is read from its beginning */
+    if (cost > w->calls_left) {
+        return false;
+    }
+    w->calls_left -= cost;
+    if (!goes_on) {
+        settle(w);
+    }
+    if (!w->exact) {
+        w->exact = true;
+        w->block = slice->block;
+        w->skip = slice->skip;
+        w->calls = 0;
+        if (w->before.at) {
+            memset(w->before.at, 0, w->before.room * sizeof *w->before.at);
+        }
+    }
+    for (size_t i = rows->first[at]; i < rows->first[at + 1]; i++) {
+        const sm_row *row = &rows->row[i];
+        opened *o = row->kind == SM_ROW_ENDED ? opened_at(w, &w->before, row->depth) : NULL;
+        if (o != NULL && !o->known) {
+            *o = (opened){.known = true, .start = row->start, .flags = row->flags};
+        }
+    }
+    take_rows(w, rows, at, false, false);
+    w->calls += slice->calls;
+    w->next = number + 1;
+    return true;
+}
+
+/* ---- sheets ---- */
+
+static const sm_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
+    size_t low = w->first[level], high = low + w->count[level];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (w->sheets->sheet[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < w->first[level] + w->count[level] && w->sheets->sheet[low].number == number;
+    return found ? &w->sheets->sheet[low] : NULL;
+}
+
+/* Whether there is such a sheet, and it could be read. */
+static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
+    const sm_sheet_place *sheet = find(w, level, number);
+    if (sheet == NULL) {
+        return false;
+    }
+    sm_sheet_rows rows = {0}; /* owned */
+    int done = sm_sheet_read(w->sheets, sheet, &rows);
+    w->overview->bad_sheets += done == 0;
+    w->failed |= done < 0;
+    for (size_t i = 0; done > 0 && i < rows.slices && !w->failed; i++) {
+        const sm_slice *slice = &rows.slice[i];
+        int64_t start = slice->start + w->origin, end = slice->end + w->origin;
+        uint64_t below = number * SM_SLICES + i;
+        if (end < w->asked->from || start >= w->asked->to) {
+            settle(w);
+            take_rows(w, &rows, i, start >= w->asked->to, false);
+        } else if (end - start <= w->painter->width ||
+                   !(level ? take_sheet(w, level - 1, below) : add_exact(w, &rows, i, below))) {
+            settle(w);
+            take_rows(w, &rows, i, true, true);
+        }
+    }
+    sm_sheet_rows_free(&rows);
+    return done > 0;
+}
+
+/* All sheets, from the highest on; where a level ends (who was killed wrote no more of it), the one below goes on.
+ * Returns whether the last slice says that nothing follows; otherwise w->block and w->skip are where it ends. */
+static bool take_sheets(walker *w) {
+    uint64_t done = 0; /* slices of level 0 */
+    for (uint32_t level = SM_LEVELS; level-- > 0 && !w->failed;) {
+        uint64_t sheets = w->count[level] ? w->sheets->sheet[w->first[level] + w->count[level] - 1].number + 1 : 0;
+        unsigned shift = 4 * (level + 1);
+        for (uint64_t number = done >> shift; number < sheets && !w->failed; number++) {
+            bool known = take_sheet(w, level, number);
+            w->overview->bad_sheets += !known && level == 0;
+        }
+        uint64_t to = sheets << shift;
+        done = to > done ? to : done;
+    }
+    settle(w);
+    sm_sheet_rows rows = {0}; /* owned */
+    bool last = false;
+    if (sm_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
+        const sm_slice *slice = &rows.slice[rows.slices - 1];
+        last = (slice->flags & SM_SLICE_LAST) != 0;
+        w->block = slice->block;
+        w->skip = slice->skip + slice->calls;
+    }
+    sm_sheet_rows_free(&rows);
+    return last;
+}
+
+/* ---- streams ---- */
+
+/* What sheets found open has no end in them. */
+static void take_rest(walker *w) {
+    opened_list none = w->before;
+    w->before = w->open; /* their beginnings */
+    w->open = none;
+    w->calls = UINT64_MAX - w->skip;
+    decode_exact(w, INT64_MAX);
+}
+
+static int paint_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    walker *w = receiver;
+    (void)stream;
+    sm_paint_call(w->painter, call, w->number);
+    return w->painter->failed;
+}
+
+static void take_stream(walker *w) {
+    for (uint32_t level = 0; level < SM_LEVELS; level++) {
+        w->first[level] = sm_sheets_of(w->sheets, w->stream->thread, w->stream->number, level, &w->count[level]);
+    }
+    if (w->count[0] == 0) {
+        sm_sink sink = {.receiver = w, .call = paint_call, .look_back = LOOK_BACK};
+        w->failed |= sm_decode(w->journal, w->stream, w->asked->from, w->asked->to, &sink, &w->overview->wrong) ==
+                     SM_DECODE_NO_MEMORY;
+    } else if (!take_sheets(w) && !w->failed) {
+        take_rest(w);
+    }
+    w->failed |= w->painter->failed;
+    sm_paint_end(w->painter);
+    sm_free(w->open.at);
+    sm_free(w->before.at);
+    w->open = w->before = (opened_list){0};
+}
+
+/* Leaves those gaps that are in the picture. */
+static void choose_gaps(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
+    sm_window_gap *gap = (sm_window_gap *)(void *)o->gaps.bytes;
+    size_t kept = 0;
+    for (size_t i = 0; i < o->gaps.size / sizeof *gap; i++) {
+        bool wanted = asked->wanted == NULL || asked->wanted[journal->index->stream[gap[i].stream].thread];
+        if (wanted && gap[i].to >= asked->from && gap[i].from < asked->to) {
+            gap[kept++] = gap[i];
+        }
+    }
+    o->gaps.size = kept * sizeof *gap;
+}
+
+static int by_place(const void *left, const void *right) {
+    const sm_run *a = left, *b = right;
+    if (a->stream != b->stream) {
+        return a->stream < b->stream ? -1 : 1;
+    }
+    if (a->depth != b->depth) {
+        return a->depth < b->depth ? -1 : 1;
+    }
+    return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
+}
+
+int sm_overview_fill(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
+    *o = (sm_overview){0};
+    int64_t width = (asked->to - asked->from) / (asked->columns ? asked->columns : 1);
+    sm_painter painter = {.asked = asked, .runs = &o->runs, .width = width};
+    walker w = {.painter = &painter,
+                .overview = o,
+                .asked = asked,
+                .journal = journal,
+                .sheets = asked->sheets,
+                .calls_left = EXACT_CALLS};
+    for (size_t s = 0; s < journal->index->streams && !w.failed; s++) {
+        w.stream = &journal->index->stream[s];
+        w.number = s;
+        w.origin = journal->origin[w.stream->thread];
+        if (asked->wanted == NULL || asked->wanted[w.stream->thread]) {
+            take_stream(&w);
+        }
+    }
+    sm_painter_free(&painter);
+    w.failed |= sm_gaps_find(journal, &o->gaps) < 0;
+    choose_gaps(o, journal, asked);
+    if (o->runs.size) {
+        qsort(o->runs.bytes, o->runs.size / sizeof(sm_run), sizeof(sm_run), by_place);
+    }
+    return w.failed ? -1 : 0;
+}
+
+void sm_overview_free(sm_overview *o) {
+    sm_buffer_free(&o->runs);
+    sm_buffer_free(&o->gaps);
+}

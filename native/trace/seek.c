@@ -1,0 +1,74 @@
+/* Where reading may begin and end when only calls of some time are wanted.
+ *
+ * Times of events follow from the marks around them alone. So from the first mark on, a reader that began in the middle
+ * gives the same times as one that began at the beginning; it reads one block more before the first that matters, and
+ * where that has no mark, it has to begin at the beginning (sm_leap_is_sound).
+ *
+ * Calls that were open where it began have begun before. If the wanted ones begin later, they are not among those; if
+ * the wanted ones only end later, they are, and their beginnings are looked for (call_starts.c): one that is not found,
+ * behind a gap, would be known to a reader that came through the gap, so that it has to begin at the beginning, too.
+ *
+ * At the other end, calls that are wanted may be open for long. They lie on the stack, and while one does, reading goes
+ * on. What waits for its time ends a block later at the latest, since blocks begin with a reading of the clock; unless
+ * that is the one of the last mark, or events are missing between: then a block more is read. */
+#include "trace/seek.h"
+
+static bool begins_in(const sm_leap *leap, int64_t start) {
+    return start >= leap->start_least && start <= leap->start_most;
+}
+
+bool sm_leap_in(sm_decoder *d, const sm_journal *journal, const sm_stream *stream, const sm_leap *leap, sm_sink *sink,
+                sm_wrong *wrong) {
+    int64_t from = leap->start_least > 0 ? leap->start_least : leap->end_least;
+    sink->look_back = leap->start_least > 0 || !leap->starts ? 0 : SIZE_MAX;
+    sm_decoder_begin(d, journal, stream, from > 0 ? from - 1 : 0, INT64_MAX, sink, wrong);
+    return d->block > 0;
+}
+
+bool sm_leap_is_sound(const sm_decoder *d, const sm_leap *leap) {
+    const sm_machine *m = &d->machine;
+    if (!m->begun || m->mark <= m->begins) {
+        return false;
+    }
+    if (leap->start_least > 0 || !leap->starts) {
+        return true;
+    }
+    for (size_t i = 0; i < m->depth; i++) {
+        if (m->pool[m->stack[i]].call.flags & SM_CALL_BEFORE) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < m->events; i++) {
+        const sm_waiting *e = &m->event[i];
+        if (e->what == SM_HAPPENED_END && m->pool[e->open].call.flags & SM_CALL_BEFORE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sm_leap_out(sm_decoder *d, const sm_leap *leap) {
+    const sm_machine *m = &d->machine;
+    bool follows;
+    int64_t time = sm_decoder_next(d, &follows);
+    if (time < 0 || !m->begun || (time <= leap->end_most && time <= leap->start_most)) {
+        return false;
+    }
+    if (m->events && !(follows && time > m->mark)) {
+        return false;
+    }
+    if (time <= leap->end_most) { /* what has begun in time may end in time */
+        for (size_t i = 0; i < m->events && m->mark <= leap->start_most; i++) {
+            if (m->event[i].what == SM_HAPPENED_START) {
+                return false;
+            }
+        }
+        for (size_t i = 0; i < m->depth; i++) {
+            if (begins_in(leap, m->pool[m->stack[i]].call.start)) {
+                return false;
+            }
+        }
+    }
+    d->to = time;
+    return true;
+}

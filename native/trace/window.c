@@ -1,0 +1,265 @@
+#include "trace/window.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "trace/zoom_slices.h"
+
+/* ---- a window ---- */
+
+static int window_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    sm_window *w = receiver;
+    if (call->end < w->from || call->start >= w->to) {
+        return 0;
+    }
+    if (w->calls.size / sizeof(sm_window_call) >= w->limit) {
+        w->more = 1;
+        return 1;
+    }
+    sm_window_call row = {.call = *call, .stream = (uint64_t)(stream - w->index->stream)};
+    w->no_memory |= sm_buffer_append(&w->calls, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int window_instant(void *receiver, const sm_stream *stream, const sm_instant *instant) {
+    sm_window *w = receiver;
+    if (instant->time < w->from || instant->time >= w->to) {
+        return 0;
+    }
+    if (w->limit && w->instants.size / sizeof(sm_window_instant) >= w->limit) {
+        w->more = 1;
+        return 1;
+    }
+    sm_window_instant row = {.time = instant->time,
+                             .bound = instant->bound,
+                             .stream = (uint64_t)(stream - w->index->stream),
+                             .kind = instant->kind,
+                             .in = instant->in,
+                             .at = w->texts.size,
+                             .length = instant->length};
+    w->no_memory |= (instant->length && sm_buffer_append(&w->texts, instant->bytes, instant->length) < 0) ||
+                    sm_buffer_append(&w->instants, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    sm_window *w = receiver;
+    if (to < w->from || from >= w->to) {
+        return 0;
+    }
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - w->index->stream)};
+    w->no_memory |= sm_buffer_append(&w->gaps, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int by_beginning(const void *left, const void *right) {
+    const sm_window_call *a = left, *b = right;
+    if (a->stream != b->stream) {
+        return a->stream < b->stream ? -1 : 1;
+    }
+    return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
+}
+
+int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
+                   size_t look_back) {
+    *w = (sm_window){.limit = limit, .index = journal->index, .from = from, .to = to};
+    sm_sink sink = {.receiver = w,
+                    .call = limit ? window_call : NULL,
+                    .instant = window_instant,
+                    .gap = window_gap,
+                    .look_back = limit ? look_back : 0};
+    for (size_t s = 0; s < journal->index->streams && !w->more; s++) {
+        const sm_stream *stream = &journal->index->stream[s];
+        if (thread >= 0 && stream->thread != (uint64_t)thread) {
+            continue;
+        }
+        sm_decode_status status = limit ? sm_decode(journal, stream, from, to, &sink, &w->wrong)
+                                        : sm_decode_said(journal, stream, from, to, &sink, &w->wrong);
+        if (status == SM_DECODE_NO_MEMORY || w->no_memory) {
+            return -1;
+        }
+    }
+    if (w->calls.size) {
+        qsort(w->calls.bytes, w->calls.size / sizeof(sm_window_call), sizeof(sm_window_call), by_beginning);
+    }
+    return 0;
+}
+
+int64_t sm_window_row(const sm_window *w, uint64_t stream, uint64_t number) {
+    sm_window_call wanted = {.call = {.number = number}, .stream = stream}, *found = NULL;
+    if (number != SM_CALL_NONE && w->calls.size) {
+        found = bsearch(&wanted, w->calls.bytes, w->calls.size / sizeof wanted, sizeof wanted, by_beginning);
+    }
+    return found ? found - (sm_window_call *)w->calls.bytes : -1;
+}
+
+void sm_window_free(sm_window *w) {
+    sm_buffer_free(&w->calls);
+    sm_buffer_free(&w->instants);
+    sm_buffer_free(&w->gaps);
+    sm_buffer_free(&w->texts);
+}
+
+/* ---- sums ---- */
+
+static int sums_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    sm_sums *s = receiver;
+    sm_window_call *longest = &s->longest[s->function[call->node]];
+    if (longest->call.depth == UINT32_MAX || call->end - call->start > longest->call.end - longest->call.start) {
+        *longest = (sm_window_call){.call = *call, .stream = (uint64_t)(stream - s->index->stream)};
+    }
+    s->steps++;
+    return 0;
+}
+
+static int sums_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    sm_sums *s = receiver;
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - s->index->stream)};
+    s->no_memory |= sm_buffer_append(&s->gaps, &row, sizeof row) < 0;
+    return s->no_memory;
+}
+
+int sm_sums_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions) {
+    size_t nodes = journal->dictionary->nodes;
+    *s = (sm_sums){.index = journal->index, .function = function};
+    s->calls = sm_calloc(nodes, sizeof *s->calls);
+    s->resumes = sm_calloc(nodes, sizeof *s->resumes);
+    s->exceptions = sm_calloc(nodes, sizeof *s->exceptions);
+    s->longest = sm_calloc(functions, sizeof *s->longest);
+    bool missing = s->calls == NULL || s->resumes == NULL || s->exceptions == NULL || s->longest == NULL;
+    for (int i = 0; i < 3; i++) {
+        s->left_out[i] = sm_calloc(nodes + journal->dictionary->threads, sizeof **s->left_out);
+        missing |= s->left_out[i] == NULL;
+    }
+    if (missing) {
+        return -1;
+    }
+    for (size_t f = 0; f < functions; f++) {
+        s->longest[f].call.depth = UINT32_MAX;
+    }
+    sm_sink sink = {.receiver = s,
+                    .call = sums_call,
+                    .gap = sums_gap,
+                    .calls = s->calls,
+                    .resumes = s->resumes,
+                    .exceptions = s->exceptions,
+                    .left_out = {s->left_out[0], s->left_out[1], s->left_out[2]}};
+    for (size_t i = 0; i < journal->index->streams; i++) {
+        const sm_stream *stream = &journal->index->stream[i];
+        if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void sm_sums_free(sm_sums *s) {
+    sm_free(s->calls);
+    sm_free(s->resumes);
+    sm_free(s->exceptions);
+    sm_free(s->longest);
+    for (int i = 0; i < 3; i++) {
+        sm_free(s->left_out[i]);
+    }
+    sm_buffer_free(&s->gaps);
+}
+
+/* ---- what needs no pass over all of it ---- */
+
+/* The stream of a thread that has this number, in the index; -1: there is none. */
+static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number) {
+    size_t low = 0, high = index->streams;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const sm_stream *s = &index->stream[middle];
+        if (s->thread < thread || (s->thread == thread && s->number < number)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < index->streams && index->stream[low].thread == thread && index->stream[low].number == number;
+    return found ? (int64_t)low : -1;
+}
+
+static void take_longest(sm_sums *s, const sm_journal *journal, const int64_t *function, const uint8_t *payload,
+                         size_t length) {
+    sm_longest found;
+    for (const uint8_t *at = payload, *end = payload + length;
+         at != end && (at = sm_longest_parse(at, end, &found)) != NULL;) {
+        int64_t stream = stream_at(journal->index, found.thread, found.stream);
+        int64_t node =
+            stream < 0 || found.rank == 0 ? -1 : sm_dictionary_rank(journal->dictionary, found.thread, found.rank);
+        if (node < 0) {
+            continue;
+        }
+        sm_window_call *longest = &s->longest[function[node]];
+        if (longest->call.depth == UINT32_MAX || found.ns > longest->call.end - longest->call.start) {
+            int64_t start = found.start + journal->origin[found.thread];
+            longest->stream = (uint64_t)stream;
+            longest->call = (sm_call){.start = start,
+                                      .end = start + found.ns,
+                                      .start_bound = -1,
+                                      .end_bound = -1,
+                                      .parent = SM_CALL_NONE,
+                                      .call = SM_CALL_NONE,
+                                      .node = (uint32_t)node,
+                                      .depth = found.depth,
+                                      .flags = found.flags};
+        }
+    }
+}
+
+int sm_longest_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions,
+                    const int64_t *places, size_t count) {
+    const sm_index *index = journal->index;
+    *s = (sm_sums){.index = index, .longest = sm_calloc(functions, sizeof *s->longest)};
+    if (s->longest == NULL) {
+        return -1;
+    }
+    for (size_t f = 0; f < functions; f++) {
+        s->longest[f].call.depth = UINT32_MAX;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
+        if (at >= 12 && at <= index->size && length <= index->size - at) {
+            take_longest(s, journal, function, index->bytes + at, (size_t)length);
+        }
+    }
+    return 0;
+}
+
+typedef struct {
+    const sm_index *index;
+    sm_buffer *gaps;
+    bool no_memory;
+} gap_finder;
+
+static int found_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    gap_finder *f = receiver;
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - f->index->stream)};
+    f->no_memory |= sm_buffer_append(f->gaps, &row, sizeof row) < 0;
+    return 1;
+}
+
+int sm_gaps_find(const sm_journal *journal, sm_buffer *gaps) {
+    gap_finder f = {.index = journal->index, .gaps = gaps};
+    sm_sink sink = {.receiver = &f, .gap = found_gap};
+    for (size_t s = 0; s < f.index->streams; s++) {
+        const sm_stream *stream = &f.index->stream[s];
+        for (size_t b = 1; b < stream->blocks; b++) {
+            const sm_piece *head = &f.index->piece[f.index->block[stream->first + b].first];
+            const sm_piece *before = &f.index->piece[f.index->block[stream->first + b - 1].first];
+            sm_wrong wrong = {0};
+            if (!(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1) {
+                continue;
+            }
+            if (sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY ||
+                f.no_memory) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}

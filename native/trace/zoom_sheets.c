@@ -1,0 +1,273 @@
+#include "trace/zoom_sheets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/varint.h"
+#include "trace/tokens.h"
+#include "vendor/lz4/lz4.h"
+
+static const uint64_t LATEST = (uint64_t)1 << 57; /* ns */
+enum { LEAST_SAVED = 16 };                        /* bytes */
+
+/* The next uvarint, of at most `most`; NULL (also when `at` is). */
+static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {
+    *value = 0;
+    at = at ? sm_varint_get(at, end, value) : NULL;
+    return at && *value <= most ? at : NULL;
+}
+
+int sm_sheet_parse(const uint8_t *payload, size_t length, sm_sheet_place *sheet) {
+    const uint8_t *at = payload, *end = payload + length;
+    uint64_t thread, level, start, took, raw;
+    at = get(at, end, INT32_MAX, &thread);
+    at = get(at, end, UINT64_MAX, &sheet->stream);
+    at = get(at, end, SM_LEVELS - 1, &level);
+    at = get(at, end, (uint64_t)1 << 40, &sheet->number);
+    at = get(at, end, LATEST, &start);
+    at = get(at, end, LATEST, &took);
+    if (at == NULL || at == end) {
+        return -1;
+    }
+    sheet->codec = *at++;
+    at = get(at, end, SM_SHEET_MOST, &raw);
+    if (at == NULL || raw == 0 || sheet->codec > SM_PIECE_LZ4 || length > UINT32_MAX ||
+        (sheet->codec == SM_PIECE_PLAIN && (size_t)(end - at) != raw)) {
+        return -1;
+    }
+    sheet->thread = (uint32_t)thread;
+    sheet->level = (uint32_t)level;
+    sheet->start = (int64_t)start;
+    sheet->end = (int64_t)(start + took);
+    sheet->payload = payload;
+    sheet->length = (uint32_t)length;
+    sheet->body = (uint32_t)(at - payload);
+    sheet->raw = (uint32_t)raw;
+    return 0;
+}
+
+bool sm_sheet_pack(const sm_sheet *sheet, sm_buffer *buffer) {
+    size_t most = sheet->size > SM_SHEET_MOST ? 0 : (size_t)LZ4_COMPRESSBOUND((int)sheet->size);
+    uint8_t *to = most ? sm_buffer_reserve(buffer, 10 * SM_VARINT_MAX + most) : NULL;
+    if (to == NULL) {
+        return false;
+    }
+    to = sm_varint_put(to, sheet->thread);
+    to = sm_varint_put(to, sheet->stream);
+    to = sm_varint_put(to, sheet->level);
+    to = sm_varint_put(to, sheet->number);
+    to = sm_varint_put(to, (uint64_t)sheet->start);
+    to = sm_varint_put(to, (uint64_t)(sheet->end - sheet->start));
+    uint8_t *codec = to++;
+    to = sm_varint_put(to, sheet->size);
+    int packed = LZ4_compress_default((const char *)sheet->bytes, (char *)to, (int)sheet->size, (int)most);
+    *codec = packed > 0 && (size_t)packed + LEAST_SAVED < sheet->size ? SM_PIECE_LZ4 : SM_PIECE_PLAIN;
+    if (*codec == SM_PIECE_PLAIN) {
+        memcpy(to, sheet->bytes, sheet->size);
+        packed = (int)sheet->size;
+    }
+    buffer->size = (size_t)(to + packed - buffer->bytes);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static int compare(const void *left, const void *right) {
+    const sm_sheet_place *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    if (a->stream != b->stream) {
+        return a->stream < b->stream ? -1 : 1;
+    }
+    if (a->level != b->level) {
+        return a->level < b->level ? -1 : 1;
+    }
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void sm_sheets_sort(sm_sheets *s) {
+    if (s->sheets == 0) {
+        return;
+    }
+    qsort(s->sheet, s->sheets, sizeof *s->sheet, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < s->sheets; i++) { /* the same once more */
+        if (compare(&s->sheet[i], &s->sheet[kept - 1]) != 0) {
+            s->sheet[kept++] = s->sheet[i];
+        }
+    }
+    s->sheets = kept;
+}
+
+int sm_sheets_make(sm_sheets *s, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
+                   size_t threads) {
+    *s = (sm_sheets){0};
+    sm_crc32_init(&s->crc);
+    s->sheet = sm_calloc(count, sizeof *s->sheet);
+    if (s->sheet == NULL) {
+        return -1;
+    }
+    s->room = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
+        sm_sheet_place *sheet = &s->sheet[s->sheets];
+        if (at < 12 || at > size || length > size - at || sm_sheet_parse(bytes + at, (size_t)length, sheet) < 0 ||
+            sheet->thread >= threads) {
+            s->dropped++;
+            continue;
+        }
+        s->sheets++;
+    }
+    sm_sheets_sort(s);
+    return 0;
+}
+
+void sm_sheets_free(sm_sheets *s) {
+    sm_free(s->sheet);
+    sm_buffer_free(&s->memory);
+    *s = (sm_sheets){0};
+}
+
+size_t sm_sheets_of(const sm_sheets *s, uint32_t thread, uint64_t stream, uint32_t level, size_t *count) {
+    sm_sheet_place first = {.thread = thread, .stream = stream, .level = level}, after = first;
+    after.level++;
+    size_t at[2];
+    const sm_sheet_place *wanted[2] = {&first, &after};
+    for (int i = 0; i < 2; i++) {
+        size_t low = 0, high = s->sheets;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (compare(&s->sheet[middle], wanted[i]) < 0) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        at[i] = low;
+    }
+    *count = at[1] - at[0];
+    return at[0];
+}
+
+/* ---- what is on one ---- */
+
+typedef struct {
+    const uint8_t *at, *end; /* at NULL: it made no sense */
+} taker;
+
+static uint64_t take(taker *t, uint64_t most) {
+    uint64_t value;
+    t->at = get(t->at, t->end, most, &value);
+    return value;
+}
+
+static void take_shares(taker *t, sm_row *row) {
+    row->shares = (uint8_t)take(t, SM_SHARES);
+    int64_t above = row->busy;
+    for (unsigned i = 0; i < row->shares && t->at; i++) {
+        row->share[i].rank = (uint32_t)take(t, UINT32_MAX);
+        row->share[i].ns = above -= (int64_t)take(t, (uint64_t)above);
+    }
+    if (row->shares == 0) {
+        t->at = NULL;
+    }
+}
+
+static void take_row(taker *t, const sm_slice *slice, uint32_t *depth, sm_row *row) {
+    uint64_t what = take(t, (uint64_t)SM_SLICE_DEPTHS * 4 + 3);
+    *depth += (uint32_t)(what / 4);
+    *row = (sm_row){.kind = what % 4, .depth = *depth, .calls = 1, .shares = 1, .start = slice->start};
+    if (row->kind > SM_ROW_OPEN || *depth >= SM_SLICE_DEPTHS) {
+        t->at = NULL;
+    } else if (row->kind == SM_ROW_RUN) {
+        row->calls = take(t, INT64_MAX);
+        row->start += (int64_t)take(t, LATEST);
+        row->end = row->start + (int64_t)take(t, LATEST);
+        row->busy = row->end - row->start - (int64_t)take(t, (uint64_t)(row->end - row->start));
+        take_shares(t, row);
+        t->at = row->calls ? t->at : NULL;
+    } else {
+        row->share[0].rank = (uint32_t)take(t, UINT32_MAX);
+        if (row->kind == SM_ROW_ENDED) {
+            row->start -= (int64_t)take(t, (uint64_t)slice->start);
+            row->end = slice->start + (int64_t)take(t, LATEST);
+        } else {
+            row->start += (int64_t)take(t, LATEST);
+            row->end = slice->end > row->start ? slice->end : row->start;
+        }
+        row->busy = row->share[0].ns = row->end - row->start;
+        row->flags = (uint32_t)take(t, UINT32_MAX);
+    }
+}
+
+static int take_slices(const sm_sheet_place *sheet, taker *t, sm_sheet_rows *rows) {
+    uint64_t block = 0;
+    int64_t before = 0;
+    while (t->at && t->at < t->end) {
+        if (rows->slices == SM_SLICES) {
+            return 0;
+        }
+        sm_slice *slice = &rows->slice[rows->slices];
+        slice->flags = take(t, UINT64_MAX);
+        slice->start = before + (int64_t)take(t, LATEST);
+        slice->end = slice->start + (int64_t)take(t, LATEST);
+        block += take(t, UINT64_MAX);
+        slice->block = block;
+        slice->skip = take(t, INT64_MAX);
+        slice->calls = take(t, INT64_MAX);
+        uint64_t count = take(t, (uint64_t)SM_SLICE_DEPTHS * 3);
+        if (t->at == NULL || count > (uint64_t)(t->end - t->at) || slice->end > (int64_t)LATEST) {
+            return 0;
+        }
+        if (rows->rows + count > rows->room) {
+            size_t room = (rows->rows + (size_t)count) * 2;
+            sm_row *grown = sm_realloc(rows->row, room * sizeof *grown);
+            if (grown == NULL) {
+                return -1;
+            }
+            rows->row = grown;
+            rows->room = room;
+        }
+        uint32_t depth = 0;
+        for (uint64_t i = 0; i < count && t->at; i++) {
+            take_row(t, slice, &depth, &rows->row[rows->rows++]);
+        }
+        rows->first[++rows->slices] = rows->rows;
+        before = slice->end;
+    }
+    return t->at && rows->slices && rows->slice[0].start == sheet->start && before == sheet->end;
+}
+
+int sm_sheet_read(const sm_sheets *sheets, const sm_sheet_place *sheet, sm_sheet_rows *rows) {
+    rows->slices = rows->rows = rows->first[0] = 0;
+    rows->bytes.size = 0;
+    if (!sheet->in_memory) {
+        uint32_t crc = sm_crc32_update(&sheets->crc, 0, sheet->payload - 8, 4);
+        if (sm_get_u32(sheet->payload - 12) != sheet->length ||
+            sm_crc32_update(&sheets->crc, crc, sheet->payload, sheet->length) != sm_get_u32(sheet->payload - 4)) {
+            return 0;
+        }
+    }
+    const uint8_t *body = sheet->payload + sheet->body;
+    size_t packed = sheet->length - sheet->body;
+    taker t = {body, body + packed};
+    if (sheet->codec == SM_PIECE_LZ4) {
+        uint8_t *to = sm_buffer_reserve(&rows->bytes, sheet->raw);
+        if (to == NULL) {
+            return -1;
+        }
+        if (packed > INT32_MAX ||
+            LZ4_decompress_safe((const char *)body, (char *)to, (int)packed, (int)sheet->raw) != (int)sheet->raw) {
+            return 0;
+        }
+        t = (taker){to, to + sheet->raw};
+    }
+    return take_slices(sheet, &t, rows);
+}
+
+void sm_sheet_rows_free(sm_sheet_rows *rows) {
+    sm_free(rows->row);
+    sm_buffer_free(&rows->bytes);
+}

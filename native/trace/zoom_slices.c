@@ -1,0 +1,453 @@
+/* From the tallies of a slice to its rows, and from slices to those of the level above.
+ *
+ * What crosses the beginning of a slice is a row by itself. Going up, fewer calls do: `low` says how many of the calls
+ * that were open when a slice began are open still, so a call of a lower slice that ended deeper than that began inside
+ * the higher one, and is summed up there. */
+#include "trace/zoom_slices.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/varint.h"
+#include "trace/zoom_slices_inside.h"
+
+enum { LONGEST_DEPTH = 20 }; /* bits of the depth of a longest call, before its flags */
+enum { ROW_BYTES = (6 + 2 * SM_SHARES) * SM_VARINT_MAX, HEAD_BYTES = 8 * SM_VARINT_MAX };
+
+bool sm_functions_know(sm_functions *f, size_t count) {
+    if (count <= f->count) {
+        return true;
+    }
+    size_t room = f->count * 2 < count ? count + 64 : f->count * 2;
+    sm_longest *of = sm_realloc(f->of, room * sizeof *of);
+    if (of == NULL) {
+        return false;
+    }
+    memset(of + f->count, 0, (room - f->count) * sizeof *of);
+    f->of = of;
+    f->count = room;
+    return true;
+}
+
+void sm_functions_free(sm_functions *f) {
+    sm_free(f->of);
+    *f = (sm_functions){0};
+}
+
+int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
+    for (size_t i = 0; i < f->count; i++) {
+        sm_longest *l = &f->of[i];
+        uint8_t *to = l->fresh ? sm_buffer_reserve(buffer, 6 * SM_VARINT_MAX) : NULL;
+        if (l->fresh && to == NULL) {
+            return -1;
+        }
+        if (l->fresh) {
+            to = sm_varint_put(to, l->thread);
+            to = sm_varint_put(to, l->stream);
+            to = sm_varint_put(to, l->rank);
+            to = sm_varint_put(to, l->depth | (uint64_t)l->flags << LONGEST_DEPTH);
+            to = sm_varint_put(to, (uint64_t)l->start);
+            to = sm_varint_put(to, (uint64_t)l->ns);
+            buffer->size = (size_t)(to - buffer->bytes);
+            l->fresh = false;
+        }
+    }
+    return 0;
+}
+
+const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longest *l) {
+    uint64_t value[6];
+    for (int i = 0; i < 6; i++) {
+        if ((at = sm_varint_get(at, end, &value[i])) == NULL || value[i] > (uint64_t)1 << 57 ||
+            (i != 1 && i < 4 && value[i] > INT32_MAX)) {
+            return NULL;
+        }
+    }
+    *l = (sm_longest){.thread = (uint32_t)value[0],
+                      .stream = value[1],
+                      .rank = (uint32_t)value[2],
+                      .depth = (uint32_t)value[3] & ((1u << LONGEST_DEPTH) - 1),
+                      .flags = (uint32_t)value[3] >> LONGEST_DEPTH & SM_LONGEST_FLAGS,
+                      .start = (int64_t)value[4],
+                      .ns = (int64_t)value[5]};
+    return at;
+}
+
+void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns) {
+    sm_longest *longest = &s->functions->of[s->places->place[rank].function];
+    if (ns >= longest->ns) {
+        longest->ns = ns;
+        longest->start = start;
+        longest->thread = s->thread;
+        longest->stream = s->stream;
+        longest->rank = rank;
+        longest->depth = depth;
+        longest->flags = flags & SM_LONGEST_FLAGS;
+        longest->fresh = true;
+    }
+}
+
+/* ---- rows ---- */
+
+static sm_row *add_row(sm_row **rows, size_t *count, size_t *room) {
+    if (*count == *room) {
+        size_t wanted = *room ? *room * 2 : 64;
+        sm_row *grown = sm_realloc(*rows, wanted * sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        *rows = grown;
+        *room = wanted;
+    }
+    return &(*rows)[(*count)++];
+}
+
+static sm_row single_row(const sm_slicer *s, const sm_frame *frame, uint32_t depth, unsigned kind, uint32_t flags) {
+    int64_t start = frame->start >> SM_FINE, end = s->now >> SM_FINE;
+    return (sm_row){
+        .kind = (uint8_t)kind,
+        .shares = 1,
+        .depth = depth,
+        .flags = frame->flags | flags,
+        .calls = 1,
+        .start = start,
+        .end = end,
+        .busy = end - start,
+        .share = {{.rank = frame->rank, .function = s->places->place[frame->rank].function, .ns = end - start}}};
+}
+
+void sm_slice_single(sm_slicer *s, const sm_frame *frame, uint32_t flags) {
+    if (s->depth < SM_SLICE_DEPTHS) {
+        sm_row *row = add_row(&s->single, &s->singles, &s->single_room);
+        if (row == NULL) {
+            s->failed = true;
+            return;
+        }
+        *row = single_row(s, frame, s->depth, SM_ROW_ENDED, flags);
+    }
+    sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
+                    (s->now - frame->start) >> SM_FINE);
+}
+
+static void put_share(sm_row *row, const sm_share *share) {
+    unsigned at = row->shares;
+    while (at > 0 && row->share[at - 1].ns < share->ns) {
+        at--;
+    }
+    if (at == SM_SHARES) {
+        return;
+    }
+    row->shares += row->shares < SM_SHARES;
+    for (unsigned i = row->shares - 1u; i > at; i--) {
+        row->share[i] = row->share[i - 1];
+    }
+    row->share[at] = *share;
+}
+
+/* The calls of a depth that began and ended in the slice; its places have none again. row NULL: they have no row. */
+static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
+    sm_depth *d = &s->depths[depth];
+    sm_place *places = s->places->place;
+    sm_longest *of = s->functions->of;
+    int64_t busy = 0;
+    uint64_t calls = 0;
+    for (uint32_t at = d->first; at != 0; at = places[at - 1].next) {
+        const sm_place *place = &places[at - 1];
+        sm_longest *function = &of[place->function];
+        busy += place->time;
+        calls += place->calls;
+        function->sum += place->time + 1; /* not 0, which says that it was seen to */
+        if (function->most <= place->time) {
+            function->most = place->time + 1;
+            function->most_rank = at - 1;
+        }
+        if ((place->beyond - 1) >> SM_FINE > function->ns) {
+            sm_longest_note(s, at - 1, depth, 0, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
+        }
+    }
+    if (row != NULL) {
+        *row = (sm_row){.kind = SM_ROW_RUN,
+                        .depth = depth,
+                        .calls = calls,
+                        .start = d->start >> SM_FINE,
+                        .end = s->stack[depth].last >> SM_FINE,
+                        .busy = busy >> SM_FINE};
+    }
+    for (uint32_t at = d->first, next; at != 0; at = next) {
+        sm_place *place = &places[at - 1];
+        sm_longest *function = &of[place->function];
+        if (row != NULL && function->sum) {
+            int64_t ns = function->sum >> SM_FINE;
+            put_share(row, &(sm_share){.rank = function->most_rank,
+                                       .function = place->function,
+                                       .ns = ns < row->busy ? ns : row->busy});
+        }
+        function->sum = function->most = 0;
+        next = place->next;
+        sm_place_clear(place);
+    }
+    d->first = 0;
+}
+
+/* ---- sheets ---- */
+
+static void hand_on(sm_slicer *s, unsigned l) {
+    sm_level *level = &s->level[l];
+    if (level->slices && level->sheet.size <= SM_SHEET_MOST) {
+        sm_sheet sheet = {.number = level->sheets,
+                          .stream = s->stream,
+                          .thread = s->thread,
+                          .level = l,
+                          .start = level->begins,
+                          .end = level->ends,
+                          .bytes = level->sheet.bytes,
+                          .size = level->sheet.size};
+        s->taker(s->receiver, &sheet);
+    }
+    level->sheets += level->slices != 0;
+    level->slices = 0;
+    level->sheet.size = 0;
+}
+
+static uint8_t *put_row(uint8_t *to, const sm_row *row, const sm_slice *slice, uint32_t *depth) {
+    to = sm_varint_put(to, (uint64_t)(row->depth - *depth) * 4 + row->kind);
+    *depth = row->depth;
+    if (row->kind != SM_ROW_RUN) {
+        to = sm_varint_put(to, row->share[0].rank);
+        if (row->kind == SM_ROW_ENDED) {
+            to = sm_varint_put(to, (uint64_t)(slice->start - row->start));
+            to = sm_varint_put(to, (uint64_t)(row->end - slice->start));
+        } else {
+            to = sm_varint_put(to, (uint64_t)(row->start - slice->start));
+        }
+        return sm_varint_put(to, row->flags);
+    }
+    to = sm_varint_put(to, row->calls);
+    to = sm_varint_put(to, (uint64_t)(row->start - slice->start));
+    to = sm_varint_put(to, (uint64_t)(row->end - row->start));
+    to = sm_varint_put(to, (uint64_t)(row->end - row->start - row->busy));
+    to = sm_varint_put(to, row->shares);
+    int64_t above = row->busy;
+    for (unsigned i = 0; i < row->shares; i++) {
+        to = sm_varint_put(to, row->share[i].rank);
+        to = sm_varint_put(to, (uint64_t)(above - row->share[i].ns));
+        above = row->share[i].ns;
+    }
+    return to;
+}
+
+static void put_slice(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_row *rows, size_t count) {
+    sm_level *level = &s->level[l];
+    uint8_t *to = sm_buffer_reserve(&level->sheet, HEAD_BYTES + count * ROW_BYTES);
+    if (to == NULL) {
+        s->failed = true;
+        return;
+    }
+    bool first = level->slices == 0;
+    level->begins = first ? slice->start : level->begins;
+    to = sm_varint_put(to, slice->flags);
+    to = sm_varint_put(to, (uint64_t)(first ? slice->start : slice->start - level->ends));
+    to = sm_varint_put(to, (uint64_t)(slice->end - slice->start));
+    to = sm_varint_put(to, first ? slice->block : slice->block - level->last_block);
+    to = sm_varint_put(to, slice->skip);
+    to = sm_varint_put(to, slice->calls);
+    to = sm_varint_put(to, count);
+    uint32_t depth = 0;
+    for (size_t i = 0; i < count; i++) {
+        to = put_row(to, &rows[i], slice, &depth);
+    }
+    level->sheet.size = (size_t)(to - level->sheet.bytes);
+    level->ends = slice->end;
+    level->last_block = slice->block;
+    if (++level->slices == SM_SLICES) {
+        hand_on(s, l);
+    }
+}
+
+/* ---- levels ---- */
+
+static void gather_run(sm_gathered *g, const sm_row *row) {
+    if (g->calls == 0) {
+        g->start = row->start;
+        g->busy = 0;
+        g->shares = 0;
+    }
+    g->end = row->end;
+    g->busy += row->busy;
+    g->calls += row->calls;
+    for (unsigned i = 0; i < row->shares; i++) {
+        const sm_share *more = &row->share[i];
+        unsigned at = 0, least = 0;
+        for (; at < g->shares && g->share[at].function != more->function; at++) {
+            least = g->share[at].ns < g->share[least].ns ? at : least;
+        }
+        if (at < g->shares) {
+            g->share[at].rank = more->ns > g->share[at].ns ? more->rank : g->share[at].rank;
+            g->share[at].ns += more->ns;
+        } else if (g->shares < SM_GATHERED) {
+            g->share[g->shares++] = *more;
+        } else if (more->ns > g->share[least].ns) {
+            g->share[least] = *more;
+        }
+    }
+}
+
+static sm_gathered *gathered_of(sm_slicer *s, sm_level *level, uint32_t depth) {
+    if (depth >= level->room) {
+        size_t room = depth + 32;
+        sm_gathered *grown = sm_realloc(level->gathered, room * sizeof *grown);
+        if (grown == NULL) {
+            s->failed = true;
+            return NULL;
+        }
+        memset(grown + level->room, 0, (room - level->room) * sizeof *grown);
+        level->gathered = grown;
+        level->room = room;
+    }
+    level->deepest = depth + 1 > level->deepest ? depth + 1 : level->deepest;
+    return &level->gathered[depth];
+}
+
+/* A slice of the level below has ended, of whose first open calls `low` are open still. */
+static void gather(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_row *rows, size_t count, uint32_t low) {
+    sm_level *level = &s->level[l];
+    if (level->below++ == 0) {
+        level->slice = *slice;
+        level->slice.calls = 0;
+        level->low = UINT32_MAX;
+    }
+    level->slice.flags |= slice->flags & SM_SLICE_LAST;
+    level->slice.calls += slice->calls;
+    level->slice.end = slice->end;
+    for (size_t i = 0; i < count && !s->failed; i++) {
+        const sm_row *row = &rows[i];
+        sm_gathered *g = row->kind == SM_ROW_OPEN ? NULL : gathered_of(s, level, row->depth);
+        if (g != NULL && row->kind == SM_ROW_ENDED && row->depth < level->low) {
+            g->ended = true;
+            g->call = *row;
+        } else if (g != NULL) {
+            gather_run(g, row);
+        }
+    }
+    level->low = low < level->low ? low : level->low;
+}
+
+/* The calls that are open and began in the slice. */
+static void add_open(sm_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
+    if (depth < low || depth >= s->depth || depth >= SM_SLICE_DEPTHS) {
+        return;
+    }
+    sm_row *row = add_row(&s->row, count, &s->row_room);
+    if (row == NULL) {
+        s->failed = true;
+        return;
+    }
+    *row = single_row(s, &s->stack[depth], depth, SM_ROW_OPEN, 0);
+}
+
+static void end_level(sm_slicer *s, unsigned l) {
+    sm_level *level = &s->level[l];
+    size_t count = 0;
+    size_t deepest = s->depth > level->low && s->depth > level->deepest ? s->depth : level->deepest;
+    for (uint32_t depth = level->low; depth < deepest && !s->failed; depth++) {
+        sm_gathered *g = depth < level->deepest ? &level->gathered[depth] : NULL;
+        if (g != NULL && g->ended) {
+            sm_row *row = add_row(&s->row, &count, &s->row_room);
+            s->failed |= row == NULL;
+            if (row != NULL) {
+                *row = g->call;
+            }
+        }
+        sm_row *row = g != NULL && g->calls && !s->failed ? add_row(&s->row, &count, &s->row_room) : NULL;
+        if (row != NULL) {
+            *row = (sm_row){.kind = SM_ROW_RUN,
+                            .depth = depth,
+                            .calls = g->calls,
+                            .start = g->start,
+                            .end = g->end,
+                            .busy = g->busy};
+            for (unsigned i = 0; i < g->shares; i++) {
+                put_share(row, &g->share[i]);
+            }
+        }
+        if (g != NULL) {
+            g->ended = false;
+            g->calls = 0;
+        }
+        add_open(s, depth, level->low, &count);
+    }
+    uint32_t low = level->low;
+    level->below = 0;
+    level->deepest = 0;
+    sm_slice slice = level->slice;
+    put_slice(s, l, &slice, s->row, count);
+    if (l + 1 < SM_LEVELS && !s->failed) {
+        gather(s, l + 1, &slice, s->row, count, low);
+        if (s->level[l + 1].below == SM_SLICES) {
+            end_level(s, l + 1);
+        }
+    }
+}
+
+/* The rows of the open slice of level 0, whose tallies are zero again. */
+static size_t take_rows(sm_slicer *s) {
+    size_t count = 0, deepest = s->depth > s->low && s->depth > s->deepest ? s->depth : s->deepest;
+    deepest = s->singles && s->single[0].depth + 1 > deepest ? s->single[0].depth + 1 : deepest;
+    for (uint32_t depth = s->low; depth < deepest; depth++) {
+        if (s->singles && s->single[s->singles - 1].depth == depth) {
+            sm_row *row = add_row(&s->row, &count, &s->row_room);
+            s->failed |= row == NULL;
+            s->singles--;
+            if (row != NULL) {
+                *row = s->single[s->singles];
+            }
+        }
+        if (depth < s->deepest && s->depths[depth].first) {
+            sm_row *row = depth < SM_SLICE_DEPTHS ? add_row(&s->row, &count, &s->row_room) : NULL;
+            sum_depth(s, depth, row);
+        }
+        add_open(s, depth, s->low, &count);
+    }
+    s->singles = s->rows = s->deepest = 0;
+    return count;
+}
+
+void sm_slice_end(sm_slicer *s, sm_slice_ending how) {
+    sm_level *level = &s->level[0];
+    uint64_t calls = s->ended - s->before;
+    if (s->ended == s->before && how != SM_SLICE_IS_LAST) {
+        return;
+    }
+    size_t count = take_rows(s);
+    uint32_t low = s->low;
+    s->left = SM_SLICE_CALLS;
+    s->low = s->depth;
+    s->before = s->ended;
+    if (s->failed || how == SM_SLICE_IS_DROPPED) {
+        return;
+    }
+    level->slice.end = s->now >> SM_FINE;
+    level->slice.calls = calls;
+    level->slice.flags |= how == SM_SLICE_IS_LAST ? SM_SLICE_LAST : 0;
+    sm_slice slice = level->slice;
+    put_slice(s, 0, &slice, s->row, count);
+    if (!s->failed) {
+        gather(s, 1, &slice, s->row, count, low);
+    }
+    if (s->level[1].below == SM_SLICES && !s->failed) {
+        end_level(s, 1);
+    }
+    level->slice = (sm_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = slice.end};
+}
+
+void sm_sheets_end(sm_slicer *s) {
+    for (unsigned l = 0; l < SM_LEVELS && !s->failed; l++) {
+        hand_on(s, l);
+        if (s->level[l].sheets <= 1 || l + 1 == SM_LEVELS) {
+            return;
+        }
+        if (s->level[l + 1].below) {
+            end_level(s, l + 1);
+        }
+    }
+}
