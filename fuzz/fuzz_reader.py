@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests" / "native" / "file"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests" / "native" / "trace"))
 
 import journal_made
 from chunks import chunk, frames, uvarint

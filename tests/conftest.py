@@ -20,6 +20,7 @@ BESIDE = [
     "model",
     "native/estimate",
     "native/file",
+    "native/trace",
     "native/recorder/lines",
     "parity",
     "plugins",

@@ -48,7 +48,7 @@ SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
-SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/slots", "tests/native/source", "tests/parity"]
+SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
 # What no interpreter does differently, and why: `make test` runs it on the machine's own, and nobody else does.
 ONCE = {
     "tests/lint": "holds the repository",
@@ -68,6 +68,7 @@ ONCE = {
     "tests/native/base/test_workers.py": "builds a program in C that has no Python",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
+    "tests/native/trace": "reads and writes traces in C, without an interpreter; with the sanitizers its asserts are on",
     "tests/report/story": "tells finished recordings, in plain Python",
 }
 # What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.

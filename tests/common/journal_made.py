@@ -7,7 +7,7 @@ import json
 import random
 import struct
 
-import journal_decoder
+import trace_decoder
 from chunks import uvarint
 
 from seismo.model import Builder
@@ -62,7 +62,7 @@ def apart(data):
     while at < len(data):
         begin, at = at, at + 1
         for _ in range(2 if data[begin] == 7 else 3 <= data[begin] < 7):
-            operand, at = journal_decoder.uvarint(data, at)
+            operand, at = trace_decoder.uvarint(data, at)
         at += operand if data[begin] == 7 else 0
         if data[begin] == 3:
             gaps.append(len(left) - since)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import journal_decoder
-import levels_decoder
+import trace_decoder
+import zoom_decoder
 from chunks import payloads
 
 
 def streams(data: bytes, nodes: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
     """(thread, stream): what was read of it. nodes: the rows of the table, in the order of ids."""
-    return journal_decoder.read(payloads(data), [(row["parent"], row["thread"]) for row in nodes])
+    return trace_decoder.read(payloads(data), [(row["parent"], row["thread"]) for row in nodes])
 
 
 def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
@@ -40,20 +40,20 @@ def left_out(data: bytes, nodes: list[dict[str, Any]]) -> list[int]:
             if instant["kind"] == 32:
                 at = 0
                 for place in range(3):
-                    value, at = journal_decoder.uvarint(instant["bytes"], at)
+                    value, at = trace_decoder.uvarint(instant["bytes"], at)
                     sums[place] += value
     return sums
 
 
 def levels_of(image: Any) -> dict[tuple[int, int], Any]:
     """Checks the levels of all streams against the tokens; {(thread, stream): {level: slices}}."""
-    found = levels_decoder.read(payloads(image.data, b"LEVL"))
-    pieces = journal_decoder.pieces(payloads(image.data))
+    found = zoom_decoder.read(payloads(image.data, b"LEVL"))
+    pieces = trace_decoder.pieces(payloads(image.data))
     for (thread, stream), levels in found.items():
         nodes = [number for number, row in enumerate(image.nodes) if row["thread"] == thread]
         ranks = {node: rank for rank, node in enumerate(nodes, 1)}
         parents = [ranks.get(image.nodes[node]["parent"], 0) for node in nodes]
         functions = [None, *(image.nodes[node]["function"] for node in nodes)]
-        replay = levels_decoder.replayed(pieces[thread, stream], parents)
-        levels_decoder.check(levels, replay, functions)
+        replay = zoom_decoder.replayed(pieces[thread, stream], parents)
+        zoom_decoder.check(levels, replay, functions)
     return found

@@ -21,26 +21,37 @@ NATIVE_LAYERS = {
     "compat": {"base"},
     "clock": {"base", "compat"},
     "file": {"base"},
-    "journal": {"vendor/lz4", "base", "file"},
+    "trace": {"vendor/lz4", "base", "file"},
     "estimate": {"base"},
     "code": {"base", "compat"},
     "filter": {"base", "compat", "code"},
-    "slots": {"base", "compat", "code"},
-    "engine": {"base", "compat", "clock", "code", "slots", "file"},
+    "hooks": {"base", "compat", "code"},
+    "hooks/py311": {"base", "compat", "code"},
+    "engine": {"base", "compat", "clock", "code", "hooks", "file"},
     "recorder": {"base", "compat", "engine"},
-    "recorder/calls": {"base", "compat", "clock", "file", "journal", "code", "slots", "engine", "recorder"},
+    "recorder/calls": {"base", "compat", "clock", "file", "trace", "code", "hooks", "engine", "recorder"},
     "recorder/lines": {"base", "compat", "clock", "code", "engine", "recorder"},
-    "recorder/objects": {"base", "compat", "code", "slots", "file", "engine", "recorder/calls"},
-    "recorder/coverage": {"base", "compat", "code", "filter", "slots", "file", "engine"},
-    "source": {"base", "compat", "code", "slots", "engine", "recorder/coverage"},
-    "source/monitoring": {"base", "compat", "code", "slots", "engine", "source"},
-    "source/probes": {"base", "compat", "code", "slots", "engine", "source", "recorder/coverage"},
-    "hub": {"base", "compat", "code", "filter", "slots", "engine"},
+    "recorder/objects": {"base", "compat", "code", "hooks", "file", "engine", "recorder/calls"},
+    "recorder/coverage": {"base", "compat", "code", "filter", "hooks", "file", "engine"},
+    "source": {"base", "compat", "code", "hooks", "hooks/py311", "engine"},
+    "source/monitoring": {"base", "compat", "code", "hooks", "engine", "source", "recorder/coverage"},
+    "source/py311": {"base", "compat", "code", "hooks", "hooks/py311", "engine", "source"},
+    "source/py311/probes": {
+        "base",
+        "compat",
+        "code",
+        "hooks/py311",
+        "engine",
+        "source",
+        "source/py311",
+        "recorder/coverage",
+    },
+    "hub": {"base", "compat", "code", "filter", "hooks", "hooks/py311", "engine"},
     "hub/callstats": {"base", "compat", "code", "engine", "hub"},
 }
 NATIVE_LAYERS["module"] = set(NATIVE_LAYERS)
 # These can be used, tested and fuzzed without an interpreter.
-WITHOUT_PYTHON = {"vendor/lz4", "base", "file", "journal", "estimate"}
+WITHOUT_PYTHON = {"vendor/lz4", "base", "file", "trace", "estimate"}
 
 # What a part of the Python package may import besides itself.
 PYTHON_LAYERS = {
@@ -190,7 +201,7 @@ CIRCLES = {
     frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
     frozenset({"trace/zoom_slices", "trace/zoom_slices_inside"}): INNER,
     frozenset(
-        {f"recorder/calls/{name}" for name in ("blocks", "calltree", "frames", "journal", "levels", "pauses", "store")}
+        {f"recorder/calls/{name}" for name in ("calltree", "frame_shadows", "gc_pauses", "store", "trace", "trace_blocks", "trace_zoom")}
     ): INNER,
     frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
     frozenset({f"recorder/lines/{name}" for name in ("lines", "line_tables")}): INNER,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from journal_decoder import Malformed, tokens, unpack_lz4, uvarint
+from trace_decoder import Malformed, tokens, unpack_lz4, uvarint
 
 SLICES, CALLS, ROWS, DEPTHS = 16, 2048, 128, 4096
 

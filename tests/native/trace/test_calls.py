@@ -3,7 +3,7 @@
 import random
 import zlib
 
-import journal_decoder
+import trace_decoder
 import journal_made
 import pytest
 from chunks import frames, payloads
@@ -40,7 +40,7 @@ def test_both_readers_see_the_same_calls(seed):
     window = read(data).calls.window()
     assert window.problems == []
     assert not window.more
-    streams = journal_decoder.read(payloads(data), list(zip(tree.parent, tree.thread, strict=True)))
+    streams = trace_decoder.read(payloads(data), list(zip(tree.parent, tree.thread, strict=True)))
     found = by_stream(window.calls)
     assert {key for key, stream in streams.items() if stream.calls} == set(found)
     for key, rows in found.items():
@@ -320,7 +320,7 @@ def test_marks_apart_that_are_damaged_are_refused(seed, damage):
     rnd = random.Random(seed)
     data = b"".join(rnd.choice((b"\x08\x00", b"\x08\x08\x00\x00", b"\x03\x05", b"\x03\x85\x01")) for _ in range(99))
     piece = journal_made.piece(0, 0, 0, 0, data, (0, 0, 0, 1.0), 2)
-    assert journal_decoder.pieces([piece])[0, 0][0][0][1] == data
+    assert trace_decoder.pieces([piece])[0, 0][0][0][1] == data
     begin, bent = len(piece) - len(journal_made.apart(data)), bytearray(piece)
     for place, value in damage:
         bent[begin + place % (len(piece) - begin)] = value
@@ -331,7 +331,7 @@ def test_marks_apart_that_are_damaged_are_refused(seed, damage):
     steps = recording.calls.sums.steps
     assert steps == data.count(8) or bytes(bent) != piece
     if steps:
-        read = journal_decoder.pieces([bytes(bent)])[0, 0][0][0][1]
+        read = trace_decoder.pieces([bytes(bent)])[0, 0][0][0][1]
         assert steps <= len(read)
 
 
@@ -340,5 +340,5 @@ def test_lz4_of_the_tests_is_lz4():
     data = b"abcdefgh" * 100 + bytes(range(256))
     packed = journal_made.lz4(data)
     assert len(packed) < len(data) / 2
-    assert journal_decoder.unpack_lz4(packed, len(data)) == data
+    assert trace_decoder.unpack_lz4(packed, len(data)) == data
     assert zlib.crc32(data)

@@ -5,7 +5,7 @@ import signal
 import textwrap
 
 import children
-import levels_decoder
+import zoom_decoder
 import pytest
 from journals import levels_of, payloads
 from recorded import Image
@@ -104,7 +104,7 @@ def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
     children.seismo("trace", "-q", "--max-paths", "20", "-o", path, "-c", textwrap.dedent(code))
     image = Image(path.read_bytes())
     assert image.losses["paths-folded"] > 1000
-    (levels,) = levels_decoder.read(payloads(image.data, b"LEVL")).values()
+    (levels,) = zoom_decoder.read(payloads(image.data, b"LEVL")).values()
     assert sum(one["calls"] for one in levels[0]) == sum(row["calls"] for row in image.nodes)
 
 

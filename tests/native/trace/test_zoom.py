@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-import journal_decoder
+import trace_decoder
 import journal_made
-import levels_decoder
+import zoom_decoder
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,11 +27,11 @@ def ranks(tree, thread):
 
 def check(tree, pieces, sheets):
     """How many levels the longest stream has."""
-    found = levels_decoder.read(sheets)
+    found = zoom_decoder.read(sheets)
     for (thread, stream), levels in found.items():
         parents, functions = ranks(tree, thread)
-        replay = levels_decoder.replayed(pieces[thread, stream], parents)
-        levels_decoder.check(levels, replay, functions)
+        replay = zoom_decoder.replayed(pieces[thread, stream], parents)
+        zoom_decoder.check(levels, replay, functions)
     return max((len(levels) for levels in found.values()), default=0)
 
 
@@ -41,7 +41,7 @@ def test_levels_say_what_the_tokens_do(seed):
     tree, played, recording = made(seed)
     journal = recording.calls._journal
     journal.build(0)
-    pieces = journal_decoder.pieces(payload for p in played for payload in p.pieces)
+    pieces = trace_decoder.pieces(payload for p in played for payload in p.pieces)
     check(tree, pieces, journal.made())
 
 
@@ -77,7 +77,7 @@ def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
     journal = recording.calls._journal
     assert journal.build(0) > 3
     assert journal.build(0) == 0
-    assert check(tree, journal_decoder.pieces(p.pieces), journal.made()) == 2
+    assert check(tree, trace_decoder.pieces(p.pieces), journal.made()) == 2
 
 
 def test_deep_stacks_have_longer_slices():
@@ -100,8 +100,8 @@ def test_deep_stacks_have_longer_slices():
     recording = journal_made.recording(tree, [p], 2)
     journal = recording.calls._journal
     journal.build(0)
-    check(tree, journal_decoder.pieces(p.pieces), journal.made())
-    levels = levels_decoder.read(journal.made())[0, 0]
+    check(tree, trace_decoder.pieces(p.pieces), journal.made())
+    levels = zoom_decoder.read(journal.made())[0, 0]
     for one in levels[0]:
         assert one["calls"] >= 64 * len(one["rows"]) or one["flags"] & 2
     assert max(one["calls"] for one in levels[0]) >= 64 * 300

@@ -3,7 +3,7 @@
 import random
 
 import decoder
-import journal_decoder
+import trace_decoder
 import journal_made
 import pytest
 from chunks import chunk, frames, payloads, uvarint, without
@@ -54,18 +54,18 @@ def test_the_second_reader_finds_the_same_heads(seed):
         if kind == "JRNL":
             pieces.append(payload)
         elif kind == "HEAD":
-            heads += journal_decoder.told(payload)
+            heads += trace_decoder.told(payload)
             assert len(heads) == len(pieces)
     assert len(heads) == len(pieces)
     for payload, (head, length, kinds) in zip(pieces, heads, strict=True):
         assert length == len(payload)
         assert payload.startswith(head)
-        (blocks,) = journal_decoder.pieces([payload]).values()
+        (blocks,) = trace_decoder.pieces([payload]).values()
         ((_, body),) = blocks.popitem()[1].values()
         packed = payload[len(head) :]
         codec = head[-1 - len(uvarint(len(body)))]
-        assert body == journal_decoder.unpack(codec, packed, len(body))
-        found = {operand for token, operand, _ in journal_decoder.tokens(body) if token == 7} - set(OWN)
+        assert body == trace_decoder.unpack(codec, packed, len(body))
+        found = {operand for token, operand, _ in trace_decoder.tokens(body) if token == 7} - set(OWN)
         assert kinds == sum(1 << kind if kind < 32 else 1 for kind in found)
 
 
@@ -76,12 +76,12 @@ def test_instants_need_only_their_blocks():
         data = made(seed, events=400).to_bytes()
         bent, places = bytearray(data), [frame for frame in frames(data) if frame[2] == b"JRNL"]
         tellers = payloads(data, b"HEAD")
-        heads = [one for payload in tellers for one in journal_decoder.told(payload)]
+        heads = [one for payload in tellers for one in trace_decoder.told(payload)]
         keys = []
         for start, _, _ in places:
-            thread, at = journal_decoder.uvarint(data, start + 12)
-            stream, at = journal_decoder.uvarint(data, at)
-            keys.append((thread, stream, journal_decoder.uvarint(data, at)[0]))
+            thread, at = trace_decoder.uvarint(data, start + 12)
+            stream, at = trace_decoder.uvarint(data, at)
+            keys.append((thread, stream, trace_decoder.uvarint(data, at)[0]))
         speaking = {key for key, (_, _, kinds) in zip(keys, heads, strict=True) if kinds}
         near = {(thread, stream, block + more) for thread, stream, block in speaking for more in (-1, 0, 1)}
         hurt = 0
@@ -188,10 +188,10 @@ def test_hostile_heads_show_nothing_that_is_not_there_and_hide_nothing_silently(
 def heads_of(payload):
     """The chunk's entries, each with the numbers that its head begins with."""
     entries = []
-    for head, length, kinds in journal_decoder.told(payload):
+    for head, length, kinds in trace_decoder.told(payload):
         numbers, at = [], 0
         for _ in range(4):
-            value, at = journal_decoder.uvarint(head, at)
+            value, at = trace_decoder.uvarint(head, at)
             numbers.append(value)
         entries.append((numbers, head[at:], length, kinds))
     return entries
@@ -242,9 +242,9 @@ def test_a_window_that_ends_at_a_wrong_head_says_so():
         entries = heads_of(payload)
         for index, (numbers, rest, length, kinds) in enumerate(entries):
             if numbers == [*place, 1, 0]:
-                flags, at = journal_decoder.uvarint(rest, 0)
-                rank, at = journal_decoder.uvarint(rest, at)
-                time, at = journal_decoder.uvarint(rest, at)
+                flags, at = trace_decoder.uvarint(rest, 0)
+                rank, at = trace_decoder.uvarint(rest, at)
+                time, at = trace_decoder.uvarint(rest, at)
                 entries[index] = (
                     numbers,
                     uvarint(flags) + uvarint(rank) + uvarint(time + 1) + rest[at:],
@@ -290,7 +290,7 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
             seismo.mark("here", n=number)
     data = path.read_bytes()
     heads = [
-        one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in journal_decoder.told(payload)
+        one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in trace_decoder.told(payload)
     ]
     assert len(heads) == sum(kind == "JRNL" for _, kind, _ in decoder.chunks(data))
     marked = [kinds for _, _, kinds in heads if kinds & 1 << 1]
