@@ -44,7 +44,7 @@ typedef struct sm_code_entry {
     uint32_t session;             /* the recording in which the source of lines has met it; 0: none */
     uint32_t serial;              /* no other's in this process, whatever becomes of the address */
     PyCodeObject *code;           /* borrowed: the entry goes with it */
-    struct sm_untold *untold;     /* owned: see code/unreported_lines.h. NULL: it has none, or was not asked for them */
+    struct sm_unreported *untold; /* owned: see code/unreported_lines.h. NULL: it has none, or was not asked for them */
     bool asked_for_untold;
 } sm_code_entry;
 

@@ -4,7 +4,7 @@
 #include "code/jumps.h"
 #include "compat/opcodes.h"
 
-static const sm_untold none;
+static const sm_unreported none;
 
 /* Most code has no loop: its bytes are not asked for. What is in a cache may look like one. */
 static bool may_have_loops(PyCodeObject *code) {
@@ -20,12 +20,12 @@ static bool may_have_loops(PyCodeObject *code) {
     return false;
 }
 
-static sm_untold *find(PyCodeObject *code) {
+static sm_unreported *find(PyCodeObject *code) {
     sm_branches *table = may_have_loops(code) ? sm_branches_new(code) : NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; table != NULL && i < table->count; i++)
         count += table->branches[i].untold != 0;
-    sm_untold *made = count != 0 ? sm_malloc(sizeof *made + count * sizeof made->at[0]) : NULL;
+    sm_unreported *made = count != 0 ? sm_malloc(sizeof *made + count * sizeof made->at[0]) : NULL;
     if (made != NULL) {
         made->count = 0;
         for (uint32_t i = 0; i < table->count; i++) {
@@ -40,7 +40,7 @@ static sm_untold *find(PyCodeObject *code) {
     return made;
 }
 
-const sm_untold *sm_untold_of(PyCodeObject *code) {
+const sm_unreported *sm_unreported_of(PyCodeObject *code) {
     sm_code_entry *entry = SM_LOOP_ENDS_HIDE_LINES ? sm_code_entry_make(code) : NULL;
     if (entry == NULL)
         return &none;

@@ -16,20 +16,20 @@
 
 #include "code/code_map.h"
 
-typedef struct sm_untold {
+typedef struct sm_unreported {
     uint32_t count;
     struct {
         int32_t to, line; /* to: bytes, the destination of the event */
     } at[];
-} sm_untold;
+} sm_unreported;
 
 /* Those of a code object: made when it is asked for first, kept with its entry. No Python object is left. Where there
  * is no entry, or no memory: none. */
-const sm_untold *sm_untold_of(PyCodeObject *code);
+const sm_unreported *sm_unreported_of(PyCodeObject *code);
 
 /* The line that begins at the destination of a BRANCH_RIGHT event and is not told; 0: none. */
-static inline int sm_untold_line(PyCodeObject *code, Py_ssize_t to) {
-    const sm_untold *untold = sm_untold_of(code);
+static inline int sm_unreported_line(PyCodeObject *code, Py_ssize_t to) {
+    const sm_unreported *untold = sm_unreported_of(code);
     for (uint32_t i = 0; i < untold->count; i++) {
         if (untold->at[i].to == to)
             return untold->at[i].line;

@@ -11,12 +11,12 @@
 #include "clock/waits.h"
 #include "code/text.h"
 #include "compat/exception.h"
+#include "compat/forks.h"
 #include "compat/runtime.h"
 #include "engine/fatal_signals.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "compat/forks.h"
 
 static void code_died(sm_code_entry *entry) {
     if (!sm_engine.running)
@@ -103,7 +103,7 @@ static void end_by_signal(const char *name) {
 
 static int open_output(int fd) {
     sm_output_close(&sm_engine.output);
-    sm_ending_want(SM_ENDING_ENGINE, fd >= 0 ? end_by_signal : NULL);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, fd >= 0 ? end_by_signal : NULL);
     if (fd < 0)
         return 0;
     sm_writer *writer = sm_writer_new(fd);
@@ -174,7 +174,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     sm_engine.source = main->source;
     sm_engine.alongside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
     sm_engine.settings = *settings;
-    sm_engine.apart = settings->apart ? sm_apart_now() : (sm_apart){0, 0};
+    sm_engine.apart = settings->apart ? sm_skipped_threads_now() : (sm_skipped_threads){0, 0};
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
         PyErr_Format(PyExc_RuntimeError, "the clock %s cannot be used here: %s", settings->clock,
                      sm_engine.clock.reason);
@@ -192,7 +192,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
         sm_engine.alongside = *alongside;
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
-        sm_ending_want(SM_ENDING_ENGINE, NULL);
+        sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
         if (sm_engine.settings.journal)
             sm_engine.recorder->stop(); /* before the writer is gone */
         sm_output_close(&sm_engine.output);
@@ -218,7 +218,7 @@ int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_sett
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
-    sm_ending_begin();
+    sm_fatal_signal_begin();
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* what follows is no time of the program */
     stop_workers();
@@ -242,7 +242,7 @@ void sm_engine_stop(const char *exit) {
     sm_flush_end(true);
     sm_engine.running = false;
     hold_codes(false);
-    sm_ending_want(SM_ENDING_ENGINE, NULL);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
 }
 
 void sm_engine_look_after(void) {
@@ -270,7 +270,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
         return 0;
     if (fd == -2) {
         stop_sources();
-        sm_ending_want(SM_ENDING_ENGINE, NULL);
+        sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
         sm_engine.running = sm_engine.forked = false;
         hold_codes(false);
         return 0;

@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "code/function.h"
 #include "compat/compat.h"
-#include "engine/skipped_threads.h"
 #include "engine/output.h"
+#include "engine/skipped_threads.h"
 
 /* How a frame or a C function is left. */
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
@@ -186,7 +186,7 @@ typedef struct {
      * of the functions for threads nothing but wake, pause and go_on is called. */
     sm_pair alongside;
     sm_settings settings;
-    sm_apart apart; /* threads whose events are unattributed */
+    sm_skipped_threads apart; /* threads whose events are unattributed */
     sm_clock clock;
     sm_thread *threads;    /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count; /* rows of the recording */

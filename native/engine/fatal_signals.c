@@ -39,8 +39,8 @@
 #include "base/worker.h"
 #include "compat/compat.h"
 #include "compat/exception.h"
-#include "compat/runtime.h"
 #include "compat/forks.h"
+#include "compat/runtime.h"
 
 enum { PATIENCE_MS = 2000, PAUSE_MS = 100 };
 
@@ -51,7 +51,7 @@ static const struct {
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static struct {
-    void (*end[SM_ENDINGS])(const char *);
+    void (*end[SM_FATAL_SIGNALS])(const char *);
     bool armed;
     bool queued; /* atomic: the main thread has been asked */
     bool busy;   /* atomic: a recording is being ended */
@@ -142,7 +142,7 @@ static _Noreturn void finish(void) {
     __atomic_store_n(&ending.busy, true, __ATOMIC_RELEASE);
     for (int i = 0; i < SIGNALS; i++)
         name = signals[i].number == signal_that_ends_us() ? signals[i].name : name;
-    for (int i = SM_ENDINGS - 1; i >= 0; i--) {
+    for (int i = SM_FATAL_SIGNALS - 1; i >= 0; i--) {
         if (ending.end[i] != NULL)
             ending.end[i](name);
     }
@@ -271,16 +271,16 @@ static void turn(bool on) {
     sm_exception_restore(kept);
 }
 
-void sm_ending_begin(void) {
+void sm_fatal_signal_begin(void) {
     __atomic_store_n(&ending.busy, true, __ATOMIC_RELEASE);
 }
 
-void sm_ending_want(sm_ending who, void (*end)(const char *signal_name)) {
+void sm_fatal_signal_want(sm_fatal_signal who, void (*end)(const char *signal_name)) {
     static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, start};
     ending.end[who] = end;
     __atomic_store_n(&ending.busy, false, __ATOMIC_RELEASE);
     bool wanted = false;
-    for (int i = 0; i < SM_ENDINGS; i++)
+    for (int i = 0; i < SM_FATAL_SIGNALS; i++)
         wanted = wanted || ending.end[i] != NULL;
     if (wanted && sm_worker_init(&guard) && getpid() != 1 && sm_forks_register(SM_FORK_ENDING, &calls))
         turn(true);

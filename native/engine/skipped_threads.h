@@ -11,19 +11,19 @@
 typedef struct {       /* of one recording; all zero: no thread is left out */
     uint64_t last;     /* number of the newest thread that ran at the start; no thread has number 0 */
     uint64_t beginner; /* number of the one that began it */
-} sm_apart;
+} sm_skipped_threads;
 
 /* With the GIL, on the thread that begins. */
-static inline sm_apart sm_apart_now(void) {
+static inline sm_skipped_threads sm_skipped_threads_now(void) {
     const PyThreadState *tstate = PyThreadState_Get();
-    sm_apart apart = {0, sm_tstate_id(tstate)};
+    sm_skipped_threads apart = {0, sm_tstate_id(tstate)};
     PyThreadState *each = PyInterpreterState_ThreadHead(sm_tstate_interpreter(tstate));
     for (; each != NULL; each = PyThreadState_Next(each))
         apart.last = sm_tstate_id(each) > apart.last ? sm_tstate_id(each) : apart.last;
     return apart;
 }
 
-static inline bool sm_is_apart(const sm_apart *apart, const PyThreadState *tstate) {
+static inline bool sm_is_apart(const sm_skipped_threads *apart, const PyThreadState *tstate) {
     uint64_t number = sm_tstate_id(tstate);
     return number <= apart->last && number != apart->beginner;
 }

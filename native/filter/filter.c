@@ -161,7 +161,7 @@ static inline sm_verdict verdict(bool is) {
     return is ? SM_YES : SM_NO;
 }
 
-static sm_verdict text_of_event(const sm_filter_node *node, const sm_filter_code *of, const sm_facts *facts) {
+static sm_verdict text_of_event(const sm_filter_node *node, const sm_filter_code *of, const sm_thread_facts *facts) {
     const char *text;
     switch ((sm_fact)node->fact) {
     case SM_FACT_CALLEE:
@@ -181,7 +181,7 @@ static sm_verdict text_of_event(const sm_filter_node *node, const sm_filter_code
     }
 }
 
-static sm_verdict number_of_event(const sm_filter_node *node, const sm_facts *facts) {
+static sm_verdict number_of_event(const sm_filter_node *node, const sm_thread_facts *facts) {
     int64_t value = facts->line;
     if (node->fact == SM_FACT_LINE) {
         bool placed = (PLACE_EVENTS & SM_EVENT_BIT(facts->kind)) != 0;
@@ -195,7 +195,7 @@ static sm_verdict number_of_event(const sm_filter_node *node, const sm_facts *fa
     return verdict(sm_filter_inside(node, value));
 }
 
-static sm_verdict term_of_event(const sm_filter_node *node, const sm_filter_code *of, const sm_facts *facts) {
+static sm_verdict term_of_event(const sm_filter_node *node, const sm_filter_code *of, const sm_thread_facts *facts) {
     uint32_t bit = SM_EVENT_BIT(facts->kind);
     switch ((sm_filter_operation)node->operation) {
     case SM_FILTER_KIND:
@@ -212,7 +212,8 @@ static sm_verdict term_of_event(const sm_filter_node *node, const sm_filter_code
     return node->operation == SM_FILTER_TEXT ? text_of_event(node, of, facts) : number_of_event(node, facts);
 }
 
-static sm_verdict of_event(const sm_filter *filter, uint32_t index, const sm_filter_code *of, const sm_facts *facts) {
+static sm_verdict of_event(const sm_filter *filter, uint32_t index, const sm_filter_code *of,
+                           const sm_thread_facts *facts) {
     const sm_filter_node *node = &filter->nodes[index];
     if (node->operation < SM_FILTER_NOT)
         return term_of_event(node, of, facts);
@@ -232,7 +233,7 @@ static sm_verdict of_event(const sm_filter *filter, uint32_t index, const sm_fil
     return unknown ? SM_UNKNOWN : verdict(decisive == SM_NO);
 }
 
-sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of, const sm_facts *facts) {
+sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of, const sm_thread_facts *facts) {
     assert(facts->kind < SM_EVENT_KINDS);
     return of_event(filter, filter->root, of, facts);
 }

@@ -75,13 +75,13 @@ typedef enum {
     /* values that only Python looks at */
     SM_FACT_ARG,
     SM_FACT_VALUE,
-    SM_FACTS
+    SM_THREAD_FACTS
 } sm_fact;
 
 typedef struct sm_filter sm_filter;
 
 /* What is known of an event. What has a function is asked only when the verdict depends on it. */
-typedef struct sm_facts {
+typedef struct sm_thread_facts {
     sm_event_kind kind;
     const sm_function *function; /* that the event is in */
     int line;                    /* where it is; 0: not known */
@@ -92,7 +92,7 @@ typedef struct sm_facts {
     const char *(*text)(void *context, sm_fact fact);   /* THREAD, TASK: UTF-8, until the next call; "": none */
     sm_verdict (*python)(void *context, uint32_t term); /* the arg() or value() term of that number */
     void *context;
-} sm_facts;
+} sm_thread_facts;
 
 /* What a code object (or a C function) decides. By kind, as SM_EVENT_BIT()s: yes and maybe are disjoint. */
 typedef struct {
@@ -114,7 +114,7 @@ bool sm_filter_needs(const sm_filter *filter, sm_fact fact); /* is there a term 
 sm_filter_code sm_filter_of_code(const sm_filter *filter, const sm_function *function, PyCodeObject *code);
 
 /* of: the verdict of facts->function. */
-sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of, const sm_facts *facts);
+sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of, const sm_thread_facts *facts);
 
 /* What the filter wants of functions is recorded, and nothing else is; NULL: everything. Held until the next one. */
 void sm_filter_functions(sm_filter *filter);

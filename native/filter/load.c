@@ -19,10 +19,10 @@ typedef struct {
 
 /* What a fact costs to find out, roughly: small, a few calls of the interpreter's, unbounded. */
 static uint8_t cost_of(const sm_filter_node *node) {
-    static const uint8_t costs[SM_FACTS] = {[SM_FACT_CALLEE] = 2,    [SM_FACT_THREAD] = 2,   [SM_FACT_TASK] = 3,
-                                            [SM_FACT_EXCEPTION] = 2, [SM_FACT_LINE] = 1,     [SM_FACT_DEPTH] = 4,
-                                            [SM_FACT_CALLS] = 1,     [SM_FACT_DURATION] = 2, [SM_FACT_OWN] = 2,
-                                            [SM_FACT_ARG] = 9,       [SM_FACT_VALUE] = 9};
+    static const uint8_t costs[SM_THREAD_FACTS] = {[SM_FACT_CALLEE] = 2,    [SM_FACT_THREAD] = 2,   [SM_FACT_TASK] = 3,
+                                                   [SM_FACT_EXCEPTION] = 2, [SM_FACT_LINE] = 1,     [SM_FACT_DEPTH] = 4,
+                                                   [SM_FACT_CALLS] = 1,     [SM_FACT_DURATION] = 2, [SM_FACT_OWN] = 2,
+                                                   [SM_FACT_ARG] = 9,       [SM_FACT_VALUE] = 9};
     return node->operation == SM_FILTER_KIND ? 0 : costs[node->fact];
 }
 

@@ -12,8 +12,8 @@
  * (gh-155992). And from 3.14 on BRANCH_RIGHT, for the lines that LINE does not tell (code/unreported_lines.h). */
 #include "code/unreported_lines.h"
 #include "compat/exception.h"
-#include "hub/backend.h"
 #include "hooks/monitoring_tool.h"
+#include "hub/backend.h"
 
 #if SM_HAS_MONITORING
 
@@ -187,7 +187,7 @@ CALLBACK(on_right) { /* a loop has ended */
         return Py_None;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
-    int number = listeners != 0 ? sm_untold_line(code, offset_of(args[2])) : 0;
+    int number = listeners != 0 ? sm_unreported_line(code, offset_of(args[2])) : 0;
     return number == 0 ? tell(0, SM_HOOK_LINE, args, NULL, true) : line(listeners, code, number);
 }
 #endif

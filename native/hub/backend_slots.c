@@ -64,8 +64,8 @@ static bool wants_trace(PyThreadState *tstate) {
 static int on_profile(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
 static int on_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
 
-static sm_slot_user profile = {.slot = SM_SLOT_PROFILE, .function = on_profile, .wants = wants_profile};
-static sm_slot_user trace = {.slot = SM_SLOT_TRACE, .function = on_trace, .wants = wants_trace};
+static sm_thread_slot_user profile = {.slot = SM_THREAD_SLOT_PROFILE, .function = on_profile, .wants = wants_profile};
+static sm_thread_slot_user trace = {.slot = SM_THREAD_SLOT_TRACE, .function = on_trace, .wants = wants_trace};
 
 static inline int offset_of(const sm_frame *frame) {
     int offset = sm_frame_last(frame);
@@ -151,14 +151,14 @@ static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObje
 }
 
 static void fall_asleep(sm_hook_thread *thread) {
-    sm_slots_sleep(thread->tstate, &trace);
+    sm_thread_slots_sleep(thread->tstate, &trace);
     sm_hub.switched_off = true; /* until again(), when what is wanted changes */
 }
 
 /* The trace slot sleeps or wakes, as the frame that runs next wants. */
 static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
     if (next != NULL && wants_lines(thread, sm_frame_code(next), sm_frame_globals(next)))
-        sm_slots_wake(thread->tstate, &trace);
+        sm_thread_slots_wake(thread->tstate, &trace);
     else
         fall_asleep(thread);
 }
@@ -303,8 +303,8 @@ static const char *objection(void) {
 
 static void stop(void) {
     profiled.lone = profiled.tracer = NULL;
-    sm_slots_leave(&trace);
-    sm_slots_leave(&profile);
+    sm_thread_slots_leave(&trace);
+    sm_thread_slots_leave(&profile);
 }
 
 static int start(void) {
@@ -312,17 +312,17 @@ static int start(void) {
 }
 
 /* A hook that is installed says so to audit hooks, as the interpreter's own functions do. */
-static int join(sm_slot_user *user, const char *audit) {
+static int join(sm_thread_slot_user *user, const char *audit) {
     if (user->joined)
         return 0;
-    return PySys_Audit(audit, NULL) < 0 ? -1 : sm_slots_join(user);
+    return PySys_Audit(audit, NULL) < 0 ? -1 : sm_thread_slots_join(user);
 }
 
 /* What runs now is found out at its next line. */
 static void wake_all(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
-        sm_slots_wake(tstate, &trace);
+        sm_thread_slots_wake(tstate, &trace);
 }
 
 /* Nothing is to be prepared: sm_hook_code.given says it at the event. */
@@ -368,22 +368,22 @@ static int want(void) {
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;
-    sm_slots_review(NULL);
+    sm_thread_slots_review(NULL);
     wake_all();
     if (!profiles)
-        sm_slots_leave(&profile);
+        sm_thread_slots_leave(&profile);
     if (!traces)
-        sm_slots_leave(&trace);
+        sm_thread_slots_leave(&trace);
     return 0;
 }
 
 static bool holds(void) {
-    (void)sm_slots_look();
+    (void)sm_thread_slots_look();
     return true;
 }
 
 static bool foreign_tracer(PyThreadState *tstate) {
-    return sm_slots_foreign(tstate, SM_SLOT_TRACE);
+    return sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_TRACE);
 }
 
 const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop,           want,

@@ -6,7 +6,7 @@
 typedef struct { /* on the C stack of who calls the program */
     sm_recursion calls;
     void *frames;
-} sm_bottom;
+} sm_hidden_frames;
 
 #if SM_HAS_MONITORING
 /* Whoever changes what sys.monitoring or a trace function asks for has the code of all frames on the stacks prepared
@@ -33,9 +33,9 @@ static void prepare_frames(void) {
 static void prepare_frames(void) {}
 #endif
 
-PyObject *sm_bottom_run(PyObject *what, PyObject *with) {
+PyObject *sm_hidden_frames_run(PyObject *what, PyObject *with) {
     PyThreadState *tstate = PyThreadState_Get();
-    sm_bottom ours = {sm_tstate_recursion(tstate), sm_tstate_take_frames(tstate)};
+    sm_hidden_frames ours = {sm_tstate_recursion(tstate), sm_tstate_take_frames(tstate)};
     sm_tstate_recursion_add(tstate, ours.calls, 1);
     PyObject *result = NULL;
     if (!PyCode_Check(what))

@@ -18,6 +18,6 @@
 /* For a built-in function that Python calls on the thread that runs the program: runs a code object in the globals
  * `with`, or calls a function with the tuple `with`, as if nothing had called it. A new reference; NULL with its
  * exception. */
-PyObject *sm_bottom_run(PyObject *what, PyObject *with);
+PyObject *sm_hidden_frames_run(PyObject *what, PyObject *with);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "compat/exception.h"
 #include "compat/frame.h"
-#include "hub/as_tracefunc.h"
 #include "hooks/py311/thread_slots.h"
+#include "hub/as_tracefunc.h"
 
 static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
 
@@ -41,13 +41,13 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
 
 static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    uint32_t kinds = sm_choice_of_code(&hook->choice, code, globals) & tool->events;
+    uint32_t kinds = sm_tool_filter_of_code(&hook->choice, code, globals) & tool->events;
     return kinds != 0 && hook->trace ? kinds | FRAME_EVENTS : kinds;
 }
 
 static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    if (hook->choice.filter != NULL && !sm_choice_of_event(&hook->choice, event))
+    if (hook->choice.filter != NULL && !sm_tool_filter_of_event(&hook->choice, event))
         return 0;
     PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
     PyObject *arg, *made;
@@ -182,7 +182,7 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
     }
     /* As the interpreter's own function would: what C code has set with PyEval_SetTrace() is taken off. */
     if (nothing && tstate == PyThreadState_Get())
-        sm_slots_clear(trace);
+        sm_thread_slots_clear(trace);
     Py_XDECREF(hook);
     return 0;
 }

@@ -13,7 +13,7 @@ typedef struct {
     PyObject_HEAD sm_tool tool;
     PyObject *function; /* owned; NULL once the hub is done with the tool */
     PyObject *where;    /* owned: what stands for the filter in Python; NULL: none */
-    sm_choice choice;
+    sm_tool_filter choice;
     bool trace;    /* as sys.settrace; else as sys.setprofile */
     bool stand_in; /* set by a stand-in: goes by thread, f_trace stays when it goes */
 } sm_pyhook;

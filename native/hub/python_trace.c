@@ -194,7 +194,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
         known = NULL;
     }
     int result = 0;
-    if (hook->choice.filter != NULL && !sm_choice_of_event(&hook->choice, event)) {
+    if (hook->choice.filter != NULL && !sm_tool_filter_of_event(&hook->choice, event)) {
         if (ends && (known = find(table, frame)) != NULL)
             forget(table, known);
         Py_DECREF(frame);

@@ -78,7 +78,7 @@ static void start(sm_spans *spans, here *thread, const sm_hook_event *event, con
         return;
     spans->receiver->look_away(true);
     const sm_function *function =
-        sm_choice_of_event(&spans->choice, event) ? sm_function_of_code(event->code, NULL) : NULL;
+        sm_tool_filter_of_event(&spans->choice, event) ? sm_function_of_code(event->code, NULL) : NULL;
     spans->receiver->look_away(false);
     uint64_t span = function != NULL ? spans->receiver->open(function) : 0;
     if (span != 0)
@@ -136,7 +136,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_ev
 
 static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     sm_spans *spans = (sm_spans *)tool;
-    uint32_t kinds = sm_choice_of_code(&spans->choice, code, globals);
+    uint32_t kinds = sm_tool_filter_of_code(&spans->choice, code, globals);
     return (kinds & SM_HOOK_BIT(SM_HOOK_START)) != 0 ? SM_HOOK_CALLS : 0;
 }
 
@@ -144,7 +144,7 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
 
 static void removed(sm_tool *tool) {
     sm_spans *spans = (sm_spans *)tool;
-    sm_choice_clear(&spans->choice);
+    sm_tool_filter_clear(&spans->choice);
     sm_map_free(&spans->waiting);
 }
 

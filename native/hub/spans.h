@@ -13,8 +13,8 @@
 
 #include "base/map.h"
 #include "code/function.h"
-#include "hub/tool_filter.h"
 #include "hub/hub.h"
+#include "hub/tool_filter.h"
 
 /* Called inside events, with the GIL and maybe with an exception put aside: must run no Python code and raise nothing.
  */
@@ -36,7 +36,7 @@ typedef struct {    /* a call that is suspended, or whose stack another has repl
 typedef struct sm_spans {
     sm_tool tool;
     /* Set by the maker before sm_spans_start. */
-    sm_choice choice; /* of the functions; cleared by sm_spans_stop */
+    sm_tool_filter choice; /* of the functions; cleared by sm_spans_stop */
     const sm_span_receiver *receiver;
 
     /* Its own. */

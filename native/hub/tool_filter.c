@@ -13,14 +13,14 @@ _Static_assert((int)SM_EVENT_KINDS == (int)SM_HOOK_KINDS && (int)SM_EVENT_THROW 
                    (int)SM_EVENT_OPCODE == (int)SM_HOOK_OPCODE,
                "the kinds of filters and those of the hub have the same numbers");
 
-void sm_choice_clear(sm_choice *choice) {
+void sm_tool_filter_clear(sm_tool_filter *choice) {
     sm_filter_release(choice->filter);
     sm_free(choice->verdicts);
-    *choice = (sm_choice){0};
+    *choice = (sm_tool_filter){0};
 }
 
 /* Asked once for a function; NULL: out of memory. */
-static const sm_filter_code *verdict(sm_choice *choice, const sm_function *function, PyCodeObject *code) {
+static const sm_filter_code *verdict(sm_tool_filter *choice, const sm_function *function, PyCodeObject *code) {
     sm_filter_code *verdicts = sm_grown_to(choice->verdicts, function->id, &choice->size, sizeof *verdicts);
     if (verdicts == NULL)
         return NULL;
@@ -31,7 +31,7 @@ static const sm_filter_code *verdict(sm_choice *choice, const sm_function *funct
     return known;
 }
 
-uint32_t sm_choice_of_code(sm_choice *choice, PyCodeObject *code, PyObject *globals) {
+uint32_t sm_tool_filter_of_code(sm_tool_filter *choice, PyCodeObject *code, PyObject *globals) {
     const sm_function *function = sm_function_of_code(code, globals);
     const sm_filter_code *known = function && !function->hidden ? verdict(choice, function, code) : NULL;
     return known != NULL ? known->yes | known->maybe : 0;
@@ -54,7 +54,7 @@ static const char *fact_text(void *context, sm_fact fact) {
     return text;
 }
 
-bool sm_choice_of_event(sm_choice *choice, const sm_hook_event *event) {
+bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event) {
     if (choice->filter == NULL)
         return true;
     const sm_function *function = sm_function_of_code(event->code, NULL);
@@ -64,7 +64,7 @@ bool sm_choice_of_event(sm_choice *choice, const sm_hook_event *event) {
     const uint32_t raising = SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |
                              SM_HOOK_BIT(SM_HOOK_THROW) | SM_HOOK_BIT(SM_HOOK_UNWIND);
     PyObject *held = NULL;
-    sm_facts facts = {
+    sm_thread_facts facts = {
         .number = fact_number,
         .text = fact_text,
         .context = &held,

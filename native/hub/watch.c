@@ -18,8 +18,8 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "code/cfunction.h"
-#include "hub/thread_facts.h"
 #include "hooks/safepoint.h"
+#include "hub/thread_facts.h"
 
 typedef struct sm_watch_call {
     struct sm_watch_call *next; /* below it on the stack */
@@ -244,7 +244,7 @@ static sm_verdict ask(sm_watch *watch, const sm_watched *of, sm_event_kind kind,
     if ((of->verdict.maybe & bit) == 0)
         return SM_NO;
     question q = {watch, of, call, now, NULL, ""};
-    sm_facts facts = {.kind = kind, .function = of->function, .line = event->line, .context = &q};
+    sm_thread_facts facts = {.kind = kind, .function = of->function, .line = event->line, .context = &q};
     facts.number = number_of;
     facts.text = text_of;
     facts.python = python_of;

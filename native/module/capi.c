@@ -10,12 +10,12 @@
 #include "base/alloc.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
+#include "hooks/reference_tracer.h"
 #include "hub/as_tracefunc.h"
 #include "hub/backend.h"
 #include "hub/tool_filter.h"
 #include "module/filter.h"
 #include "module/module.h"
-#include "hooks/reference_tracer.h"
 
 typedef struct hook {
     uint64_t id;
@@ -26,7 +26,7 @@ typedef struct hook {
     };
     Py_tracefunc func;
     PyObject *obj; /* owned; may be NULL */
-    sm_choice choice;
+    sm_tool_filter choice;
     seismo_ref_tracer ref_func;
     void (*release)(void *data);
     void *data;
@@ -57,7 +57,7 @@ static void destroy(hook *gone) {
         }
     }
     sm_exception kept = sm_exception_keep();
-    sm_choice_clear(&gone->choice);
+    sm_tool_filter_clear(&gone->choice);
     Py_CLEAR(gone->obj);
     if (gone->release != NULL)
         gone->release(gone->data);
@@ -68,7 +68,7 @@ static void destroy(hook *gone) {
 /* ---- profile and trace ---- */
 
 static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
-    return sm_choice_of_code(&HOOK_OF(tool, tool)->choice, code, globals);
+    return sm_tool_filter_of_code(&HOOK_OF(tool, tool)->choice, code, globals);
 }
 
 static inline int call_func(hook *hook, PyThreadState *tstate, PyFrameObject *frame, int what, PyObject *arg) {
@@ -81,7 +81,7 @@ static inline int call_func(hook *hook, PyThreadState *tstate, PyFrameObject *fr
 
 static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
     hook *self = HOOK_OF(tool, tool);
-    if (self->choice.filter != NULL && !sm_choice_of_event(&self->choice, event))
+    if (self->choice.filter != NULL && !sm_tool_filter_of_event(&self->choice, event))
         return 0;
     PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
     PyObject *arg, *made;

@@ -115,7 +115,7 @@ static PyObject *run_at_bottom(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (PyCode_Check(what) ? !PyDict_Check(with) : !PyTuple_Check(with))
         return PyErr_Format(PyExc_TypeError, "run_at_bottom() needs code and a dict, or a function and a tuple");
     sm_signals_release(false);
-    return sm_bottom_run(what, with);
+    return sm_hidden_frames_run(what, with);
 }
 
 static PyObject *run_program(PyObject *module, PyObject *arguments) {

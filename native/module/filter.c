@@ -80,7 +80,7 @@ typedef struct {
     PyObject *facts; /* borrowed: a dict */
 } from_dict;
 
-static const char *const fact_names[SM_FACTS] = {
+static const char *const fact_names[SM_THREAD_FACTS] = {
     [SM_FACT_MODULE] = "module",     [SM_FACT_QUALNAME] = "qualname", [SM_FACT_FILE] = "file",
     [SM_FACT_THREAD] = "thread",     [SM_FACT_TASK] = "task",         [SM_FACT_EXCEPTION] = "exception",
     [SM_FACT_LINE] = "line",         [SM_FACT_DEPTH] = "depth",       [SM_FACT_CALLS] = "calls",
@@ -137,7 +137,7 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     if (PyErr_Occurred())
         return NULL;
     PyObject *exception = fact(from.facts, "exception");
-    sm_facts facts = {
+    sm_thread_facts facts = {
         .kind = (sm_event_kind)kind,
         .function = known ? &function : NULL,
         .line = function.line,

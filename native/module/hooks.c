@@ -44,7 +44,7 @@ static void hook_dealloc(PyObject *self) {
     sm_pyhook *hook = (sm_pyhook *)self;
     PyObject_GC_UnTrack(self);
     (void)hook_clear(self);
-    sm_choice_clear(&hook->choice);
+    sm_tool_filter_clear(&hook->choice);
     type->tp_free(self);
     Py_DECREF(type);
 }

@@ -7,11 +7,11 @@
  * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
  * raises is the program's, and is raised there. */
 #include "compat/exception.h"
-#include "engine/fatal_signals.h"
 #include "engine/engine.h"
+#include "engine/fatal_signals.h"
+#include "hooks/safepoint.h"
 #include "hub/watch.h"
 #include "module/module.h"
-#include "hooks/safepoint.h"
 
 #define SM_KEEP_NS (SM_FLUSH_MS * 1000000ull)
 
@@ -54,7 +54,7 @@ static void end_by_signal(const char *name) {
 
 static void stop(void) {
     sm_watch_keep = NULL;
-    sm_ending_want(SM_ENDING_WATCHES, NULL);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_WATCHES, NULL);
     sm_safepoint_stop(SM_SAFE_WATCHES);
     Py_CLEAR(function);
 }
@@ -85,7 +85,7 @@ static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *wanted) {
     Py_XSETREF(function, Py_NewRef(wanted));
     sm_watch_keep = now_and_then;
     sm_safepoint_wait(SM_SAFE_WATCHES, SM_KEEP_NS);
-    sm_ending_want(SM_ENDING_WATCHES, end_by_signal);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_WATCHES, end_by_signal);
     if (sm_safepoint_start(SM_SAFE_WATCHES, now_and_then) < 0)
         return NULL;
     Py_RETURN_NONE;

@@ -30,7 +30,7 @@ int sm_module_objects_prepare(const sm_filter *span) {
 }
 
 int sm_module_objects_spans_start(sm_filter *filter) {
-    spans.choice = (sm_choice){.filter = sm_filter_hold(filter)};
+    spans.choice = (sm_tool_filter){.filter = sm_filter_hold(filter)};
     spans.receiver = &sm_objects_span_receiver;
     sm_objects_quiet(true);
     int done = sm_spans_start(&spans);

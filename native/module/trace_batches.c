@@ -1,4 +1,5 @@
-/* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that reads as it goes (trace/arrow_batches.h).
+/* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that reads as it goes
+ * (trace/arrow_batches.h).
  */
 #define PY_SSIZE_T_CLEAN
 #include "trace/arrow_batches.h"
@@ -13,7 +14,7 @@ typedef struct {
     size_t dropped;
 } reader;
 
-PyObject *sm_journal_wrong(const sm_wrong *wrong, size_t dropped) {
+PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped) {
     return Py_BuildValue("{sK sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
                          wrong->reserved, "deep", wrong->deep, "below", wrong->below, "untold", wrong->untold,
                          "dropped", (Py_ssize_t)dropped);
@@ -27,7 +28,7 @@ static void done(void *receiver, const sm_wrong *wrong) {
         return;
     }
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *dict = sm_journal_wrong(wrong, r->dropped);                /* owned */
+    PyObject *dict = sm_trace_wrong(wrong, r->dropped);                  /* owned */
     PyObject *result = dict ? PyObject_CallOneArg(r->told, dict) : NULL; /* owned */
     if (result == NULL) {
         PyErr_WriteUnraisable(r->told);
@@ -48,8 +49,7 @@ static void drop(void *receiver) {
     sm_free(r);
 }
 
-PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const int64_t *function,
-                             PyObject *arguments) {
+PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int64_t *function, PyObject *arguments) {
     long long from, to, start_least, start_most, end_least, end_most;
     Py_ssize_t look_back, count;
     const char *columns;

@@ -149,7 +149,7 @@ static PyObject *result_of(int done, const sm_cut_notes *notes) {
                          "damaged", notes->damaged, "streams", notes->streams);
 }
 
-PyObject *sm_journal_cut(const sm_journal *journal, PyObject *arguments) {
+PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments) {
     long long from, to;
     PyObject *chosen, *counted, *written, *receiver; /* borrowed */
     if (!PyArg_ParseTuple(arguments, "LLOOOO:cut", &from, &to, &chosen, &counted, &written, &receiver)) {
@@ -162,7 +162,7 @@ PyObject *sm_journal_cut(const sm_journal *journal, PyObject *arguments) {
     sm_cut_notes notes;
     sm_dictionary tree = {.nodes = 0};
     sm_cut_order order = {.from = from, .to = to, .choice = chosen == Py_None ? NULL : &choice};
-    sm_journal_writer writer = {.dictionary = &tree, .receiver = receiver, .piece = hand_on};
+    sm_trace_writer writer = {.dictionary = &tree, .receiver = receiver, .piece = hand_on};
     PyObject *result = NULL; /* owned, returned */
     if ((chosen != Py_None && take_choice(&all, chosen, nodes, &choice) < 0) ||
         (counted != Py_None && take_counts(&all, counted, nodes, &counts) < 0)) {
@@ -173,13 +173,13 @@ PyObject *sm_journal_cut(const sm_journal *journal, PyObject *arguments) {
         Py_BEGIN_ALLOW_THREADS done = sm_cut(journal, &order, &counts, NULL, &notes);
         Py_END_ALLOW_THREADS result = result_of(done, &notes);
     } else if (take_tree(&all, written, journal->dictionary, &order, &tree) == 0) {
-        int done = sm_dictionary_make(&tree) < 0 || sm_journal_writer_make(&writer) < 0
+        int done = sm_dictionary_make(&tree) < 0 || sm_trace_writer_make(&writer) < 0
                        ? -1
                        : sm_cut(journal, &order, NULL, &writer, &notes);
         result = result_of(done, &notes);
     }
 end:
-    sm_journal_writer_free(&writer);
+    sm_trace_writer_free(&writer);
     sm_dictionary_free(&tree);
     let_go(&all);
     return result;

@@ -1,7 +1,7 @@
 /* What the program says of itself, into the journal of a trace. */
 #define PY_SSIZE_T_CLEAN
-#include "recorder/calls/trace.h"
 #include "module/module.h"
+#include "recorder/calls/trace.h"
 
 static bool journaling(void) {
     return sm_engine.running && !sm_engine.forked && sm_engine.settings.journal;
@@ -20,7 +20,7 @@ static PyObject *instant(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     sm_thread *thread = journaling() ? sm_event_thread(false) : NULL;
     bool noted =
-        thread != NULL && sm_journal_instant(thread, kind, span, name, (size_t)name_size, json, (size_t)json_size);
+        thread != NULL && sm_trace_instant(thread, kind, span, name, (size_t)name_size, json, (size_t)json_size);
     return PyBool_FromLong(noted);
 }
 

@@ -1,21 +1,21 @@
 /* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
 #include "module/trace_reader.h"
 #include "base/alloc.h"
-#include "trace/build_zoom.h"
-#include "trace/window.h"
-#include "trace/overview.h"
 #include "module/column.h"
 #include "module/module.h"
+#include "trace/build_zoom.h"
+#include "trace/overview.h"
+#include "trace/window.h"
 
 enum { DATA, PLACES, HEADS, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
 
 typedef struct {
     PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
     sm_index index;
-    sm_sheets sheets;
+    sm_zoom_sheets sheets;
     sm_dictionary dictionary;
     double *weight; /* owned */
-    sm_journal journal;
+    sm_trace journal;
     Py_ssize_t functions;
 } timeline;
 
@@ -124,18 +124,19 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
                              self->dictionary.sound_threads);
     }
     if (done == 0) {
-        done = sm_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[LEVELS].buf,
-                              (size_t)self->view[LEVELS].shape[0] / 2, self->dictionary.sound_threads);
+        done = sm_zoom_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len,
+                                   self->view[LEVELS].buf, (size_t)self->view[LEVELS].shape[0] / 2,
+                                   self->dictionary.sound_threads);
     }
     if (done < 0) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
-    self->journal = (sm_journal){.index = &self->index,
-                                 .dictionary = &self->dictionary,
-                                 .weight = self->weight,
-                                 .origin = self->view[ORIGIN].buf,
-                                 .end = self->view[END].buf};
+    self->journal = (sm_trace){.index = &self->index,
+                               .dictionary = &self->dictionary,
+                               .weight = self->weight,
+                               .origin = self->view[ORIGIN].buf,
+                               .end = self->view[END].buf};
     return (PyObject *)self;
 }
 
@@ -143,7 +144,7 @@ static void timeline_dealloc(PyObject *object) {
     timeline *self = (timeline *)object;
     PyTypeObject *type = Py_TYPE(object);
     sm_index_free(&self->index);
-    sm_sheets_free(&self->sheets);
+    sm_zoom_sheets_free(&self->sheets);
     sm_dictionary_free(&self->dictionary);
     sm_free(self->weight);
     for (int v = 0; v < VIEWS; v++) {
@@ -287,7 +288,7 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
                                  window.calls.size / sizeof(sm_window_call))) < 0 ||
                 put(result, "instants", instant_list(self, &window)) < 0 ||
                 put(result, "gaps", gap_list(self, &window.gaps)) < 0 ||
-                put(result, "wrong", sm_journal_wrong(&window.wrong, self->index.dropped)) < 0 ||
+                put(result, "wrong", sm_trace_wrong(&window.wrong, self->index.dropped)) < 0 ||
                 put(result, "more", PyBool_FromLong(window.more)) < 0)) {
         Py_CLEAR(result);
     }
@@ -395,7 +396,7 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     } else if ((result = PyDict_New()) != NULL &&
                (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
                 put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
-                put(result, "wrong", sm_journal_wrong(&overview.wrong, self->index.dropped)) < 0)) {
+                put(result, "wrong", sm_trace_wrong(&overview.wrong, self->index.dropped)) < 0)) {
         Py_CLEAR(result);
     }
     sm_overview_free(&overview);
@@ -409,7 +410,8 @@ static PyObject *timeline_build(PyObject *object, PyObject *least) {
     if (bytes == (size_t)-1 && PyErr_Occurred()) {
         return NULL;
     }
-    if (sm_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) < 0) {
+    if (sm_zoom_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) <
+        0) {
         return PyErr_NoMemory();
     }
     return PyLong_FromSize_t(self->sheets.sheets - before);
@@ -419,7 +421,7 @@ static PyObject *timeline_made(PyObject *object, PyObject *unused) {
     (void)unused;
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
-    for (const sm_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
+    for (const sm_zoom_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
          sheet++) {
         if (!sheet->in_memory) {
             continue;
@@ -501,7 +503,7 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
                 put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
                 put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
                 put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||
-                put(result, "wrong", sm_journal_wrong(&sums.wrong, self->index.dropped)) < 0)) {
+                put(result, "wrong", sm_trace_wrong(&sums.wrong, self->index.dropped)) < 0)) {
         Py_CLEAR(result);
     }
     sm_sums_free(&sums);
@@ -534,12 +536,12 @@ static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
 }
 
 static PyObject *timeline_cut(PyObject *object, PyObject *arguments) {
-    return sm_journal_cut(&((timeline *)object)->journal, arguments);
+    return sm_trace_cut(&((timeline *)object)->journal, arguments);
 }
 
 static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
     timeline *self = (timeline *)object;
-    return sm_journal_batches(object, &self->journal, self->view[FUNCTION].buf, arguments);
+    return sm_trace_batches(object, &self->journal, self->view[FUNCTION].buf, arguments);
 }
 
 static PyMethodDef timeline_methods[] = {

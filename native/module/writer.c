@@ -4,14 +4,14 @@
 #include <errno.h>
 
 #include "file/writer.h"
+#include "module/column.h"
 #include "trace/piece_heads.h"
 #include "trace/pieces.h"
-#include "module/column.h"
 
 typedef struct {
     PyObject_HEAD sm_writer *writer; /* owned; NULL after finish */
     int fd;                          /* borrowed; -1: memory */
-    sm_heads heads;                  /* of pieces that are written, and not told of */
+    sm_piece_heads heads;            /* of pieces that are written, and not told of */
 } writer;
 
 static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -40,7 +40,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 static void writer_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     sm_writer_free(((writer *)self)->writer);
-    sm_heads_clear(&((writer *)self)->heads);
+    sm_piece_heads_clear(&((writer *)self)->heads);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -159,18 +159,19 @@ end:
 
 static void write_heads(writer *self) {
     sm_buffer payload = {0};
-    if (self->heads.count != 0 && sm_heads_pack(&self->heads, &payload) == 0) {
+    if (self->heads.count != 0 && sm_piece_heads_pack(&self->heads, &payload) == 0) {
         sm_writer_append(self->writer, SM_CHUNK_HEAD, payload.bytes, payload.size);
     }
     sm_buffer_free(&payload);
-    sm_heads_clear(&self->heads);
+    sm_piece_heads_clear(&self->heads);
 }
 
 static void note_head(writer *self, const uint8_t *payload, size_t length) {
     sm_piece piece = {0};
     int sound = sm_piece_parse(payload, length, &piece) == 0;
-    sm_heads_add(&self->heads, payload, sound ? piece.body : 0, length, sound ? sm_heads_kinds(payload, &piece) : 0);
-    if (self->heads.count >= SM_HEADS_MANY) {
+    sm_piece_heads_add(&self->heads, payload, sound ? piece.body : 0, length,
+                       sound ? sm_piece_heads_kinds(payload, &piece) : 0);
+    if (self->heads.count >= SM_PIECE_HEADS_MANY) {
         write_heads(self);
     }
 }

@@ -1,8 +1,8 @@
 /* The profile function on every thread.
  *
  * The hook is a slot of each thread. On 3.11 the slots are shared with the hub and with foreign tools, and found, by
- * hooks/py311/thread_slots.h. Later interpreters have sys.monitoring, so this source is a makeshift there, which takes no slot that
- * is in use and is told when it loses one.
+ * hooks/py311/thread_slots.h. Later interpreters have sys.monitoring, so this source is a makeshift there, which takes
+ * no slot that is in use and is told when it loses one.
  *
  * Threads have to be found. Those that run at the start are in the interpreter's list: the GIL is held from one end of
  * the walk to the other, and the hook has no object whose release could run code, which is what
@@ -17,24 +17,24 @@ Py_tracefunc sm_profilefunc_in_use = NULL;
 
 #if SM_SHARES_SLOTS
 
-static sm_slot_user user = {.slot = SM_SLOT_PROFILE};
+static sm_thread_slot_user user = {.slot = SM_THREAD_SLOT_PROFILE};
 static uint64_t evicted_before, lost_before;
 
 int sm_profile_threads_start(void) {
     user.function = sm_profilefunc_in_use;
-    evicted_before = sm_slots.evicted[SM_SLOT_PROFILE];
-    lost_before = sm_slots.lost;
-    return sm_slots_join(&user);
+    evicted_before = sm_thread_slots.evicted[SM_THREAD_SLOT_PROFILE];
+    lost_before = sm_thread_slots.lost;
+    return sm_thread_slots_join(&user);
 }
 
 void sm_profile_threads_stop(void) {
-    sm_slots_leave(&user);
-    sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_PROFILE] - evicted_before;
-    sm_engine.lost_memory += sm_slots.lost - lost_before;
+    sm_thread_slots_leave(&user);
+    sm_engine.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_PROFILE] - evicted_before;
+    sm_engine.lost_memory += sm_thread_slots.lost - lost_before;
 }
 
 unsigned sm_profile_threads_look(void) {
-    return sm_slots_look();
+    return sm_thread_slots_look();
 }
 
 #else

@@ -35,10 +35,10 @@ typedef struct {
 } batch;
 
 typedef struct {
-    sm_journal journal;
+    sm_trace journal;
     const int64_t *function;
     sm_batches_wish wish;
-    sm_leap leap;
+    sm_seek leap;
     sm_batches_owner owner;
     sm_sink sink;
     sm_wrong wrong;
@@ -118,10 +118,10 @@ static bool begin_stream(batches *all) {
     size_t rows = all->batch.rows;
     all->left = false;
     all->leapt =
-        all->wish.leaps && sm_leap_in(&all->decoder, &all->journal, stream, &all->leap, &all->sink, &all->wrong);
+        all->wish.leaps && sm_seek_in(&all->decoder, &all->journal, stream, &all->leap, &all->sink, &all->wrong);
     if (all->leapt) {
         sm_wrong before = all->wrong;
-        if (sm_decoder_step(&all->decoder) && sm_leap_is_sound(&all->decoder, &all->leap)) {
+        if (sm_decoder_step(&all->decoder) && sm_seek_is_sound(&all->decoder, &all->leap)) {
             return true;
         }
         if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed) {
@@ -149,7 +149,7 @@ static bool read_on(batches *all) {
             return false;
         }
         all->reading = true;
-        all->left = all->left || (all->wish.leaps && sm_leap_out(&all->decoder, &all->leap));
+        all->left = all->left || (all->wish.leaps && sm_seek_out(&all->decoder, &all->leap));
         if (!sm_decoder_step(&all->decoder)) {
             all->reading = false;
             all->first += all->decoder.machine.number;
@@ -211,7 +211,7 @@ static void release(struct ArrowArrayStream *stream) {
     stream->private_data = NULL;
 }
 
-int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, const int64_t *function,
+int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const int64_t *function,
                     const sm_batches_wish *wish, sm_batches_owner owner) {
     batches *all = sm_calloc(1, sizeof *all);
     if (all == NULL) {
@@ -220,7 +220,7 @@ int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, con
     all->journal = *journal;
     all->function = function;
     all->wish = *wish;
-    all->leap = (sm_leap){.start_least = wish->start_least,
+    all->leap = (sm_seek){.start_least = wish->start_least,
                           .start_most = wish->start_most,
                           .end_least = wish->end_least,
                           .end_most = wish->end_most,

@@ -36,7 +36,7 @@ typedef struct {
 /* Makes *out give the calls as columns of int64. `id` counts from 0 in the order of streams and of beginnings there;
  * `parent` and `call` are ids, -1 for none. function: by node, borrowed as all of the journal is. 0, or -1 when out of
  * memory: then the owner was not called. */
-int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, const int64_t *function,
+int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const int64_t *function,
                     const sm_batches_wish *wish, sm_batches_owner owner);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 
 typedef struct {
-    sm_sheets *sheets;
-    const sm_journal *journal;
+    sm_zoom_sheets *sheets;
+    const sm_trace *journal;
     const int64_t *function;
     size_t functions;
     sm_functions longest;
@@ -17,13 +17,13 @@ typedef struct {
 } builder;
 
 /* Where a payload begins in memory is noted as an offset until all of them are there: memory moves. */
-static void take_sheet(void *receiver, const sm_sheet *sheet) {
+static void take_sheet(void *receiver, const sm_zoom_sheet *sheet) {
     builder *b = receiver;
-    sm_sheets *s = b->sheets;
+    sm_zoom_sheets *s = b->sheets;
     size_t at = s->memory.size;
     if (s->sheets == s->room) {
         size_t room = s->room ? s->room * 2 : 64;
-        sm_sheet_place *grown = sm_realloc(s->sheet, room * sizeof *grown);
+        sm_zoom_sheet_place *grown = sm_realloc(s->sheet, room * sizeof *grown);
         b->failed |= grown == NULL;
         if (grown == NULL) {
             return;
@@ -31,12 +31,12 @@ static void take_sheet(void *receiver, const sm_sheet *sheet) {
         s->sheet = grown;
         s->room = room;
     }
-    if (!sm_sheet_pack(sheet, &s->memory)) {
+    if (!sm_zoom_sheet_pack(sheet, &s->memory)) {
         b->failed = true;
         return;
     }
-    sm_sheet_place *place = &s->sheet[s->sheets];
-    if (sm_sheet_parse(s->memory.bytes + at, s->memory.size - at, place) == 0) {
+    sm_zoom_sheet_place *place = &s->sheet[s->sheets];
+    if (sm_zoom_sheet_parse(s->memory.bytes + at, s->memory.size - at, place) == 0) {
         place->in_memory = true;
         place->payload = (const uint8_t *)(uintptr_t)at;
         s->sheets++;
@@ -75,8 +75,8 @@ static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
     if (b->thread != stream->thread) {
         learn_places(b, stream->thread);
     }
-    sm_slicer *slicer =
-        sm_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b); /* owned */
+    sm_zoom_slicer *slicer =
+        sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b); /* owned */
     b->failed |= slicer == NULL;
     bool whole = true;
     for (size_t i = 0; i < stream->blocks && !b->failed; i++) {
@@ -89,12 +89,12 @@ static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
                               .unit = piece->unit,
                               .after_gap = (piece->flags & SM_BLOCK_AFTER_GAP) || !whole};
         whole = sm_block_load(b->journal->index, block, bytes, &size);
-        sm_slicer_block(slicer, &head, bytes, size);
+        sm_zoom_slicer_block(slicer, &head, bytes, size);
     }
     if (slicer != NULL) {
-        sm_slicer_end(slicer);
+        sm_zoom_slicer_end(slicer);
     }
-    sm_slicer_free(slicer);
+    sm_zoom_slicer_free(slicer);
 }
 
 static size_t bytes_of(const sm_index *index, const sm_stream *stream) {
@@ -108,8 +108,8 @@ static size_t bytes_of(const sm_index *index, const sm_stream *stream) {
     return size;
 }
 
-int sm_sheets_build(sm_sheets *sheets, const sm_journal *journal, const int64_t *function, size_t functions,
-                    size_t least) {
+int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const int64_t *function, size_t functions,
+                         size_t least) {
     builder b = {.sheets = sheets,
                  .journal = journal,
                  .function = function,
@@ -123,7 +123,7 @@ int sm_sheets_build(sm_sheets *sheets, const sm_journal *journal, const int64_t 
     for (size_t i = 0; i < index->streams && !b.failed; i++) {
         size_t count;
         const sm_stream *stream = &index->stream[i];
-        (void)sm_sheets_of(sheets, stream->thread, stream->number, 0, &count);
+        (void)sm_zoom_sheets_of(sheets, stream->thread, stream->number, 0, &count);
         lacking[i] = count == 0 && bytes_of(index, stream) >= least;
     }
     for (size_t i = 0; i < index->streams && !b.failed; i++) {
@@ -132,11 +132,11 @@ int sm_sheets_build(sm_sheets *sheets, const sm_journal *journal, const int64_t 
         }
     }
     for (size_t i = b.new; i < sheets->sheets; i++) {
-        sm_sheet_place *place = &sheets->sheet[i];
+        sm_zoom_sheet_place *place = &sheets->sheet[i];
         place->payload = sheets->memory.bytes + (uintptr_t)place->payload;
     }
     if (sheets->sheets > b.new) {
-        sm_sheets_sort(sheets);
+        sm_zoom_sheets_sort(sheets);
     }
     sm_places_free(&b.places);
     sm_functions_free(&b.longest);

@@ -8,7 +8,7 @@
 
 /* Adds the sheets of all streams that have none and hold at least so many bytes of tokens. function: by node, below
  * `functions`. 0, or -1 when out of memory: there may be some. */
-int sm_sheets_build(sm_sheets *sheets, const sm_journal *journal, const int64_t *function, size_t functions,
-                    size_t least);
+int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const int64_t *function, size_t functions,
+                         size_t least);
 
 #endif

@@ -79,6 +79,6 @@ typedef struct {
     const double *weight;  /* by node: ns that a segment of it takes; NULL: all are alike */
     const int64_t *origin; /* by thread: when its process started */
     const int64_t *end;    /* by thread: when it ended; -1: not known */
-} sm_journal;
+} sm_trace;
 
 #endif

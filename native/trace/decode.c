@@ -40,7 +40,7 @@ static void begin(sm_decoder *d, const sm_machine *as, size_t block, size_t last
     d->machine.place = sm_machine_root(&d->machine);
 }
 
-void sm_decoder_begin(sm_decoder *d, const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+void sm_decoder_begin(sm_decoder *d, const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                       const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     begin(d, &m, first_block(&m, from), stream->blocks - 1, to);
@@ -72,7 +72,7 @@ static void note_untold(const sm_decoder *d, const sm_block *block, size_t size)
     const sm_machine *m = &d->machine;
     uint32_t told = sm_block_kinds(m->journal->index, block);
     if (told != SM_KINDS_UNKNOWN) {
-        m->wrong->untold += (sm_heads_kinds_of(d->bytes, d->bytes + size) & ~told) != 0;
+        m->wrong->untold += (sm_piece_heads_kinds_of(d->bytes, d->bytes + size) & ~told) != 0;
     }
 }
 
@@ -124,13 +124,13 @@ static sm_decode_status decode(const sm_machine *as, size_t block, size_t last, 
     return sm_decoder_end(&d);
 }
 
-sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+sm_decode_status sm_decode(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     return decode(&m, first_block(&m, from), stream->blocks - 1, to);
 }
 
-sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stream, size_t block, int64_t to,
+sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream, size_t block, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     return decode(&m, block, stream->blocks - 1, to);
@@ -147,7 +147,7 @@ static bool says_something(const sm_machine *m, size_t block) {
 
 /* A block without instants is read before and behind those that have some: what stands before the first mark of a
  * block, or after its last, has its time by the events of both. */
-sm_decode_status sm_decode_said(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     int64_t origin = journal->origin[stream->thread];

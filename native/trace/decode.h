@@ -11,13 +11,13 @@ typedef enum { SM_DECODE_DONE, SM_DECODE_STOPPED, SM_DECODE_NO_MEMORY } sm_decod
 
 /* Hands the calls of a stream to the sink, in the order of their ends, of those blocks that have events in [from, to).
  */
-sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+sm_decode_status sm_decode(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong);
 /* The same from the beginning of a block on, given by its place among those of the stream, to blocks from `to` on. */
-sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stream, size_t block, int64_t to,
+sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream, size_t block, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong);
 /* As sm_decode, of as few blocks as have all instants and gaps. */
-sm_decode_status sm_decode_said(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong);
 
 /* The same a block at a time, for readers that are asked for more again and again. */
@@ -31,7 +31,7 @@ typedef struct {
 } sm_decoder;
 
 /* The stream from its first block with events in [from, to) on; sm_decoder_end whatever comes of it. */
-void sm_decoder_begin(sm_decoder *decoder, const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+void sm_decoder_begin(sm_decoder *decoder, const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                       const sm_sink *sink, sm_wrong *wrong);
 /* When the next block begins, and whether it goes on where the last one ended; -1: there is none. */
 int64_t sm_decoder_next(const sm_decoder *decoder, bool *follows);

@@ -1,9 +1,9 @@
 /* A part of a journal as a journal: what happened in a window, or certain calls.
  *
- * The events of a stream come one after the other with their times (token_machine.c), and those of the part are written again
- * as tokens, under the numbers that nodes have in the new recording. It is gone through twice: once to count, which
- * says what nodes there are, once to write. Memory is bounded by the depth of the stack, and where the choice asks for
- * times by a bit for each call of a stream.
+ * The events of a stream come one after the other with their times (token_machine.c), and those of the part are written
+ * again as tokens, under the numbers that nodes have in the new recording. It is gone through twice: once to count,
+ * which says what nodes there are, once to write. Memory is bounded by the depth of the stack, and where the choice
+ * asks for times by a bit for each call of a stream.
  *
  * What is kept: calls that are chosen, all that they called, and the calls that they were in. A call is on the stack
  * from its beginning; whether something in it will be chosen is known later. So it waits there, with its time, until
@@ -41,10 +41,10 @@ typedef struct {
 } open_call;
 
 typedef struct {
-    const sm_journal *journal;
+    const sm_trace *journal;
     const sm_cut_order *order;
     sm_cut_counts *counts;
-    sm_journal_writer *writer;
+    sm_trace_writer *writer;
     sm_cut_notes *notes;
     const sm_stream *stream;
     open_call *stack; /* owned */
@@ -232,7 +232,7 @@ static void begin(cutter *c) {
 
 /* Before an event is written: its block, the clock's readings since the one before, the path if that is another one. */
 static void lead_up(cutter *c, const moment *at) {
-    sm_journal_writer *w = c->writer;
+    sm_trace_writer *w = c->writer;
     pass(c, at);
     c->notes->edges += at->bound != 0 && ((at->before < c->order->from && at->after > c->order->from) ||
                                           (at->after >= c->order->to && at->before < c->order->to));
@@ -507,7 +507,7 @@ static int cut_stream(cutter *c) {
     return 0;
 }
 
-int sm_cut(const sm_journal *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_journal_writer *writer,
+int sm_cut(const sm_trace *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_trace_writer *writer,
            sm_cut_notes *notes) {
     bool ahead = order->choice != NULL && !is_settled(order->choice);
     int done = 0;

@@ -47,7 +47,7 @@ typedef struct {
 
 /* Goes through what is ordered and counts it (counts not NULL), or writes it. 0; -1 when out of memory; 1 when the
  * writer's receiver stopped. */
-int sm_cut(const sm_journal *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_journal_writer *writer,
+int sm_cut(const sm_trace *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_trace_writer *writer,
            sm_cut_notes *notes);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct {
     size_t count, room;
     uint32_t *kid; /* owned */
     size_t kids, kids_room;
-    struct sm_slicer *owner; /* borrowed; NULL: nobody has a slice open */
+    struct sm_zoom_slicer *owner; /* borrowed; NULL: nobody has a slice open */
 } sm_places;
 
 _Static_assert(sizeof(sm_place) == 64, "a place is a cache line");

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "trace/window.h"
 #include "trace/decode.h"
+#include "trace/window.h"
 
 enum { EXACT_CALLS = 300000, LOOK_BACK = 1 << 20 };
 
@@ -31,11 +31,11 @@ typedef struct {
 } opened_list;
 
 typedef struct {
-    sm_painter *painter;
+    sm_run_painter *painter;
     sm_overview *overview;
     const sm_overview_asked *asked;
-    const sm_journal *journal;
-    const sm_sheets *sheets;
+    const sm_trace *journal;
+    const sm_zoom_sheets *sheets;
     const sm_stream *stream;
     uint64_t number; /* of the stream, in the index */
     int64_t origin;
@@ -106,7 +106,7 @@ static void paint_sum(walker *w, const sm_row *row) {
 }
 
 /* What a slice says of open calls; with `paint`, what it says of all. */
-static void take_rows(walker *w, const sm_sheet_rows *rows, size_t slice, bool singles, bool runs) {
+static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, bool singles, bool runs) {
     for (size_t i = rows->first[slice]; i < rows->first[slice + 1] && !w->failed; i++) {
         const sm_row *row = &rows->row[i];
         if (row->kind == SM_ROW_RUN) {
@@ -178,9 +178,9 @@ static void settle(walker *w) {
 }
 
 /* A slice of level 0 is to be read from the journal. False: too much was already. */
-static bool add_exact(walker *w, const sm_sheet_rows *rows, size_t at, uint64_t number) {
-    const sm_slice *slice = &rows->slice[at];
-    bool goes_on = w->exact && w->next == number && !(slice->flags & SM_SLICE_AFTER_GAP);
+static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint64_t number) {
+    const sm_zoom_slice *slice = &rows->slice[at];
+    bool goes_on = w->exact && w->next == number && !(slice->flags & SM_ZOOM_SLICE_AFTER_GAP);
     uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip); /* a block is read from its beginning */
     if (cost > w->calls_left) {
         return false;
@@ -213,7 +213,7 @@ static bool add_exact(walker *w, const sm_sheet_rows *rows, size_t at, uint64_t 
 
 /* ---- sheets ---- */
 
-static const sm_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
+static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
     size_t low = w->first[level], high = low + w->count[level];
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -229,18 +229,18 @@ static const sm_sheet_place *find(const walker *w, uint32_t level, uint64_t numb
 
 /* Whether there is such a sheet, and it could be read. */
 static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
-    const sm_sheet_place *sheet = find(w, level, number);
+    const sm_zoom_sheet_place *sheet = find(w, level, number);
     if (sheet == NULL) {
         return false;
     }
-    sm_sheet_rows rows = {0}; /* owned */
-    int done = sm_sheet_read(w->sheets, sheet, &rows);
+    sm_zoom_sheet_rows rows = {0}; /* owned */
+    int done = sm_zoom_sheet_read(w->sheets, sheet, &rows);
     w->overview->bad_sheets += done == 0;
     w->failed |= done < 0;
     for (size_t i = 0; done > 0 && i < rows.slices && !w->failed; i++) {
-        const sm_slice *slice = &rows.slice[i];
+        const sm_zoom_slice *slice = &rows.slice[i];
         int64_t start = slice->start + w->origin, end = slice->end + w->origin;
-        uint64_t below = number * SM_SLICES + i;
+        uint64_t below = number * SM_ZOOM_SLICES + i;
         if (end < w->asked->from || start >= w->asked->to) {
             settle(w);
             take_rows(w, &rows, i, start >= w->asked->to, false);
@@ -250,7 +250,7 @@ static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
             take_rows(w, &rows, i, true, true);
         }
     }
-    sm_sheet_rows_free(&rows);
+    sm_zoom_sheet_rows_free(&rows);
     return done > 0;
 }
 
@@ -269,15 +269,15 @@ static bool take_sheets(walker *w) {
         done = to > done ? to : done;
     }
     settle(w);
-    sm_sheet_rows rows = {0}; /* owned */
+    sm_zoom_sheet_rows rows = {0}; /* owned */
     bool last = false;
-    if (sm_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
-        const sm_slice *slice = &rows.slice[rows.slices - 1];
-        last = (slice->flags & SM_SLICE_LAST) != 0;
+    if (sm_zoom_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
+        const sm_zoom_slice *slice = &rows.slice[rows.slices - 1];
+        last = (slice->flags & SM_ZOOM_SLICE_LAST) != 0;
         w->block = slice->block;
         w->skip = slice->skip + slice->calls;
     }
-    sm_sheet_rows_free(&rows);
+    sm_zoom_sheet_rows_free(&rows);
     return last;
 }
 
@@ -301,7 +301,7 @@ static int paint_call(void *receiver, const sm_stream *stream, const sm_call *ca
 
 static void take_stream(walker *w) {
     for (uint32_t level = 0; level < SM_LEVELS; level++) {
-        w->first[level] = sm_sheets_of(w->sheets, w->stream->thread, w->stream->number, level, &w->count[level]);
+        w->first[level] = sm_zoom_sheets_of(w->sheets, w->stream->thread, w->stream->number, level, &w->count[level]);
     }
     if (w->count[0] == 0) {
         sm_sink sink = {.receiver = w, .call = paint_call, .look_back = LOOK_BACK};
@@ -318,7 +318,7 @@ static void take_stream(walker *w) {
 }
 
 /* Leaves those gaps that are in the picture. */
-static void choose_gaps(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
+static void choose_gaps(sm_overview *o, const sm_trace *journal, const sm_overview_asked *asked) {
     sm_window_gap *gap = (sm_window_gap *)(void *)o->gaps.bytes;
     size_t kept = 0;
     for (size_t i = 0; i < o->gaps.size / sizeof *gap; i++) {
@@ -341,10 +341,10 @@ static int by_place(const void *left, const void *right) {
     return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
 }
 
-int sm_overview_fill(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
+int sm_overview_fill(sm_overview *o, const sm_trace *journal, const sm_overview_asked *asked) {
     *o = (sm_overview){0};
     int64_t width = (asked->to - asked->from) / (asked->columns ? asked->columns : 1);
-    sm_painter painter = {.asked = asked, .runs = &o->runs, .width = width};
+    sm_run_painter painter = {.asked = asked, .runs = &o->runs, .width = width};
     walker w = {.painter = &painter,
                 .overview = o,
                 .asked = asked,
@@ -359,7 +359,7 @@ int sm_overview_fill(sm_overview *o, const sm_journal *journal, const sm_overvie
             take_stream(&w);
         }
     }
-    sm_painter_free(&painter);
+    sm_run_painter_free(&painter);
     w.failed |= sm_gaps_find(journal, &o->gaps) < 0;
     choose_gaps(o, journal, asked);
     if (o->runs.size) {

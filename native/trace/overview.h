@@ -17,7 +17,7 @@ typedef struct {
 } sm_overview;
 
 /* 0, or -1 when out of memory; sm_overview_free whatever comes of it. */
-int sm_overview_fill(sm_overview *overview, const sm_journal *journal, const sm_overview_asked *asked);
+int sm_overview_fill(sm_overview *overview, const sm_trace *journal, const sm_overview_asked *asked);
 void sm_overview_free(sm_overview *overview);
 
 #endif

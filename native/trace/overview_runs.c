@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 
-static void hand_on(sm_painter *p, sm_paint_slot *s) {
+static void hand_on(sm_run_painter *p, sm_paint_slot *s) {
     unsigned most = 0;
     for (unsigned i = 1; i < s->shares; i++) {
         most = s->of[i].ns > s->of[most].ns ? i : most;
@@ -46,7 +46,7 @@ static void add_share(sm_paint_slot *s, const sm_painted_share *more) {
 }
 
 /* The slot of a depth that is wanted; NULL: out of memory. */
-static sm_paint_slot *slot_of(sm_painter *p, uint32_t depth) {
+static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
     size_t at = depth - p->asked->first_depth;
     if (at >= p->room) {
         size_t room = at + 64;
@@ -62,7 +62,7 @@ static sm_paint_slot *slot_of(sm_painter *p, uint32_t depth) {
     return &p->slots[at];
 }
 
-void sm_paint_run(sm_painter *p, const sm_run *run, const sm_share *shares, unsigned count) {
+void sm_paint_run(sm_run_painter *p, const sm_run *run, const sm_share *shares, unsigned count) {
     const sm_overview_asked *a = p->asked;
     if (run->end < a->from || run->start >= a->to || run->depth < a->first_depth || run->depth >= a->last_depth) {
         return;
@@ -91,7 +91,7 @@ void sm_paint_run(sm_painter *p, const sm_run *run, const sm_share *shares, unsi
     }
 }
 
-void sm_paint_call(sm_painter *p, const sm_call *call, uint64_t stream) {
+void sm_paint_call(sm_run_painter *p, const sm_call *call, uint64_t stream) {
     int64_t took = call->end - call->start, bound = -1;
     if (call->start_bound >= 0 && call->end_bound >= 0) {
         bound = call->start_bound > call->end_bound ? call->start_bound : call->end_bound;
@@ -107,7 +107,7 @@ void sm_paint_call(sm_painter *p, const sm_call *call, uint64_t stream) {
     sm_paint_run(p, &run, &(sm_share){.rank = call->node, .ns = took}, 1);
 }
 
-void sm_paint_end(sm_painter *p) {
+void sm_paint_end(sm_run_painter *p) {
     for (size_t i = 0; i < p->room && !p->failed; i++) {
         if (p->slots[i].run.calls) {
             hand_on(p, &p->slots[i]);
@@ -115,6 +115,6 @@ void sm_paint_end(sm_painter *p) {
     }
 }
 
-void sm_painter_free(sm_painter *p) {
+void sm_run_painter_free(sm_run_painter *p) {
     sm_free(p->slots);
 }

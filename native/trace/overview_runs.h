@@ -19,12 +19,12 @@ typedef struct {
 } sm_run;
 
 typedef struct {
-    int64_t from, to;                 /* ns */
-    uint32_t columns;                 /* of the picture, from 1 */
-    uint32_t first_depth, last_depth; /* depths in [first, last) are wanted */
-    const uint8_t *wanted;            /* by thread, or NULL: all */
-    const int64_t *function;          /* borrowed; by node */
-    const struct sm_sheets *sheets;   /* borrowed */
+    int64_t from, to;                    /* ns */
+    uint32_t columns;                    /* of the picture, from 1 */
+    uint32_t first_depth, last_depth;    /* depths in [first, last) are wanted */
+    const uint8_t *wanted;               /* by thread, or NULL: all */
+    const int64_t *function;             /* borrowed; by node */
+    const struct sm_zoom_sheets *sheets; /* borrowed */
 } sm_overview_asked;
 
 enum { SM_PAINT_SHARES = 6 }; /* functions of a run that are told apart */
@@ -48,14 +48,14 @@ typedef struct {
     size_t room;
     int64_t width; /* ns of a column */
     bool failed;   /* out of memory */
-} sm_painter;
+} sm_run_painter;
 
 /* Of a run that is not one call; node and most are those of the shares. */
-void sm_paint_run(sm_painter *painter, const sm_run *run, const sm_share *shares, unsigned count);
+void sm_paint_run(sm_run_painter *painter, const sm_run *run, const sm_share *shares, unsigned count);
 /* One call: its node has all of it. */
-void sm_paint_call(sm_painter *painter, const sm_call *call, uint64_t stream);
+void sm_paint_call(sm_run_painter *painter, const sm_call *call, uint64_t stream);
 /* Hands on what is there: the stream ends. */
-void sm_paint_end(sm_painter *painter);
-void sm_painter_free(sm_painter *painter);
+void sm_paint_end(sm_run_painter *painter);
+void sm_run_painter_free(sm_run_painter *painter);
 
 #endif

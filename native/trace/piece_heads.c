@@ -8,7 +8,7 @@
 #include "trace/compression.h"
 #include "trace/pieces.h"
 
-void sm_heads_add(sm_heads *heads, const uint8_t *head, size_t size, size_t length, uint32_t kinds) {
+void sm_piece_heads_add(sm_piece_heads *heads, const uint8_t *head, size_t size, size_t length, uint32_t kinds) {
     bool added =
         sm_buffer_append_varint(&heads->entries, size) == 0 && sm_buffer_append(&heads->entries, head, size) == 0 &&
         sm_buffer_append_varint(&heads->entries, length) == 0 && sm_buffer_append_varint(&heads->entries, kinds) == 0;
@@ -19,14 +19,14 @@ void sm_heads_add(sm_heads *heads, const uint8_t *head, size_t size, size_t leng
     }
 }
 
-int sm_heads_pack(const sm_heads *heads, sm_buffer *out) {
+int sm_piece_heads_pack(const sm_piece_heads *heads, sm_buffer *out) {
     return sm_buffer_append_varint(out, heads->count) == 0 &&
                    sm_buffer_append(out, heads->entries.bytes, heads->entries.size) == 0
                ? 0
                : -1;
 }
 
-void sm_heads_clear(sm_heads *heads) {
+void sm_piece_heads_clear(sm_piece_heads *heads) {
     sm_buffer_free(&heads->entries);
     heads->count = 0;
 }
@@ -43,8 +43,8 @@ static const uint8_t *next_entry(const uint8_t *at, const uint8_t *end, const ui
     return at != NULL ? sm_varint_get(at, end, kinds) : NULL;
 }
 
-void sm_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
-                   sm_piece *piece, uint8_t *told) {
+void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
+                         sm_piece *piece, uint8_t *told) {
     const uint8_t *from = bytes + at, *end = from + length, *head;
     uint64_t heads, size, of, kinds;
     from = sm_varint_get(from, end, &heads);
@@ -72,7 +72,7 @@ void sm_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64
 }
 
 /* The kinds among tokens, which begin where one begins. */
-uint32_t sm_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
+uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     uint32_t kinds = 0;
     uint64_t kind, length;
     while (at != NULL && at < end) {
@@ -94,15 +94,15 @@ uint32_t sm_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     return kinds;
 }
 
-uint32_t sm_heads_kinds(const uint8_t *payload, const sm_piece *piece) {
+uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece) {
     const uint8_t *body = payload + piece->body;
     size_t packed = piece->length - piece->body;
     if (piece->codec == SM_PIECE_PLAIN) {
-        return sm_heads_kinds_of(body, body + packed);
+        return sm_piece_heads_kinds_of(body, body + packed);
     }
     uint8_t *bytes = sm_malloc(piece->raw);
     bool unpacked = bytes != NULL && sm_piece_unpack(piece->codec, body, packed, bytes, piece->raw);
-    uint32_t kinds = unpacked ? sm_heads_kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;
+    uint32_t kinds = unpacked ? sm_piece_heads_kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;
     sm_free(bytes);
     return kinds;
 }

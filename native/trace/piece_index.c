@@ -86,7 +86,7 @@ static int read_heads(sm_index *index, const int64_t *places, size_t count, cons
     for (size_t i = 0; i < heads_count; i++) {
         uint64_t at = (uint64_t)heads[3 * i], length = (uint64_t)heads[3 * i + 1], before = (uint64_t)heads[3 * i + 2];
         if (is_inside(index, at, length) && before <= count) {
-            sm_heads_read(index->bytes, at, (size_t)length, places, (size_t)before, index->piece, told);
+            sm_piece_heads_read(index->bytes, at, (size_t)length, places, (size_t)before, index->piece, told);
         }
     }
     for (size_t i = 0; i < count; i++) {

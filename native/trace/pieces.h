@@ -66,12 +66,12 @@ bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
 
 /* Takes what a chunk of heads says of the last of `count` pieces (offsets and lengths in the file: `places`). told[i]:
  * whether piece[i] is known from then on. A chunk that contradicts itself or the places says nothing. */
-void sm_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
-                   sm_piece *piece, uint8_t *told);
+void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
+                         sm_piece *piece, uint8_t *told);
 
 /* The kinds of instants in a piece, by its bytes; among the tokens of a block. */
-uint32_t sm_heads_kinds(const uint8_t *payload, const sm_piece *piece);
-uint32_t sm_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
+uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece);
+uint32_t sm_piece_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
 
 /* ---- blocks ---- */
 

@@ -2,7 +2,7 @@
  *
  * Times of events follow from the marks around them alone. So from the first mark on, a reader that began in the middle
  * gives the same times as one that began at the beginning; it reads one block more before the first that matters, and
- * where that has no mark, it has to begin at the beginning (sm_leap_is_sound).
+ * where that has no mark, it has to begin at the beginning (sm_seek_is_sound).
  *
  * Calls that were open where it began have begun before. If the wanted ones begin later, they are not among those; if
  * the wanted ones only end later, they are, and their beginnings are looked for (call_starts.c): one that is not found,
@@ -13,11 +13,11 @@
  * that is the one of the last mark, or events are missing between: then a block more is read. */
 #include "trace/seek.h"
 
-static bool begins_in(const sm_leap *leap, int64_t start) {
+static bool begins_in(const sm_seek *leap, int64_t start) {
     return start >= leap->start_least && start <= leap->start_most;
 }
 
-bool sm_leap_in(sm_decoder *d, const sm_journal *journal, const sm_stream *stream, const sm_leap *leap, sm_sink *sink,
+bool sm_seek_in(sm_decoder *d, const sm_trace *journal, const sm_stream *stream, const sm_seek *leap, sm_sink *sink,
                 sm_wrong *wrong) {
     int64_t from = leap->start_least > 0 ? leap->start_least : leap->end_least;
     sink->look_back = leap->start_least > 0 || !leap->starts ? 0 : SIZE_MAX;
@@ -25,7 +25,7 @@ bool sm_leap_in(sm_decoder *d, const sm_journal *journal, const sm_stream *strea
     return d->block > 0;
 }
 
-bool sm_leap_is_sound(const sm_decoder *d, const sm_leap *leap) {
+bool sm_seek_is_sound(const sm_decoder *d, const sm_seek *leap) {
     const sm_machine *m = &d->machine;
     if (!m->begun || m->mark <= m->begins) {
         return false;
@@ -47,7 +47,7 @@ bool sm_leap_is_sound(const sm_decoder *d, const sm_leap *leap) {
     return true;
 }
 
-bool sm_leap_out(sm_decoder *d, const sm_leap *leap) {
+bool sm_seek_out(sm_decoder *d, const sm_seek *leap) {
     const sm_machine *m = &d->machine;
     bool follows;
     int64_t time = sm_decoder_next(d, &follows);

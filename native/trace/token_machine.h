@@ -1,4 +1,5 @@
-/* The machine that reads tokens, for the files of this folder that feed it: token_machine.c tells the story. No Python.h. */
+/* The machine that reads tokens, for the files of this folder that feed it: token_machine.c tells the story. No
+ * Python.h. */
 #ifndef SM_TRACE_TOKEN_MACHINE_H
 #define SM_TRACE_TOKEN_MACHINE_H
 
@@ -36,7 +37,7 @@ typedef struct {
 } sm_instant_text;
 
 typedef struct {
-    const sm_journal *journal;
+    const sm_trace *journal;
     const sm_stream *stream;
     const sm_sink *sink;
     sm_wrong *wrong;

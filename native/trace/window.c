@@ -61,7 +61,7 @@ static int by_beginning(const void *left, const void *right) {
     return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
 }
 
-int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
+int sm_window_fill(sm_window *w, const sm_trace *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
                    size_t look_back) {
     *w = (sm_window){.limit = limit, .index = journal->index, .from = from, .to = to};
     sm_sink sink = {.receiver = w,
@@ -120,7 +120,7 @@ static int sums_gap(void *receiver, const sm_stream *stream, int64_t from, int64
     return s->no_memory;
 }
 
-int sm_sums_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions) {
+int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, size_t functions) {
     size_t nodes = journal->dictionary->nodes;
     *s = (sm_sums){.index = journal->index, .function = function};
     s->calls = sm_calloc(nodes, sizeof *s->calls);
@@ -183,7 +183,7 @@ static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number
     return found ? (int64_t)low : -1;
 }
 
-static void take_longest(sm_sums *s, const sm_journal *journal, const int64_t *function, const uint8_t *payload,
+static void take_longest(sm_sums *s, const sm_trace *journal, const int64_t *function, const uint8_t *payload,
                          size_t length) {
     sm_longest found;
     for (const uint8_t *at = payload, *end = payload + length;
@@ -211,7 +211,7 @@ static void take_longest(sm_sums *s, const sm_journal *journal, const int64_t *f
     }
 }
 
-int sm_longest_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions,
+int sm_longest_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count) {
     const sm_index *index = journal->index;
     *s = (sm_sums){.index = index, .longest = sm_calloc(functions, sizeof *s->longest)};
@@ -243,7 +243,7 @@ static int found_gap(void *receiver, const sm_stream *stream, int64_t from, int6
     return 1;
 }
 
-int sm_gaps_find(const sm_journal *journal, sm_buffer *gaps) {
+int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps) {
     gap_finder f = {.index = journal->index, .gaps = gaps};
     sm_sink sink = {.receiver = &f, .gap = found_gap};
     for (size_t s = 0; s < f.index->streams; s++) {

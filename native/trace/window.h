@@ -36,7 +36,7 @@ typedef struct {
 /* Fills the window with what has its time, or a part of it, in [from, to), of one thread or (-1) of all; when
  * calls began that were open before is looked for in so many bytes of tokens of each stream. 0, or -1 when out of
  * memory; sm_window_free whatever comes of it. */
-int sm_window_fill(sm_window *window, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
+int sm_window_fill(sm_window *window, const sm_trace *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
                    size_t look_back);
 void sm_window_free(sm_window *window);
 /* The row of the call with this number in the stream, or -1: it is not in the window. */
@@ -56,12 +56,12 @@ typedef struct {
 
 /* Only `longest`, as the recorder noted them in payloads at these places (pairs of offset and length). 0, or -1 when
  * out of memory; sm_sums_free whatever comes of it. */
-int sm_longest_fill(sm_sums *sums, const sm_journal *journal, const int64_t *function, size_t functions,
+int sm_longest_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count);
 /* All gaps (sm_window_gap), by the heads of blocks: beside them, only blocks before gaps are read. 0, or -1 when out of
  * memory. */
-int sm_gaps_find(const sm_journal *journal, sm_buffer *gaps);
-int sm_sums_fill(sm_sums *sums, const sm_journal *journal, const int64_t *function, size_t functions);
+int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps);
+int sm_sums_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions);
 void sm_sums_free(sm_sums *sums);
 
 #endif

@@ -12,7 +12,7 @@ enum {
     LONGEST_TOKEN = 1024, /* a block has room for so much, and an instant's text, after it is full */
 };
 
-int sm_journal_writer_make(sm_journal_writer *w) {
+int sm_trace_writer_make(sm_trace_writer *w) {
     const sm_dictionary *d = w->dictionary;
     w->rank = sm_calloc(d->nodes, sizeof *w->rank);
     w->among = sm_calloc(d->nodes, sizeof *w->among);
@@ -34,7 +34,7 @@ int sm_journal_writer_make(sm_journal_writer *w) {
     return 0;
 }
 
-void sm_journal_writer_free(sm_journal_writer *w) {
+void sm_trace_writer_free(sm_trace_writer *w) {
     sm_free(w->rank);
     sm_free(w->among);
     sm_free(w->packed);
@@ -44,18 +44,18 @@ void sm_journal_writer_free(sm_journal_writer *w) {
 
 /* ---- blocks ---- */
 
-void sm_write_stream(sm_journal_writer *w, uint32_t thread, uint64_t number, int64_t origin) {
+void sm_write_stream(sm_trace_writer *w, uint32_t thread, uint64_t number, int64_t origin) {
     w->thread = thread;
     w->stream = number;
     w->block = 0;
     w->origin = origin;
 }
 
-static uint64_t rank_of(const sm_journal_writer *w, int64_t place) {
+static uint64_t rank_of(const sm_trace_writer *w, int64_t place) {
     return (size_t)place < w->dictionary->nodes ? w->rank[place] : 0;
 }
 
-void sm_write_block(sm_journal_writer *w, int64_t place, int64_t time, bool after_gap) {
+void sm_write_block(sm_trace_writer *w, int64_t place, int64_t time, bool after_gap) {
     w->block_rank = rank_of(w, place);
     w->block_time = w->mark = time > w->origin ? time : w->origin;
     w->after_gap = after_gap;
@@ -63,7 +63,7 @@ void sm_write_block(sm_journal_writer *w, int64_t place, int64_t time, bool afte
     w->bytes.size = 0;
 }
 
-static void hand_on(sm_journal_writer *w) {
+static void hand_on(sm_trace_writer *w) {
     size_t size = w->bytes.size;
     uint8_t *to = w->packed;
     to = sm_varint_put(to, w->thread);
@@ -79,7 +79,7 @@ static void hand_on(sm_journal_writer *w) {
     w->stopped |= w->piece(w->receiver, w->packed, (size_t)(end - w->packed)) != 0;
 }
 
-void sm_write_end(sm_journal_writer *w) {
+void sm_write_end(sm_trace_writer *w) {
     if (w->open && w->bytes.size > 0 && !w->stopped && !w->failed) {
         hand_on(w);
     }
@@ -87,7 +87,7 @@ void sm_write_end(sm_journal_writer *w) {
     w->bytes.size = 0;
 }
 
-void sm_write_room(sm_journal_writer *w, int64_t place) {
+void sm_write_room(sm_trace_writer *w, int64_t place) {
     if (w->bytes.size >= FULL) {
         int64_t mark = w->mark;
         sm_write_end(w);
@@ -98,14 +98,14 @@ void sm_write_room(sm_journal_writer *w, int64_t place) {
 /* ---- events ---- */
 
 /* Room for so many bytes; NULL: there is no memory, or they are too many for a block. */
-static uint8_t *room(sm_journal_writer *w, size_t size) {
+static uint8_t *room(sm_trace_writer *w, size_t size) {
     bool fits = w->bytes.size + size <= SM_BLOCK_MOST;
     uint8_t *at = fits ? sm_buffer_reserve(&w->bytes, size) : NULL;
     w->failed |= fits && at == NULL;
     return at;
 }
 
-static void put_operand(sm_journal_writer *w, uint8_t token, uint64_t operand) {
+static void put_operand(sm_trace_writer *w, uint8_t token, uint64_t operand) {
     uint8_t *at = room(w, 1 + SM_VARINT_MAX);
     if (at != NULL) {
         *at++ = token;
@@ -113,7 +113,7 @@ static void put_operand(sm_journal_writer *w, uint8_t token, uint64_t operand) {
     }
 }
 
-void sm_write_token(sm_journal_writer *w, uint8_t token) {
+void sm_write_token(sm_trace_writer *w, uint8_t token) {
     uint8_t *at = room(w, 1);
     if (at != NULL) {
         *at = token;
@@ -121,7 +121,7 @@ void sm_write_token(sm_journal_writer *w, uint8_t token) {
     }
 }
 
-void sm_write_enter(sm_journal_writer *w, int64_t place, uint32_t node, bool resumed) {
+void sm_write_enter(sm_trace_writer *w, int64_t place, uint32_t node, bool resumed) {
     const sm_dictionary *d = w->dictionary;
     if (node >= d->nodes) {
         w->failed = true; /* not the tree that was counted */
@@ -136,11 +136,11 @@ void sm_write_enter(sm_journal_writer *w, int64_t place, uint32_t node, bool res
     }
 }
 
-void sm_write_goto(sm_journal_writer *w, int64_t place) {
+void sm_write_goto(sm_trace_writer *w, int64_t place) {
     put_operand(w, SM_TOKEN_GOTO, rank_of(w, place));
 }
 
-void sm_write_instant(sm_journal_writer *w, uint64_t kind, const uint8_t *bytes, size_t size) {
+void sm_write_instant(sm_trace_writer *w, uint64_t kind, const uint8_t *bytes, size_t size) {
     uint8_t *at = size < SM_BLOCK_MOST - FULL - LONGEST_TOKEN ? room(w, 1 + 2 * SM_VARINT_MAX + size) : NULL;
     if (at == NULL) {
         return; /* longer than any that is recorded */
@@ -154,7 +154,7 @@ void sm_write_instant(sm_journal_writer *w, uint64_t kind, const uint8_t *bytes,
     w->bytes.size = (size_t)(at + size - w->bytes.bytes);
 }
 
-void sm_write_mark(sm_journal_writer *w, int64_t time) {
+void sm_write_mark(sm_trace_writer *w, int64_t time) {
     put_operand(w, SM_TOKEN_MARK, time > w->mark ? (uint64_t)(time - w->mark) : 0);
     w->mark = time > w->mark ? time : w->mark;
 }

@@ -18,7 +18,7 @@ static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, 
     return at && *value <= most ? at : NULL;
 }
 
-int sm_sheet_parse(const uint8_t *payload, size_t length, sm_sheet_place *sheet) {
+int sm_zoom_sheet_parse(const uint8_t *payload, size_t length, sm_zoom_sheet_place *sheet) {
     const uint8_t *at = payload, *end = payload + length;
     uint64_t thread, level, start, took, raw;
     at = get(at, end, INT32_MAX, &thread);
@@ -31,7 +31,7 @@ int sm_sheet_parse(const uint8_t *payload, size_t length, sm_sheet_place *sheet)
         return -1;
     }
     sheet->codec = *at++;
-    at = get(at, end, SM_SHEET_MOST, &raw);
+    at = get(at, end, SM_ZOOM_SHEET_MOST, &raw);
     if (at == NULL || raw == 0 || sheet->codec > SM_PIECE_LZ4 || length > UINT32_MAX ||
         (sheet->codec == SM_PIECE_PLAIN && (size_t)(end - at) != raw)) {
         return -1;
@@ -47,8 +47,8 @@ int sm_sheet_parse(const uint8_t *payload, size_t length, sm_sheet_place *sheet)
     return 0;
 }
 
-bool sm_sheet_pack(const sm_sheet *sheet, sm_buffer *buffer) {
-    size_t most = sheet->size > SM_SHEET_MOST ? 0 : (size_t)LZ4_COMPRESSBOUND((int)sheet->size);
+bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
+    size_t most = sheet->size > SM_ZOOM_SHEET_MOST ? 0 : (size_t)LZ4_COMPRESSBOUND((int)sheet->size);
     uint8_t *to = most ? sm_buffer_reserve(buffer, 10 * SM_VARINT_MAX + most) : NULL;
     if (to == NULL) {
         return false;
@@ -74,7 +74,7 @@ bool sm_sheet_pack(const sm_sheet *sheet, sm_buffer *buffer) {
 /* ---- all of them ---- */
 
 static int compare(const void *left, const void *right) {
-    const sm_sheet_place *a = left, *b = right;
+    const sm_zoom_sheet_place *a = left, *b = right;
     if (a->thread != b->thread) {
         return a->thread < b->thread ? -1 : 1;
     }
@@ -87,7 +87,7 @@ static int compare(const void *left, const void *right) {
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-void sm_sheets_sort(sm_sheets *s) {
+void sm_zoom_sheets_sort(sm_zoom_sheets *s) {
     if (s->sheets == 0) {
         return;
     }
@@ -101,9 +101,9 @@ void sm_sheets_sort(sm_sheets *s) {
     s->sheets = kept;
 }
 
-int sm_sheets_make(sm_sheets *s, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
-                   size_t threads) {
-    *s = (sm_sheets){0};
+int sm_zoom_sheets_make(sm_zoom_sheets *s, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
+                        size_t threads) {
+    *s = (sm_zoom_sheets){0};
     sm_crc32_init(&s->crc);
     s->sheet = sm_calloc(count, sizeof *s->sheet);
     if (s->sheet == NULL) {
@@ -112,29 +112,29 @@ int sm_sheets_make(sm_sheets *s, const uint8_t *bytes, size_t size, const int64_
     s->room = count;
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
-        sm_sheet_place *sheet = &s->sheet[s->sheets];
-        if (at < 12 || at > size || length > size - at || sm_sheet_parse(bytes + at, (size_t)length, sheet) < 0 ||
+        sm_zoom_sheet_place *sheet = &s->sheet[s->sheets];
+        if (at < 12 || at > size || length > size - at || sm_zoom_sheet_parse(bytes + at, (size_t)length, sheet) < 0 ||
             sheet->thread >= threads) {
             s->dropped++;
             continue;
         }
         s->sheets++;
     }
-    sm_sheets_sort(s);
+    sm_zoom_sheets_sort(s);
     return 0;
 }
 
-void sm_sheets_free(sm_sheets *s) {
+void sm_zoom_sheets_free(sm_zoom_sheets *s) {
     sm_free(s->sheet);
     sm_buffer_free(&s->memory);
-    *s = (sm_sheets){0};
+    *s = (sm_zoom_sheets){0};
 }
 
-size_t sm_sheets_of(const sm_sheets *s, uint32_t thread, uint64_t stream, uint32_t level, size_t *count) {
-    sm_sheet_place first = {.thread = thread, .stream = stream, .level = level}, after = first;
+size_t sm_zoom_sheets_of(const sm_zoom_sheets *s, uint32_t thread, uint64_t stream, uint32_t level, size_t *count) {
+    sm_zoom_sheet_place first = {.thread = thread, .stream = stream, .level = level}, after = first;
     after.level++;
     size_t at[2];
-    const sm_sheet_place *wanted[2] = {&first, &after};
+    const sm_zoom_sheet_place *wanted[2] = {&first, &after};
     for (int i = 0; i < 2; i++) {
         size_t low = 0, high = s->sheets;
         while (low < high) {
@@ -175,11 +175,11 @@ static void take_shares(taker *t, sm_row *row) {
     }
 }
 
-static void take_row(taker *t, const sm_slice *slice, uint32_t *depth, sm_row *row) {
-    uint64_t what = take(t, (uint64_t)SM_SLICE_DEPTHS * 4 + 3);
+static void take_row(taker *t, const sm_zoom_slice *slice, uint32_t *depth, sm_row *row) {
+    uint64_t what = take(t, (uint64_t)SM_ZOOM_SLICE_DEPTHS * 4 + 3);
     *depth += (uint32_t)(what / 4);
     *row = (sm_row){.kind = what % 4, .depth = *depth, .calls = 1, .shares = 1, .start = slice->start};
-    if (row->kind > SM_ROW_OPEN || *depth >= SM_SLICE_DEPTHS) {
+    if (row->kind > SM_ROW_OPEN || *depth >= SM_ZOOM_SLICE_DEPTHS) {
         t->at = NULL;
     } else if (row->kind == SM_ROW_RUN) {
         row->calls = take(t, INT64_MAX);
@@ -202,14 +202,14 @@ static void take_row(taker *t, const sm_slice *slice, uint32_t *depth, sm_row *r
     }
 }
 
-static int take_slices(const sm_sheet_place *sheet, taker *t, sm_sheet_rows *rows) {
+static int take_slices(const sm_zoom_sheet_place *sheet, taker *t, sm_zoom_sheet_rows *rows) {
     uint64_t block = 0;
     int64_t before = 0;
     while (t->at && t->at < t->end) {
-        if (rows->slices == SM_SLICES) {
+        if (rows->slices == SM_ZOOM_SLICES) {
             return 0;
         }
-        sm_slice *slice = &rows->slice[rows->slices];
+        sm_zoom_slice *slice = &rows->slice[rows->slices];
         slice->flags = take(t, UINT64_MAX);
         slice->start = before + (int64_t)take(t, LATEST);
         slice->end = slice->start + (int64_t)take(t, LATEST);
@@ -217,7 +217,7 @@ static int take_slices(const sm_sheet_place *sheet, taker *t, sm_sheet_rows *row
         slice->block = block;
         slice->skip = take(t, INT64_MAX);
         slice->calls = take(t, INT64_MAX);
-        uint64_t count = take(t, (uint64_t)SM_SLICE_DEPTHS * 3);
+        uint64_t count = take(t, (uint64_t)SM_ZOOM_SLICE_DEPTHS * 3);
         if (t->at == NULL || count > (uint64_t)(t->end - t->at) || slice->end > (int64_t)LATEST) {
             return 0;
         }
@@ -240,7 +240,7 @@ static int take_slices(const sm_sheet_place *sheet, taker *t, sm_sheet_rows *row
     return t->at && rows->slices && rows->slice[0].start == sheet->start && before == sheet->end;
 }
 
-int sm_sheet_read(const sm_sheets *sheets, const sm_sheet_place *sheet, sm_sheet_rows *rows) {
+int sm_zoom_sheet_read(const sm_zoom_sheets *sheets, const sm_zoom_sheet_place *sheet, sm_zoom_sheet_rows *rows) {
     rows->slices = rows->rows = rows->first[0] = 0;
     rows->bytes.size = 0;
     if (!sheet->in_memory) {
@@ -267,7 +267,7 @@ int sm_sheet_read(const sm_sheets *sheets, const sm_sheet_place *sheet, sm_sheet
     return take_slices(sheet, &t, rows);
 }
 
-void sm_sheet_rows_free(sm_sheet_rows *rows) {
+void sm_zoom_sheet_rows_free(sm_zoom_sheet_rows *rows) {
     sm_free(rows->row);
     sm_buffer_free(&rows->bytes);
 }

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/varint.h"
-#include "trace/decode.h"
 #include "trace/compression.h"
+#include "trace/decode.h"
 #include "trace/zoom_slices_inside.h"
 
 enum { DEEPEST = 1 << 20 };
@@ -17,7 +17,7 @@ static const int64_t LATEST = (int64_t)1 << 56; /* ns */
 
 /* ---- the stack ---- */
 
-static bool make_room(sm_slicer *s) {
+static bool make_room(sm_zoom_slicer *s) {
     size_t room = s->room ? s->room * 2 : 64;
     sm_frame *below = s->stack != NULL ? s->stack - 1 : NULL;
     below = room > DEEPEST ? NULL : sm_realloc(below, (room + 1) * sizeof *below);
@@ -36,7 +36,7 @@ static bool make_room(sm_slicer *s) {
     return false;
 }
 
-static void push(sm_slicer *s, uint32_t rank, uint32_t flags) {
+static void push(sm_zoom_slicer *s, uint32_t rank, uint32_t flags) {
     if (s->depth < s->room || make_room(s)) {
         sm_frame *frame = &s->stack[s->depth++];
         frame->start = s->now;
@@ -47,7 +47,7 @@ static void push(sm_slicer *s, uint32_t rank, uint32_t flags) {
 }
 
 /* The first call of a node that ends in the slice, or one that takes longer than all calls of its function so far. */
-static void note_call(sm_slicer *s, sm_place *place, uint32_t depth, int64_t start, int64_t took) {
+static void note_call(sm_zoom_slicer *s, sm_place *place, uint32_t depth, int64_t start, int64_t took) {
     if (place->calls == 0) {
         const sm_longest *longest = &s->functions->of[place->function];
         sm_depth *d = &s->depths[depth];
@@ -55,7 +55,7 @@ static void note_call(sm_slicer *s, sm_place *place, uint32_t depth, int64_t sta
         place->next = d->first;
         if (d->first == 0) {
             d->start = start;
-            s->rows += depth < SM_SLICE_DEPTHS;
+            s->rows += depth < SM_ZOOM_SLICE_DEPTHS;
             s->deepest = depth + 1 > s->deepest ? depth + 1 : s->deepest;
         }
         d->first = (uint32_t)(place - s->places->place) + 1;
@@ -67,7 +67,7 @@ static void note_call(sm_slicer *s, sm_place *place, uint32_t depth, int64_t sta
 }
 
 /* A call ends that began in the slice. frame: where its depth has a place. */
-static inline void add_run(sm_slicer *s, sm_place *place, sm_frame *frame, int64_t start, int64_t now) {
+static inline void add_run(sm_zoom_slicer *s, sm_place *place, sm_frame *frame, int64_t start, int64_t now) {
     int64_t took = now - start;
     if (SM_UNLIKELY(took >= place->beyond)) {
         note_call(s, place, (uint32_t)(frame - s->stack), start, took);
@@ -78,11 +78,11 @@ static inline void add_run(sm_slicer *s, sm_place *place, sm_frame *frame, int64
 }
 
 /* The call at the top ends, in a way that is not a return. */
-static void end_top(sm_slicer *s, uint32_t flags) {
+static void end_top(sm_zoom_slicer *s, uint32_t flags) {
     sm_frame *frame = &s->stack[--s->depth];
     if (s->depth < s->low) {
         s->low = s->depth;
-        sm_slice_single(s, frame, flags);
+        sm_zoom_slice_single(s, frame, flags);
     } else {
         add_run(s, &s->places->place[frame->rank], frame, frame->start, s->now);
         if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* what it leaves behind has no flags */
@@ -95,7 +95,7 @@ static void end_top(sm_slicer *s, uint32_t flags) {
 }
 
 /* The path of a rank: *length of them from the root on, owned by the caller. NULL: out of memory, or no such rank. */
-static uint32_t *path_of(sm_slicer *s, uint64_t rank, uint32_t *length) {
+static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
     const sm_place *place = s->places->place;
     *length = 0;
     if (rank >= s->places->count) {
@@ -114,7 +114,7 @@ static uint32_t *path_of(sm_slicer *s, uint64_t rank, uint32_t *length) {
 }
 
 /* What is not on the path ends unseen; the rest stays. */
-static void leave_for(sm_slicer *s, const uint32_t *path, uint32_t length, uint32_t stays) {
+static void leave_for(sm_zoom_slicer *s, const uint32_t *path, uint32_t length, uint32_t stays) {
     uint32_t common = 0;
     while (common < length && common < s->depth && s->stack[common].rank == path[common]) {
         s->stack[common++].flags |= stays;
@@ -124,7 +124,7 @@ static void leave_for(sm_slicer *s, const uint32_t *path, uint32_t length, uint3
     }
 }
 
-static void begin_rest(sm_slicer *s, const uint32_t *path, uint32_t length, uint32_t begins) {
+static void begin_rest(sm_zoom_slicer *s, const uint32_t *path, uint32_t length, uint32_t begins) {
     while (s->depth < length && !s->failed) {
         push(s, path[s->depth], begins);
     }
@@ -132,7 +132,7 @@ static void begin_rest(sm_slicer *s, const uint32_t *path, uint32_t length, uint
 }
 
 /* Makes the stack the path of a place, as the reader does. */
-static void go_to(sm_slicer *s, uint64_t rank, uint32_t begins) {
+static void go_to(sm_zoom_slicer *s, uint64_t rank, uint32_t begins) {
     uint32_t length, *path = path_of(s, rank, &length);
     if (path != NULL) {
         leave_for(s, path, length, 0);
@@ -142,16 +142,16 @@ static void go_to(sm_slicer *s, uint64_t rank, uint32_t begins) {
 }
 
 /* The same where events are missing: a slice ends here. */
-static void go_on_behind(sm_slicer *s, const sm_block_head *head) {
+static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
     uint32_t length, *path = path_of(s, head->rank, &length);
     if (path == NULL) {
         return;
     }
     leave_for(s, path, length, SM_CALL_GAP);
-    sm_slice_end(s, SM_SLICE_GOES_ON);
-    sm_slice *slice = &s->level[0].slice;
+    sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
+    sm_zoom_slice *slice = &s->level[0].slice;
     if (s->ended == s->before) {
-        *slice = (sm_slice){.block = head->number, .start = s->now >> SM_FINE, .flags = SM_SLICE_AFTER_GAP};
+        *slice = (sm_zoom_slice){.block = head->number, .start = s->now >> SM_FINE, .flags = SM_ZOOM_SLICE_AFTER_GAP};
     }
     begin_rest(s, path, length, SM_CALL_BEGAN_UNSEEN);
     sm_free(path);
@@ -160,7 +160,7 @@ static void go_on_behind(sm_slicer *s, const sm_block_head *head) {
 /* ---- tokens ---- */
 
 /* A token with operands, whose end was found already. */
-static const uint8_t *take_rare(sm_slicer *s, unsigned token, const uint8_t *at, const uint8_t *stop) {
+static const uint8_t *take_rare(sm_zoom_slicer *s, unsigned token, const uint8_t *at, const uint8_t *stop) {
     uint64_t operand = 0, length = 0;
     if (token == SM_TOKEN_END) {
         while (s->depth) {
@@ -188,19 +188,19 @@ static const uint8_t *take_rare(sm_slicer *s, unsigned token, const uint8_t *at,
 }
 
 /* A slice may end when it has enough calls for what its rows cost. */
-static void look_at_slice(sm_slicer *s) {
+static void look_at_slice(sm_zoom_slicer *s) {
     uint64_t calls = s->ended - s->before, deep = s->depth - s->low;
-    uint64_t rows = s->rows + s->singles + (deep < SM_SLICE_DEPTHS ? deep : SM_SLICE_DEPTHS);
-    uint64_t wanted = rows * SM_SLICE_ROWS > SM_SLICE_CALLS ? rows * SM_SLICE_ROWS : SM_SLICE_CALLS;
+    uint64_t rows = s->rows + s->singles + (deep < SM_ZOOM_SLICE_DEPTHS ? deep : SM_ZOOM_SLICE_DEPTHS);
+    uint64_t wanted = rows * SM_ZOOM_SLICE_ROWS > SM_ZOOM_SLICE_CALLS ? rows * SM_ZOOM_SLICE_ROWS : SM_ZOOM_SLICE_CALLS;
     if (calls >= wanted) {
-        sm_slice_end(s, SM_SLICE_GOES_ON);
+        sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
     } else {
         s->left = wanted;
     }
 }
 
 /* Anything but a call of a child, and an end of a call that began in the slice. Returns where the next token is. */
-static const uint8_t *take_other(sm_slicer *s, const uint8_t *at, const uint8_t *stop) {
+static const uint8_t *take_other(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop) {
     unsigned token = *at++;
     if (token > SM_TOKEN_UNWIND) {
         at = take_rare(s, token, at, stop);
@@ -215,7 +215,7 @@ static const uint8_t *take_other(sm_slicer *s, const uint8_t *at, const uint8_t 
 
 /* The same for all tokens: each is `step` after the one before. *stop is a mark, so that only what has operands has to
  * be held against the end. Where calls and ends of calls are all there is, walk_plainly() is quicker. */
-static void walk(sm_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
+static void walk(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
     while (at != stop && !s->broken && !s->failed) {
         unsigned token = *at, child = (token & 127) - SM_TOKEN_CALL_CHILD;
         s->now += step;
@@ -238,7 +238,7 @@ _Static_assert((int)SM_TOKEN_END == (int)SM_CALL_RESUMED, "the highest bit of a 
  * next mark is none. Returns where that is; s->now is the time of the event before it. There is room for all these
  * calls, and no slice ends. The state is in locals, since the compiler cannot know that no store into the stack changes
  * it: `top` is where the next call will be. */
-static const uint8_t *walk_plainly(sm_slicer *s, const uint8_t *begin, int64_t step) {
+static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int64_t step) {
     const uint32_t *kids = s->places->kid;
     sm_place *places = s->places->place, *here = &places[s->place];
     sm_frame *top = s->stack + s->depth, *low = s->stack + s->low;
@@ -303,7 +303,7 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
 }
 
 /* No mark follows: they are taken for as late as the mark before. */
-static void take_tail(sm_slicer *s, const uint8_t *at, size_t size) {
+static void take_tail(sm_zoom_slicer *s, const uint8_t *at, size_t size) {
     uint8_t *copy = sm_malloc(size + 1);
     if (copy == NULL) {
         s->failed = true;
@@ -315,7 +315,7 @@ static void take_tail(sm_slicer *s, const uint8_t *at, size_t size) {
     sm_free(copy);
 }
 
-static inline const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const uint8_t *end) {
+static inline const uint8_t *take_stretch(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *end) {
     unsigned events;
     bool plain;
     uint64_t distance = 0;
@@ -345,7 +345,7 @@ static inline const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const
 
 /* ---- blocks ---- */
 
-static void enter(sm_slicer *s, const sm_block_head *head) {
+static void enter(sm_zoom_slicer *s, const sm_block_head *head) {
     bool follows = s->begun && !s->broken && !head->after_gap && head->number == s->block + 1;
     int64_t time = head->ns << SM_FINE;
     s->block = head->number;
@@ -371,17 +371,17 @@ static void enter(sm_slicer *s, const sm_block_head *head) {
 }
 
 /* Its tallies are taken off, for somebody else, or as nobody wants them. */
-static void give_back(sm_slicer *s) {
+static void give_back(sm_zoom_slicer *s) {
     if (s != NULL && s->failed) {
         for (size_t i = 0; i < s->places->count; i++) {
             sm_place_clear(&s->places->place[i]);
         }
     } else if (s != NULL) {
-        sm_slice_end(s, SM_SLICE_GOES_ON);
+        sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
     }
 }
 
-void sm_slicer_block(sm_slicer *s, const sm_block_head *head, const uint8_t *bytes, size_t size) {
+void sm_zoom_slicer_block(sm_zoom_slicer *s, const sm_block_head *head, const uint8_t *bytes, size_t size) {
     const uint8_t *at = bytes, *end = bytes + size;
     if (s->failed || s->last || s->places->count == 0 || head->ns < 0 || head->ns >= LATEST ||
         !(head->unit >= 0 && head->unit < 1e18)) {
@@ -404,15 +404,17 @@ void sm_slicer_block(sm_slicer *s, const sm_block_head *head, const uint8_t *byt
         at = take_stretch(s, at, end);
     }
     if (s->last) {
-        sm_slicer_end(s);
+        sm_zoom_slicer_end(s);
     }
 }
 
-void sm_slicer_end(sm_slicer *s) {
+void sm_zoom_slicer_end(sm_zoom_slicer *s) {
     if (!s->failed && s->begun) {
-        bool small = s->level[0].slices == 0 && s->level[0].sheets == 0 && s->ended < SM_SLICE_CALLS / 2;
-        sm_slice_end(s, small ? SM_SLICE_IS_DROPPED : s->last ? SM_SLICE_IS_LAST : SM_SLICE_GOES_ON);
-        sm_sheets_end(s);
+        bool small = s->level[0].slices == 0 && s->level[0].sheets == 0 && s->ended < SM_ZOOM_SLICE_CALLS / 2;
+        sm_zoom_slice_end(s, small     ? SM_ZOOM_SLICE_IS_DROPPED
+                             : s->last ? SM_ZOOM_SLICE_IS_LAST
+                                       : SM_ZOOM_SLICE_GOES_ON);
+        sm_zoom_sheets_end(s);
     }
     if (s->places->owner == s) {
         give_back(s);
@@ -421,9 +423,9 @@ void sm_slicer_end(sm_slicer *s) {
     s->failed = true; /* that was all */
 }
 
-sm_slicer *sm_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
-                         sm_sheet_taker taker, void *receiver) {
-    sm_slicer *s = sm_calloc(1, sizeof *s);
+sm_zoom_slicer *sm_zoom_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
+                                   sm_zoom_sheet_taker taker, void *receiver) {
+    sm_zoom_slicer *s = sm_calloc(1, sizeof *s);
     if (s != NULL) {
         s->thread = thread;
         s->stream = stream;
@@ -431,12 +433,12 @@ sm_slicer *sm_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm
         s->functions = functions;
         s->taker = taker;
         s->receiver = receiver;
-        s->left = SM_SLICE_CALLS;
+        s->left = SM_ZOOM_SLICE_CALLS;
     }
     return s;
 }
 
-void sm_slicer_free(sm_slicer *s) {
+void sm_zoom_slicer_free(sm_zoom_slicer *s) {
     if (s == NULL) {
         return;
     }

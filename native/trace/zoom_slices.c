@@ -73,7 +73,7 @@ const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longes
     return at;
 }
 
-void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns) {
+void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns) {
     sm_longest *longest = &s->functions->of[s->places->place[rank].function];
     if (ns >= longest->ns) {
         longest->ns = ns;
@@ -102,7 +102,8 @@ static sm_row *add_row(sm_row **rows, size_t *count, size_t *room) {
     return &(*rows)[(*count)++];
 }
 
-static sm_row single_row(const sm_slicer *s, const sm_frame *frame, uint32_t depth, unsigned kind, uint32_t flags) {
+static sm_row single_row(const sm_zoom_slicer *s, const sm_frame *frame, uint32_t depth, unsigned kind,
+                         uint32_t flags) {
     int64_t start = frame->start >> SM_FINE, end = s->now >> SM_FINE;
     return (sm_row){
         .kind = (uint8_t)kind,
@@ -116,8 +117,8 @@ static sm_row single_row(const sm_slicer *s, const sm_frame *frame, uint32_t dep
         .share = {{.rank = frame->rank, .function = s->places->place[frame->rank].function, .ns = end - start}}};
 }
 
-void sm_slice_single(sm_slicer *s, const sm_frame *frame, uint32_t flags) {
-    if (s->depth < SM_SLICE_DEPTHS) {
+void sm_zoom_slice_single(sm_zoom_slicer *s, const sm_frame *frame, uint32_t flags) {
+    if (s->depth < SM_ZOOM_SLICE_DEPTHS) {
         sm_row *row = add_row(&s->single, &s->singles, &s->single_room);
         if (row == NULL) {
             s->failed = true;
@@ -145,7 +146,7 @@ static void put_share(sm_row *row, const sm_share *share) {
 }
 
 /* The calls of a depth that began and ended in the slice; its places have none again. row NULL: they have no row. */
-static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
+static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
     sm_depth *d = &s->depths[depth];
     sm_place *places = s->places->place;
     sm_longest *of = s->functions->of;
@@ -191,17 +192,17 @@ static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
 
 /* ---- sheets ---- */
 
-static void hand_on(sm_slicer *s, unsigned l) {
+static void hand_on(sm_zoom_slicer *s, unsigned l) {
     sm_level *level = &s->level[l];
-    if (level->slices && level->sheet.size <= SM_SHEET_MOST) {
-        sm_sheet sheet = {.number = level->sheets,
-                          .stream = s->stream,
-                          .thread = s->thread,
-                          .level = l,
-                          .start = level->begins,
-                          .end = level->ends,
-                          .bytes = level->sheet.bytes,
-                          .size = level->sheet.size};
+    if (level->slices && level->sheet.size <= SM_ZOOM_SHEET_MOST) {
+        sm_zoom_sheet sheet = {.number = level->sheets,
+                               .stream = s->stream,
+                               .thread = s->thread,
+                               .level = l,
+                               .start = level->begins,
+                               .end = level->ends,
+                               .bytes = level->sheet.bytes,
+                               .size = level->sheet.size};
         s->taker(s->receiver, &sheet);
     }
     level->sheets += level->slices != 0;
@@ -209,7 +210,7 @@ static void hand_on(sm_slicer *s, unsigned l) {
     level->sheet.size = 0;
 }
 
-static uint8_t *put_row(uint8_t *to, const sm_row *row, const sm_slice *slice, uint32_t *depth) {
+static uint8_t *put_row(uint8_t *to, const sm_row *row, const sm_zoom_slice *slice, uint32_t *depth) {
     to = sm_varint_put(to, (uint64_t)(row->depth - *depth) * 4 + row->kind);
     *depth = row->depth;
     if (row->kind != SM_ROW_RUN) {
@@ -236,7 +237,7 @@ static uint8_t *put_row(uint8_t *to, const sm_row *row, const sm_slice *slice, u
     return to;
 }
 
-static void put_slice(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_row *rows, size_t count) {
+static void put_slice(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, const sm_row *rows, size_t count) {
     sm_level *level = &s->level[l];
     uint8_t *to = sm_buffer_reserve(&level->sheet, HEAD_BYTES + count * ROW_BYTES);
     if (to == NULL) {
@@ -259,7 +260,7 @@ static void put_slice(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_
     level->sheet.size = (size_t)(to - level->sheet.bytes);
     level->ends = slice->end;
     level->last_block = slice->block;
-    if (++level->slices == SM_SLICES) {
+    if (++level->slices == SM_ZOOM_SLICES) {
         hand_on(s, l);
     }
 }
@@ -292,7 +293,7 @@ static void gather_run(sm_gathered *g, const sm_row *row) {
     }
 }
 
-static sm_gathered *gathered_of(sm_slicer *s, sm_level *level, uint32_t depth) {
+static sm_gathered *gathered_of(sm_zoom_slicer *s, sm_level *level, uint32_t depth) {
     if (depth >= level->room) {
         size_t room = depth + 32;
         sm_gathered *grown = sm_realloc(level->gathered, room * sizeof *grown);
@@ -309,14 +310,15 @@ static sm_gathered *gathered_of(sm_slicer *s, sm_level *level, uint32_t depth) {
 }
 
 /* A slice of the level below has ended, of whose first open calls `low` are open still. */
-static void gather(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_row *rows, size_t count, uint32_t low) {
+static void gather(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, const sm_row *rows, size_t count,
+                   uint32_t low) {
     sm_level *level = &s->level[l];
     if (level->below++ == 0) {
         level->slice = *slice;
         level->slice.calls = 0;
         level->low = UINT32_MAX;
     }
-    level->slice.flags |= slice->flags & SM_SLICE_LAST;
+    level->slice.flags |= slice->flags & SM_ZOOM_SLICE_LAST;
     level->slice.calls += slice->calls;
     level->slice.end = slice->end;
     for (size_t i = 0; i < count && !s->failed; i++) {
@@ -333,8 +335,8 @@ static void gather(sm_slicer *s, unsigned l, const sm_slice *slice, const sm_row
 }
 
 /* The calls that are open and began in the slice. */
-static void add_open(sm_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
-    if (depth < low || depth >= s->depth || depth >= SM_SLICE_DEPTHS) {
+static void add_open(sm_zoom_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
+    if (depth < low || depth >= s->depth || depth >= SM_ZOOM_SLICE_DEPTHS) {
         return;
     }
     sm_row *row = add_row(&s->row, count, &s->row_room);
@@ -345,7 +347,7 @@ static void add_open(sm_slicer *s, uint32_t depth, uint32_t low, size_t *count) 
     *row = single_row(s, &s->stack[depth], depth, SM_ROW_OPEN, 0);
 }
 
-static void end_level(sm_slicer *s, unsigned l) {
+static void end_level(sm_zoom_slicer *s, unsigned l) {
     sm_level *level = &s->level[l];
     size_t count = 0;
     size_t deepest = s->depth > level->low && s->depth > level->deepest ? s->depth : level->deepest;
@@ -379,18 +381,18 @@ static void end_level(sm_slicer *s, unsigned l) {
     uint32_t low = level->low;
     level->below = 0;
     level->deepest = 0;
-    sm_slice slice = level->slice;
+    sm_zoom_slice slice = level->slice;
     put_slice(s, l, &slice, s->row, count);
     if (l + 1 < SM_LEVELS && !s->failed) {
         gather(s, l + 1, &slice, s->row, count, low);
-        if (s->level[l + 1].below == SM_SLICES) {
+        if (s->level[l + 1].below == SM_ZOOM_SLICES) {
             end_level(s, l + 1);
         }
     }
 }
 
 /* The rows of the open slice of level 0, whose tallies are zero again. */
-static size_t take_rows(sm_slicer *s) {
+static size_t take_rows(sm_zoom_slicer *s) {
     size_t count = 0, deepest = s->depth > s->low && s->depth > s->deepest ? s->depth : s->deepest;
     deepest = s->singles && s->single[0].depth + 1 > deepest ? s->single[0].depth + 1 : deepest;
     for (uint32_t depth = s->low; depth < deepest; depth++) {
@@ -403,7 +405,7 @@ static size_t take_rows(sm_slicer *s) {
             }
         }
         if (depth < s->deepest && s->depths[depth].first) {
-            sm_row *row = depth < SM_SLICE_DEPTHS ? add_row(&s->row, &count, &s->row_room) : NULL;
+            sm_row *row = depth < SM_ZOOM_SLICE_DEPTHS ? add_row(&s->row, &count, &s->row_room) : NULL;
             sum_depth(s, depth, row);
         }
         add_open(s, depth, s->low, &count);
@@ -412,35 +414,35 @@ static size_t take_rows(sm_slicer *s) {
     return count;
 }
 
-void sm_slice_end(sm_slicer *s, sm_slice_ending how) {
+void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how) {
     sm_level *level = &s->level[0];
     uint64_t calls = s->ended - s->before;
-    if (s->ended == s->before && how != SM_SLICE_IS_LAST) {
+    if (s->ended == s->before && how != SM_ZOOM_SLICE_IS_LAST) {
         return;
     }
     size_t count = take_rows(s);
     uint32_t low = s->low;
-    s->left = SM_SLICE_CALLS;
+    s->left = SM_ZOOM_SLICE_CALLS;
     s->low = s->depth;
     s->before = s->ended;
-    if (s->failed || how == SM_SLICE_IS_DROPPED) {
+    if (s->failed || how == SM_ZOOM_SLICE_IS_DROPPED) {
         return;
     }
     level->slice.end = s->now >> SM_FINE;
     level->slice.calls = calls;
-    level->slice.flags |= how == SM_SLICE_IS_LAST ? SM_SLICE_LAST : 0;
-    sm_slice slice = level->slice;
+    level->slice.flags |= how == SM_ZOOM_SLICE_IS_LAST ? SM_ZOOM_SLICE_LAST : 0;
+    sm_zoom_slice slice = level->slice;
     put_slice(s, 0, &slice, s->row, count);
     if (!s->failed) {
         gather(s, 1, &slice, s->row, count, low);
     }
-    if (s->level[1].below == SM_SLICES && !s->failed) {
+    if (s->level[1].below == SM_ZOOM_SLICES && !s->failed) {
         end_level(s, 1);
     }
-    level->slice = (sm_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = slice.end};
+    level->slice = (sm_zoom_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = slice.end};
 }
 
-void sm_sheets_end(sm_slicer *s) {
+void sm_zoom_sheets_end(sm_zoom_slicer *s) {
     for (unsigned l = 0; l < SM_LEVELS && !s->failed; l++) {
         hand_on(s, l);
         if (s->level[l].sheets <= 1 || l + 1 == SM_LEVELS) {

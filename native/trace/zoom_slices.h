@@ -3,9 +3,9 @@
  *
  * A *slice* of level 0 is the next two thousand calls of a stream to end, or a few more. Its *rows* are: for each depth
  * the calls that began and ended in it, as one row; each call that ended in it and had begun before, by itself; each
- * call that began in it and goes on. A slice of level n + 1 is SM_SLICES of level n. So what crosses the border of a
- * slice is known exactly, and what is summed up is no longer than a slice. A *sheet* is SM_SLICES slices of one level:
- * those of one slice of the next. */
+ * call that began in it and goes on. A slice of level n + 1 is SM_ZOOM_SLICES of level n. So what crosses the border of
+ * a slice is known exactly, and what is summed up is no longer than a slice. A *sheet* is SM_ZOOM_SLICES slices of one
+ * level: those of one slice of the next. */
 #ifndef SM_TRACE_ZOOM_SLICES_H
 #define SM_TRACE_ZOOM_SLICES_H
 
@@ -15,16 +15,16 @@
 #include "trace/live_dictionary.h"
 
 enum {
-    SM_SLICES = 16,         /* of a level that make one of the next */
-    SM_SLICE_CALLS = 2048,  /* that end in a slice of level 0, at least */
-    SM_SLICE_ROWS = 128,    /* calls in it for each of its rows, at least: what summing up costs in bytes */
-    SM_SLICE_DEPTHS = 4096, /* depths that have rows */
+    SM_ZOOM_SLICES = 16,         /* of a level that make one of the next */
+    SM_ZOOM_SLICE_CALLS = 2048,  /* that end in a slice of level 0, at least */
+    SM_ZOOM_SLICE_ROWS = 128,    /* calls in it for each of its rows, at least: what summing up costs in bytes */
+    SM_ZOOM_SLICE_DEPTHS = 4096, /* depths that have rows */
     SM_LEVELS = 12,
     SM_SHARES = 3, /* functions of a row that are told apart */
-    SM_SHEET_MOST = 1 << 23,
+    SM_ZOOM_SHEET_MOST = 1 << 23,
 
-    SM_SLICE_AFTER_GAP = 1, /* flags of a slice: events before it are missing */
-    SM_SLICE_LAST = 2,      /* nothing follows: all calls of the stream have ended */
+    SM_ZOOM_SLICE_AFTER_GAP = 1, /* flags of a slice: events before it are missing */
+    SM_ZOOM_SLICE_LAST = 2,      /* nothing follows: all calls of the stream have ended */
 
     SM_ROW_ENDED = 0, /* kinds of rows: a call that had begun before */
     SM_ROW_RUN = 1,   /* calls that began and ended */
@@ -47,7 +47,7 @@ typedef struct {
 typedef struct {
     uint64_t flags, block, skip, calls; /* block, skip: where it begins: behind so many ends of calls in that block */
     int64_t start, end;
-} sm_slice;
+} sm_zoom_slice;
 
 typedef struct { /* the longest call of a function */
     int64_t ns, start;
@@ -77,16 +77,16 @@ typedef struct {
     int64_t start, end;
     const uint8_t *bytes;
     size_t size;
-} sm_sheet;
+} sm_zoom_sheet;
 
-typedef void (*sm_sheet_taker)(void *receiver, const sm_sheet *sheet);
+typedef void (*sm_zoom_sheet_taker)(void *receiver, const sm_zoom_sheet *sheet);
 
-typedef struct sm_slicer sm_slicer;
+typedef struct sm_zoom_slicer sm_zoom_slicer;
 
 /* Sums up a stream. places: of its thread, which others may share; functions: of all. NULL: out of memory. */
-sm_slicer *sm_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
-                         sm_sheet_taker taker, void *receiver);
-void sm_slicer_free(sm_slicer *slicer);
+sm_zoom_slicer *sm_zoom_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
+                                   sm_zoom_sheet_taker taker, void *receiver);
+void sm_zoom_slicer_free(sm_zoom_slicer *slicer);
 
 typedef struct {
     uint64_t number, rank;
@@ -96,8 +96,8 @@ typedef struct {
 } sm_block_head;
 
 /* The next block of the stream. */
-void sm_slicer_block(sm_slicer *slicer, const sm_block_head *head, const uint8_t *bytes, size_t size);
+void sm_zoom_slicer_block(sm_zoom_slicer *slicer, const sm_block_head *head, const uint8_t *bytes, size_t size);
 /* No more comes: the last sheets are handed on. */
-void sm_slicer_end(sm_slicer *slicer);
+void sm_zoom_slicer_end(sm_zoom_slicer *slicer);
 
 #endif

@@ -1,4 +1,5 @@
-/* What zoom_slicer.c and zoom_slices.c share: the first goes through the tokens, the second makes rows, slices and sheets. */
+/* What zoom_slicer.c and zoom_slices.c share: the first goes through the tokens, the second makes rows, slices and
+ * sheets. */
 #ifndef SM_TRACE_ZOOM_SLICES_INSIDE_H
 #define SM_TRACE_ZOOM_SLICES_INSIDE_H
 
@@ -33,7 +34,7 @@ typedef struct { /* of a depth of an open slice above */
 } sm_gathered;
 
 typedef struct {
-    sm_slice slice;
+    sm_zoom_slice slice;
     uint32_t low;          /* how many of the calls that were open when it began are still */
     unsigned below;        /* slices of the level below in it */
     sm_gathered *gathered; /* owned; by depth; of level 0 NULL */
@@ -45,12 +46,12 @@ typedef struct {
     uint64_t last_block;
 } sm_level;
 
-struct sm_slicer {
+struct sm_zoom_slicer {
     uint32_t thread;
     uint64_t stream;
     sm_places *places;       /* borrowed */
     sm_functions *functions; /* borrowed */
-    sm_sheet_taker taker;
+    sm_zoom_sheet_taker taker;
     void *receiver;
     bool begun, broken, last;
     bool failed;      /* no memory: nothing more is summed up */
@@ -74,12 +75,12 @@ struct sm_slicer {
 };
 
 /* The call at the top ends, which had begun before the slice. */
-void sm_slice_single(sm_slicer *s, const sm_frame *frame, uint32_t flags);
-typedef enum { SM_SLICE_GOES_ON, SM_SLICE_IS_LAST, SM_SLICE_IS_DROPPED } sm_slice_ending;
+void sm_zoom_slice_single(sm_zoom_slicer *s, const sm_frame *frame, uint32_t flags);
+typedef enum { SM_ZOOM_SLICE_GOES_ON, SM_ZOOM_SLICE_IS_LAST, SM_ZOOM_SLICE_IS_DROPPED } sm_zoom_slice_ending;
 /* Ends the open slice, if a call ended in it, or it is the last of all. Dropped: nothing is written of it. */
-void sm_slice_end(sm_slicer *s, sm_slice_ending how);
+void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how);
 /* Hands on what there is of sheets. */
-void sm_sheets_end(sm_slicer *s);
-void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns);
+void sm_zoom_sheets_end(sm_zoom_slicer *s);
+void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns);
 
 #endif

@@ -24,23 +24,23 @@ static bool elsewhere(void) { /* a subinterpreter shares the tables */
 static PyObject *setprofile(PyObject *module, PyObject *value) {
     if (elsewhere())
         return originals[SETPROFILE](module, value);
-    return sm_slots_set(SM_SLOT_PROFILE, originals[SETPROFILE], module, value);
+    return sm_thread_slots_set(SM_THREAD_SLOT_PROFILE, originals[SETPROFILE], module, value);
 }
 static PyObject *settrace(PyObject *module, PyObject *value) {
     if (elsewhere())
         return originals[SETTRACE](module, value);
-    return sm_slots_set(SM_SLOT_TRACE, originals[SETTRACE], module, value);
+    return sm_thread_slots_set(SM_THREAD_SLOT_TRACE, originals[SETTRACE], module, value);
 }
 static PyObject *getprofile(PyObject *module, PyObject *nothing) {
-    return sm_slots_shown(originals[GETPROFILE](module, nothing));
+    return sm_thread_slots_shown(originals[GETPROFILE](module, nothing));
 }
 static PyObject *gettrace(PyObject *module, PyObject *nothing) {
-    return sm_slots_shown(originals[GETTRACE](module, nothing));
+    return sm_thread_slots_shown(originals[GETTRACE](module, nothing));
 }
 
 static PyObject *thread_started(PyObject *result) {
     if (result != NULL && !elsewhere())
-        sm_slots_review(NULL);
+        sm_thread_slots_review(NULL);
     return result;
 }
 static PyObject *start_new_thread(PyObject *module, PyObject *args) {
@@ -76,7 +76,7 @@ static PyMethodDef *find(const char *module_name, const char *name) {
     return NULL;
 }
 
-void sm_slots_watch_methods(bool on) {
+void sm_thread_slots_watch_methods(bool on) {
     for (int i = 0; i < METHODS; i++) {
         if (on && definitions[i] == NULL)
             definitions[i] = find(methods[i].module, methods[i].name);

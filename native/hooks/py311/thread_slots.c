@@ -10,8 +10,8 @@
  *
  * Whoever takes the slot replaces the guard. That is noticed in one of four ways:
  * - sys.setprofile() and sys.settrace(), however they are reached: while we have users, these two functions are
- *   entered through ours (setter_overrides.c), which calls them and then takes what they left in the slot into the guard
- *   and puts the guard back: the foreign tool is chained, or gone. The same makes sys.getprofile() show the foreign
+ *   entered through ours (setter_overrides.c), which calls them and then takes what they left in the slot into the
+ * guard and puts the guard back: the foreign tool is chained, or gone. The same makes sys.getprofile() show the foreign
  *   tool's object and never a guard.
  * - A foreign tool that exchanges or clears its function while we call it, as the interpreter itself does with a Python
  *   function that raises: dispatch() looks at the slot after each such call.
@@ -20,7 +20,7 @@
  *   written, so nothing can be put right at once. Two things do it at the next opportunity: the thread's *other* slot
  *   is given a user of our own, the mender, whose first event does it; and a pending call, which the main thread runs
  *   before its next call or loop. On the main thread no Python call is lost so; on another, C calls of the same line.
- * - Whatever was missed: sm_slots_look().
+ * - Whatever was missed: sm_thread_slots_look().
  *
  * A guard is also freed when its thread ends or, in a forked child, has ended: then the thread has no frame, or is not
  * the running one, and nothing is put into its slots any more.
@@ -40,11 +40,11 @@
 #define USERS 6 /* of one slot: the sources, the hub, the mender */
 
 typedef struct {
-    PyObject_HEAD sm_slot slot;
+    PyObject_HEAD sm_thread_slot slot;
     PyThreadState *tstate; /* borrowed: it owns this */
     Py_tracefunc foreign;  /* NULL: there is none */
     PyObject *foreign_obj; /* owned; may be NULL */
-    sm_slot_user *users[USERS];
+    sm_thread_slot_user *users[USERS];
     bool asleep[USERS];
     unsigned count;
     bool retired;           /* it has been taken out */
@@ -54,9 +54,9 @@ typedef struct {
     bool unreported_met;    /* it has had an event since */
 } guard;
 
-sm_slots_facts sm_slots;
-static sm_slot_user *users = NULL; /* those that have joined, menders included */
-static unsigned user_count = 0;    /* without the menders */
+sm_thread_slots_facts sm_thread_slots;
+static sm_thread_slot_user *users = NULL; /* those that have joined, menders included */
+static unsigned user_count = 0;           /* without the menders */
 static PyTypeObject guard_type;
 
 /* ---- the fields ------------------------------------------------------------------------------------------------- */
@@ -66,13 +66,13 @@ typedef struct {
     PyObject **object;
 } fields;
 
-static fields fields_of(PyThreadState *tstate, sm_slot slot) {
-    if (slot == SM_SLOT_PROFILE)
+static fields fields_of(PyThreadState *tstate, sm_thread_slot slot) {
+    if (slot == SM_THREAD_SLOT_PROFILE)
         return (fields){&tstate->c_profilefunc, &tstate->c_profileobj};
     return (fields){&tstate->c_tracefunc, &tstate->c_traceobj};
 }
 
-static guard *guard_of(PyThreadState *tstate, sm_slot slot) {
+static guard *guard_of(PyThreadState *tstate, sm_thread_slot slot) {
     PyObject *object = *fields_of(tstate, slot).object;
     return object != NULL && Py_IS_TYPE(object, &guard_type) ? (guard *)object : NULL;
 }
@@ -109,18 +109,18 @@ static void adopt(guard *self) {
     PyObject *before = self->foreign_obj;
     self->foreign = *slot.function;
     self->foreign_obj = *slot.object; /* the slot's reference becomes the guard's */
-    sm_slots.shared += self->foreign != NULL;
+    sm_thread_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
     tell_alongside(self->foreign != NULL);
     Py_XDECREF(before);
 }
 
-static guard *new_guard(PyThreadState *tstate, sm_slot slot) {
+static guard *new_guard(PyThreadState *tstate, sm_thread_slot slot) {
     guard *self = PyObject_New(guard, &guard_type);
     if (self == NULL) {
         PyErr_Clear();
-        sm_slots.lost++;
+        sm_thread_slots.lost++;
         return NULL;
     }
     fields place = fields_of(tstate, slot);
@@ -131,7 +131,7 @@ static guard *new_guard(PyThreadState *tstate, sm_slot slot) {
     self->count = 0;
     self->retired = false;
     self->inside = NULL;
-    sm_slots.shared += self->foreign != NULL;
+    sm_thread_slots.shared += self->foreign != NULL;
     *place.object = (PyObject *)self;
     return self;
 }
@@ -150,14 +150,14 @@ static void give_back(guard *self) {
 }
 
 /* Makes a thread's slot what its users want now. Returns whether it had not been ours. */
-static bool arrange(PyThreadState *tstate, sm_slot slot) {
-    sm_slot_user *wanted[USERS];
+static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
+    sm_thread_slot_user *wanted[USERS];
     unsigned count = 0;
-    for (sm_slot_user *user = users; user != NULL && count < USERS; user = user->next) {
+    for (sm_thread_slot_user *user = users; user != NULL && count < USERS; user = user->next) {
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             wanted[count++] = user;
     }
-    bool foreign = sm_slots_foreign(tstate, slot);
+    bool foreign = sm_thread_slots_foreign(tstate, slot);
     guard *self = guard_of(tstate, slot);
     if (count == 0) {
         if (self != NULL)
@@ -188,7 +188,7 @@ static unsigned arrange_all(void) {
     unsigned fresh = 0;
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        bool profile = arrange(tstate, SM_SLOT_PROFILE), trace = arrange(tstate, SM_SLOT_TRACE);
+        bool profile = arrange(tstate, SM_THREAD_SLOT_PROFILE), trace = arrange(tstate, SM_THREAD_SLOT_TRACE);
         fresh += profile || trace;
     }
     return fresh;
@@ -226,7 +226,7 @@ static void tell_foreign(guard *self, event *event) {
 
 /* A user may come or go while another receives. */
 static void tell_users(guard *self, event *event) {
-    sm_slot_user *receivers[USERS];
+    sm_thread_slot_user *receivers[USERS];
     unsigned count = 0;
     for (unsigned i = 0; i < self->count; i++) {
         if (!self->asleep[i])
@@ -288,10 +288,10 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
 /* ---- C code that takes a slot ----------------------------------------------------------------------------------- */
 
 #define TORN 16
-static PyThreadState *torn[SM_SLOTS][TORN]; /* threads whose slot has been taken, borrowed: only compared */
+static PyThreadState *torn[SM_THREAD_SLOTS][TORN]; /* threads whose slot has been taken, borrowed: only compared */
 static bool mend_pending = false;
 
-static bool is_torn(sm_slot slot, PyThreadState *tstate) {
+static bool is_torn(sm_thread_slot slot, PyThreadState *tstate) {
     for (int i = 0; i < TORN; i++) {
         if (torn[slot][i] == tstate)
             return true;
@@ -299,31 +299,32 @@ static bool is_torn(sm_slot slot, PyThreadState *tstate) {
     return false;
 }
 
-static void mend(PyThreadState *tstate, sm_slot slot) {
+static void mend(PyThreadState *tstate, sm_thread_slot slot) {
     for (int i = 0; i < TORN; i++) {
         if (torn[slot][i] == tstate)
             torn[slot][i] = NULL;
     }
     (void)arrange(tstate, slot);
-    (void)arrange(tstate, slot == SM_SLOT_PROFILE ? SM_SLOT_TRACE : SM_SLOT_PROFILE); /* the mender goes */
+    (void)arrange(tstate,
+                  slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE); /* the mender goes */
 }
 
 static bool profile_is_torn(PyThreadState *tstate) {
-    return is_torn(SM_SLOT_PROFILE, tstate);
+    return is_torn(SM_THREAD_SLOT_PROFILE, tstate);
 }
 static bool trace_is_torn(PyThreadState *tstate) {
-    return is_torn(SM_SLOT_TRACE, tstate);
+    return is_torn(SM_THREAD_SLOT_TRACE, tstate);
 }
 static int mend_profile(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), int Py_UNUSED(what),
                         PyObject *Py_UNUSED(arg)) {
-    mend(PyThreadState_Get(), SM_SLOT_PROFILE);
+    mend(PyThreadState_Get(), SM_THREAD_SLOT_PROFILE);
     return 0;
 }
 /* A call is reported to the trace slot first: by now our users there have missed it. */
 static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     PyThreadState *tstate = PyThreadState_Get();
-    mend(tstate, SM_SLOT_TRACE);
-    guard *self = guard_of(tstate, SM_SLOT_TRACE);
+    mend(tstate, SM_THREAD_SLOT_TRACE);
+    guard *self = guard_of(tstate, SM_THREAD_SLOT_TRACE);
     if (self == NULL || what != PyTrace_CALL)
         return 0;
     event event = {.frame = frame, .what = what, .arg = arg};
@@ -331,8 +332,10 @@ static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     return outcome(&event);
 }
 
-static sm_slot_user trace_mender = {.slot = SM_SLOT_PROFILE, .function = mend_trace, .wants = trace_is_torn};
-static sm_slot_user profile_mender = {.slot = SM_SLOT_TRACE, .function = mend_profile, .wants = profile_is_torn};
+static sm_thread_slot_user trace_mender = {
+    .slot = SM_THREAD_SLOT_PROFILE, .function = mend_trace, .wants = trace_is_torn};
+static sm_thread_slot_user profile_mender = {
+    .slot = SM_THREAD_SLOT_TRACE, .function = mend_profile, .wants = profile_is_torn};
 
 static int mend_all(void *Py_UNUSED(nothing)) {
     mend_pending = false;
@@ -345,14 +348,15 @@ static int mend_all(void *Py_UNUSED(nothing)) {
 }
 
 /* Is any function in a slot but those of the users that share this one's `alongside`, and the menders? */
-static bool is_alongside(const sm_slot_user *user) {
-    for (const sm_slot_user *other = users; other != NULL; other = other->next) {
+static bool is_alongside(const sm_thread_slot_user *user) {
+    for (const sm_thread_slot_user *other = users; other != NULL; other = other->next) {
         if (other->alongside != user->alongside && other != &trace_mender && other != &profile_mender)
             return true;
     }
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        if (sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE))
+        if (sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_PROFILE) ||
+            sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_TRACE))
             return true;
     }
     return false;
@@ -360,14 +364,14 @@ static bool is_alongside(const sm_slot_user *user) {
 
 /* Another tool has come, or (false) may have gone. */
 static void tell_alongside(bool present) {
-    for (const sm_slot_user *user = users; user != NULL; user = user->next) {
+    for (const sm_thread_slot_user *user = users; user != NULL; user = user->next) {
         if (user->alongside != NULL)
             user->alongside(present || is_alongside(user));
     }
 }
 
-static bool any_user_wants(PyThreadState *tstate, sm_slot slot) {
-    for (sm_slot_user *user = users; user != NULL; user = user->next) {
+static bool any_user_wants(PyThreadState *tstate, sm_thread_slot slot) {
+    for (sm_thread_slot_user *user = users; user != NULL; user = user->next) {
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             return true;
     }
@@ -380,14 +384,14 @@ static void guard_dealloc(PyObject *object) {
     bool running = self->tstate == tstate && sm_tstate_frame(tstate) != NULL;
     if (!self->retired && user_count > 0 && !sm_is_finalizing()) {
         if (running && any_user_wants(tstate, self->slot)) {
-            sm_slots.evicted[self->slot]++;
+            sm_thread_slots.evicted[self->slot]++;
             for (int i = 0; i < TORN; i++) {
                 if (torn[self->slot][i] == NULL) {
                     torn[self->slot][i] = tstate;
                     break;
                 }
             }
-            (void)arrange(tstate, self->slot == SM_SLOT_PROFILE ? SM_SLOT_TRACE : SM_SLOT_PROFILE);
+            (void)arrange(tstate, self->slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE);
             tell_alongside(true);
         }
         if ((running || self->tstate != tstate) && !mend_pending)
@@ -406,14 +410,14 @@ static PyTypeObject guard_type = {
 
 /* ---- for everybody ---------------------------------------------------------------------------------------------- */
 
-static void link_user(sm_slot_user *user) {
+static void link_user(sm_thread_slot_user *user) {
     user->joined = true;
     user->next = users;
     users = user;
 }
 
-static void unlink_user(sm_slot_user *user) {
-    sm_slot_user **link = &users;
+static void unlink_user(sm_thread_slot_user *user) {
+    sm_thread_slot_user **link = &users;
     while (*link != NULL && *link != user)
         link = &(*link)->next;
     if (*link != NULL)
@@ -421,7 +425,7 @@ static void unlink_user(sm_slot_user *user) {
     user->joined = false;
 }
 
-int sm_slots_join(sm_slot_user *user) {
+int sm_thread_slots_join(sm_thread_slot_user *user) {
     if (user->joined)
         return 0;
     if (PyType_Ready(&guard_type) < 0)
@@ -430,7 +434,7 @@ int sm_slots_join(sm_slot_user *user) {
         memset(torn, 0, sizeof torn);
         link_user(&trace_mender);
         link_user(&profile_mender);
-        sm_slots_watch_methods(true);
+        sm_thread_slots_watch_methods(true);
     }
     link_user(user);
     (void)arrange_all();
@@ -438,29 +442,29 @@ int sm_slots_join(sm_slot_user *user) {
     return 0;
 }
 
-void sm_slots_leave(sm_slot_user *user) {
+void sm_thread_slots_leave(sm_thread_slot_user *user) {
     if (!user->joined)
         return;
     unlink_user(user);
     if (--user_count == 0) {
         unlink_user(&trace_mender);
         unlink_user(&profile_mender);
-        sm_slots_watch_methods(false);
+        sm_thread_slots_watch_methods(false);
     }
     (void)arrange_all();
     tell_alongside(false);
 }
 
-void sm_slots_review(PyThreadState *tstate) {
+void sm_thread_slots_review(PyThreadState *tstate) {
     if (tstate == NULL) {
         (void)arrange_all();
         return;
     }
-    (void)arrange(tstate, SM_SLOT_PROFILE);
-    (void)arrange(tstate, SM_SLOT_TRACE);
+    (void)arrange(tstate, SM_THREAD_SLOT_PROFILE);
+    (void)arrange(tstate, SM_THREAD_SLOT_TRACE);
 }
 
-static void lull(PyThreadState *tstate, const sm_slot_user *user, bool asleep) {
+static void lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep) {
     guard *self = guard_of(tstate, user->slot);
     for (unsigned i = 0; self != NULL && i < self->count; i++) {
         if (self->users[i] == user && self->asleep[i] != asleep) {
@@ -470,28 +474,28 @@ static void lull(PyThreadState *tstate, const sm_slot_user *user, bool asleep) {
     }
 }
 
-void sm_slots_sleep(PyThreadState *tstate, const sm_slot_user *user) {
+void sm_thread_slots_sleep(PyThreadState *tstate, const sm_thread_slot_user *user) {
     lull(tstate, user, true);
 }
 
-void sm_slots_wake(PyThreadState *tstate, const sm_slot_user *user) {
+void sm_thread_slots_wake(PyThreadState *tstate, const sm_thread_slot_user *user) {
     lull(tstate, user, false);
 }
 
-unsigned sm_slots_look(void) {
+unsigned sm_thread_slots_look(void) {
     unsigned found = arrange_all();
-    sm_slots.late += found;
+    sm_thread_slots.late += found;
     return found;
 }
 
-bool sm_slots_foreign(PyThreadState *tstate, sm_slot slot) {
+bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot) {
     guard *self = guard_of(tstate, slot);
     return self != NULL ? self->foreign != NULL : *fields_of(tstate, slot).function != NULL;
 }
 
-void sm_slots_clear(bool trace) {
+void sm_thread_slots_clear(bool trace) {
     PyThreadState *tstate = PyThreadState_Get();
-    sm_slot slot = trace ? SM_SLOT_TRACE : SM_SLOT_PROFILE;
+    sm_thread_slot slot = trace ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE;
     guard *self = guard_of(tstate, slot);
     if (self == NULL) {
         if (*fields_of(tstate, slot).function != NULL)
@@ -506,18 +510,18 @@ void sm_slots_clear(bool trace) {
     Py_XDECREF(before);
 }
 
-PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyObject *value) {
+PyObject *sm_thread_slots_set(sm_thread_slot slot, PyCFunction original, PyObject *module, PyObject *value) {
     PyThreadState *tstate = PyThreadState_Get();
     guard *self = guard_of(tstate, slot);
     Py_XINCREF(self); /* the slot's own reference is about to go */
-    bool had = sm_slots_foreign(tstate, slot);
+    bool had = sm_thread_slots_foreign(tstate, slot);
     PyObject *result = original(module, value);
     if (self != NULL)
         adopt(self);
     else
         (void)arrange(tstate, slot);
     guard *now = guard_of(tstate, slot);
-    if (now != NULL && slot == SM_SLOT_PROFILE && !had) {
+    if (now != NULL && slot == SM_THREAD_SLOT_PROFILE && !had) {
         now->unreported = now->foreign != NULL ? (const void *)sm_frame_running(tstate) : NULL;
         now->unreported_met = false;
     }
@@ -525,7 +529,7 @@ PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyO
     return result;
 }
 
-PyObject *sm_slots_shown(PyObject *value) {
+PyObject *sm_thread_slots_shown(PyObject *value) {
     if (value == NULL || !Py_IS_TYPE(value, &guard_type))
         return value;
     PyObject *foreign = ((guard *)value)->foreign_obj;

@@ -16,7 +16,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
     if (child == NULL)
         sm_engine.lost_memory++;
-    else if (sm_journal_has_file())
+    else if (sm_trace_has_file())
         sm_calltree_announce(thread, child);
     return child;
 }
@@ -128,11 +128,11 @@ static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
         if (tree->fold[i].key != key)
             continue;
         for (uint32_t above = tree->fold_count; --above > i;)
-            sm_journal_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN); /* unseen */
+            sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN); /* unseen */
         if (how == SM_BY_EXCEPTION)
             sm_rest(tree->fold[i].bucket)->exceptions++;
         tree->fold_count = i == 1 ? 0 : i;
-        sm_journal_left(thread, tree->fold[i - 1].bucket, how); /* at 1: where the fold began */
+        sm_trace_left(thread, tree->fold[i - 1].bucket, how); /* at 1: where the fold began */
         return true;
     }
     return false;
@@ -154,13 +154,13 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
         sm_node *left = tree->node;
         if (node != left) {
             sm_engine.repaired++; /* what lay above was left without an event */
-            sm_journal_goto(thread, node);
+            sm_trace_goto(thread, node);
         }
         if (how == SM_BY_EXCEPTION)
             sm_tree_raised(node);
         else if (how == SM_BY_YIELD && node->awaits)
             sm_tree_suspended(thread, node);
-        sm_journal_left(thread, node->parent, how);
+        sm_trace_left(thread, node->parent, how);
         sm_tree_step(thread, left, node->parent);
         return true;
     }
@@ -180,11 +180,11 @@ static void leave_outermost(sm_thread *thread, const void *caller, const void *k
         return;
     if (outermost != left) {
         sm_engine.repaired++; /* as above */
-        sm_journal_goto(thread, outermost);
+        sm_trace_goto(thread, outermost);
     }
     if (how != SM_BY_RETURN)
         sm_tree_raised(outermost);
-    sm_journal_left(thread, outermost->parent, how);
+    sm_trace_left(thread, outermost->parent, how);
     sm_tree_step(thread, left, outermost->parent);
 }
 
@@ -225,7 +225,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
         if (how != SM_BY_RETURN)
             sm_tree_raised(tree->node);
         sm_node *left = tree->node;
-        sm_journal_left(thread, left->parent, how);
+        sm_trace_left(thread, left->parent, how);
         sm_tree_step(thread, left, left->parent);
     } else {
         (void)leave_inner(thread, NULL, key, how);
@@ -244,7 +244,7 @@ bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
     while (node->parent != NULL && sm_rest(node)->function->function->kind == SM_C)
         node = node->parent;
     if (node->key == caller) {
-        sm_journal_goto(thread, node);
+        sm_trace_goto(thread, node);
         sm_engine.repaired++;
     } else {
         sm_engine_repair(thread, false);
@@ -270,8 +270,8 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     if (++child->calls == 0)
         sm_tree_carry(child, true);
     sm_node *from = tree->node;
-    sm_journal_entered(thread, child);
-    sm_journal_left(thread, from, SM_BY_RETURN);
+    sm_trace_entered(thread, child);
+    sm_trace_left(thread, from, SM_BY_RETURN);
 }
 
 #define TRIVIAL_NS 500.0        /* a C function's mean call, */
@@ -337,7 +337,7 @@ static void start(const sm_settings *settings) {
     forget();
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
-    sm_journal_start(settings, sm_engine.output.writer);
+    sm_trace_start(settings, sm_engine.output.writer);
     sm_pauses_start();
     sm_tree_sample(settings);
 }
@@ -358,7 +358,7 @@ static bool thread_start(sm_thread *thread) {
     if (tree->root == NULL)
         return false;
     tree->node = tree->root;
-    if (!sm_journal_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
+    if (!sm_trace_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
         return false;
     tree->gate = !sm_engine.settings.timeless;
     tree->shadows.open = sm_engine.settings.timeless ? tree->shadows.size : 0;
@@ -379,7 +379,7 @@ static void thread_end(sm_thread *thread) {
     sm_tree_hold(thread);
     if (tree->timing.listed)
         sm_tree_end_time(thread);
-    sm_journal_thread_end(thread);
+    sm_trace_thread_end(thread);
     thread->kept = sm_tree_bytes(tree);
     tree->node = tree->root;
     sm_tree_free_stacks(tree);
@@ -389,7 +389,7 @@ static bool thread_again(sm_thread *thread) {
     if (sm_engine.source->starts_only && !sm_shadows_reserve(&sm_tree_of(thread)->shadows, 0))
         return false;
     sm_tree_go_on(thread);
-    return sm_journal_thread(thread);
+    return sm_trace_thread(thread);
 }
 
 /* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
@@ -426,7 +426,7 @@ static void code_died(sm_code_entry *entry) {
 
 static void settle(bool whole) {
     if (!whole)
-        sm_journal_flush();
+        sm_trace_flush();
     sm_tree_settle();
 }
 
@@ -436,7 +436,7 @@ static void stop(void) {
             sm_tree_end_time(thread);
     }
     sm_pauses_stop();
-    sm_journal_stop();
+    sm_trace_stop();
     sm_node_forget_lists();
 }
 

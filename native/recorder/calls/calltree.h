@@ -92,7 +92,7 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     sm_timing *timing = &tree->timing;
     tree->node = to;
     if (way & SM_WAY_JOURNAL)
-        sm_journal_stamp(thread, token, now);
+        sm_trace_stamp(thread, token, now);
     uint64_t ticks = now - timing->since;
     if (SM_UNLIKELY(timing->open != from || now < timing->since || now - timing->cpu_ticks >= sm_timing_long)) {
         sm_tree_switch(thread, to, now);
@@ -124,7 +124,7 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
         return;
     }
     if (way & SM_WAY_JOURNAL)
-        sm_journal_enter(thread, child, resumed);
+        sm_trace_enter(thread, child, resumed);
     else
         sm_tree_of(thread)->node = child;
     sm_tree_stepped(thread, child, child, child);
@@ -141,7 +141,7 @@ SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm
         return;
     }
     if (way & SM_WAY_JOURNAL)
-        sm_journal_leave(thread, node->parent, how);
+        sm_trace_leave(thread, node->parent, how);
     else
         sm_tree_of(thread)->node = node->parent;
     sm_tree_stepped(thread, node, NULL, node->parent);

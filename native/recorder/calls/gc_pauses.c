@@ -1,7 +1,7 @@
 #include "recorder/calls/gc_pauses.h"
 
-#include "recorder/calls/store.h"
 #include "hooks/gc_callbacks.h"
+#include "recorder/calls/store.h"
 
 static bool told;
 
@@ -12,12 +12,12 @@ static void note(const sm_pause *of) {
         return; /* no event has come from this thread */
     if (sm_engine.ahead)
         return; /* the journal has its end, and what collects is the merge of the children's parts */
-    sm_journal_pause(thread, of);
+    sm_trace_pause(thread, of);
 }
 
 void sm_pauses_start(void) {
-    if (sm_journal_has_file() || told)
-        told = sm_collector_tell(sm_journal_has_file() ? note : NULL);
+    if (sm_trace_has_file() || told)
+        told = sm_collector_tell(sm_trace_has_file() ? note : NULL);
 }
 
 void sm_pauses_stop(void) {

@@ -123,7 +123,7 @@ void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t no
         return;
     }
     if (sm_tree_of(thread)->journal.stream != NULL)
-        sm_journal_mark(thread, now);
+        sm_trace_mark(thread, now);
     if (entered != NULL && entered->timed)
         sm_tree_entry(entered);
     sm_tree_switch(thread, to, now);

@@ -168,6 +168,6 @@ bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t bel
         node = child;
     }
     tree->fold_count = 0;
-    sm_journal_goto(thread, node);
+    sm_trace_goto(thread, node);
     return false;
 }

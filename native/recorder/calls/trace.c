@@ -7,15 +7,15 @@
 
 #include "base/varint.h"
 #include "engine/threads.h"
+#include "recorder/calls/store.h"
 #include "recorder/calls/trace_blocks.h"
 #include "recorder/calls/trace_zoom.h"
-#include "recorder/calls/store.h"
 
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
 #define LATE_NS 10000000  /* between two looks at whether the file lacks something */
 
-unsigned sm_journal_unit;
+unsigned sm_trace_unit;
 
 static struct {
     bool on;
@@ -51,29 +51,29 @@ static void go_nowhere(sm_tree_thread *tree) {
     sm_stream *stream = tree->journal.stream;
     journal.gaps += !stream->gap;
     stream->gap = true;
-    tree->journal.limit = stream->nowhere + SM_JOURNAL_SLACK;
+    tree->journal.limit = stream->nowhere + SM_TRACE_SLACK;
     publish(tree, stream->nowhere);
 }
 
 static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_stream *stream = tree->journal.stream;
-    sm_block *block = sm_blocks_new(stream, least + 2 * SM_JOURNAL_SLACK);
+    sm_block *block = sm_blocks_new(stream, least + 2 * SM_TRACE_SLACK);
     if (block == NULL) {
         go_nowhere(tree);
         return;
     }
-    tree->journal.mark = now >> sm_journal_unit;
+    tree->journal.mark = now >> sm_trace_unit;
     block->after_gap = stream->gap;
     block->rank = rank_of(shown(tree->node));
     block->mark = tree->journal.mark;
     block->depth = tree->node->depth;
-    uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_journal_unit);
+    uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_trace_unit);
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
-    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_journal_unit));
+    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_trace_unit));
     stream->gap = false;
     stream->after = NULL; /* a block may stand where another one stood */
-    tree->journal.limit = block->bytes + SM_JOURNAL_STRIDE;
+    tree->journal.limit = block->bytes + SM_TRACE_STRIDE;
     publish(tree, block->bytes);
     sm_blocks_open(stream, block);
 }
@@ -86,7 +86,7 @@ static void next_block(sm_thread *thread, uint64_t now, size_t least) {
 }
 
 static const uint8_t *end_of(const sm_stream *stream) {
-    return stream->open->bytes + stream->open->room - SM_JOURNAL_SLACK;
+    return stream->open->bytes + stream->open->room - SM_TRACE_SLACK;
 }
 
 /* Is there room for so many bytes, and a mark after them? If not, another block begins. */
@@ -101,13 +101,13 @@ static bool make_room(sm_thread *thread, size_t size) {
 }
 
 /* The operand of a mark, which is the last one from then on. A clock that goes back stands. */
-static uint8_t *put_since(sm_journal_end *end, uint8_t *at, uint64_t now) {
-    uint64_t units = now >> sm_journal_unit, since = sm_ticks_since(end->mark, units);
+static uint8_t *put_since(sm_trace_end *end, uint8_t *at, uint64_t now) {
+    uint64_t units = now >> sm_trace_unit, since = sm_ticks_since(end->mark, units);
     end->mark += since;
     return sm_varint_put(at, since);
 }
 
-void sm_journal_mark(sm_thread *thread, uint64_t now) {
+void sm_trace_mark(sm_thread *thread, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_stream *stream = tree->journal.stream;
     if (stream == NULL || stream->open == NULL || tree->journal.at == stream->after)
@@ -121,7 +121,7 @@ void sm_journal_mark(sm_thread *thread, uint64_t now) {
         next_block(thread, now, 0);
         return;
     }
-    const uint8_t *limit = at + SM_JOURNAL_STRIDE, *end = end_of(stream);
+    const uint8_t *limit = at + SM_TRACE_STRIDE, *end = end_of(stream);
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
@@ -133,7 +133,7 @@ static void look_after_file(uint64_t now) {
     sm_blocks_help();
 }
 
-void sm_journal_look(sm_thread *thread) {
+void sm_trace_look(sm_thread *thread) {
     assert(thread == sm_this_thread);
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_stream *stream = tree->journal.stream;
@@ -141,21 +141,21 @@ void sm_journal_look(sm_thread *thread) {
     if (stream->open == NULL)
         begin_block(thread, now, 0); /* perhaps there is room again */
     else
-        sm_journal_mark(thread, now);
+        sm_trace_mark(thread, now);
     look_after_file(now);
 }
 
-void sm_journal_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
+void sm_trace_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     uint8_t *at = tree->journal.at;
     *at++ = token;
     *at++ = SM_TOKEN_MARK;
     publish(tree, put_since(&tree->journal, at, now));
     if (tree->journal.at >= tree->journal.limit)
-        sm_journal_stamped(thread, now);
+        sm_trace_stamped(thread, now);
 }
 
-void sm_journal_stamped(sm_thread *thread, uint64_t now) {
+void sm_trace_stamped(sm_thread *thread, uint64_t now) {
     assert(thread == sm_this_thread);
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_stream *stream = tree->journal.stream;
@@ -180,14 +180,14 @@ static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
         at = sm_varint_put(at, node->depth);
     publish(tree, at);
     if (tree->journal.at >= tree->journal.limit)
-        sm_journal_look(thread);
+        sm_trace_look(thread);
 }
 
-void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
+void sm_trace_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
     put_far(thread, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, node);
 }
 
-void sm_journal_goto(sm_thread *thread, sm_node *node) {
+void sm_trace_goto(sm_thread *thread, sm_node *node) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
     tree->node = node;
@@ -199,20 +199,20 @@ void sm_journal_goto(sm_thread *thread, sm_node *node) {
     put_far(thread, SM_TOKEN_GOTO, node);
 }
 
-void sm_journal_left(sm_thread *thread, sm_node *to, sm_leaving how) {
+void sm_trace_left(sm_thread *thread, sm_node *to, sm_leaving how) {
     sm_tree_of(thread)->node = to;
     if (sm_tree_of(thread)->journal.stream != NULL)
-        sm_journal_leave(thread, to, how);
+        sm_trace_leave(thread, to, how);
 }
 
-void sm_journal_entered(sm_thread *thread, sm_node *node) {
+void sm_trace_entered(sm_thread *thread, sm_node *node) {
     sm_tree_of(thread)->node = node;
     if (sm_tree_of(thread)->journal.stream != NULL)
-        sm_journal_enter(thread, node, false);
+        sm_trace_enter(thread, node, false);
 }
 
-bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
-                        const char *json, size_t json_size) {
+bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
+                      const char *json, size_t json_size) {
     assert(thread == sm_this_thread);
     sm_tree_thread *tree = sm_tree_of(thread);
     uint8_t head[2 * SM_VARINT_MAX], *end = head;
@@ -233,11 +233,11 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     memcpy(at + (end - head), name, name_size);
     memcpy(at + (end - head) + name_size, json, json_size);
     publish(tree, at + size);
-    sm_journal_mark(thread, sm_clock_read(&sm_engine.clock));
+    sm_trace_mark(thread, sm_clock_read(&sm_engine.clock));
     return true;
 }
 
-void sm_journal_pause(sm_thread *thread, const sm_pause *pause) {
+void sm_trace_pause(sm_thread *thread, const sm_pause *pause) {
     static const char name[] = "garbage collection";
     if (!journal.file)
         return;
@@ -251,31 +251,31 @@ void sm_journal_pause(sm_thread *thread, const sm_pause *pause) {
         snprintf(json, sizeof json, "{\"collected\":%ld}", collected);
     unsigned kind = pause->begins ? SM_INSTANT_PAUSE_BEGINS : SM_INSTANT_PAUSE_ENDS;
     journal.pauses += pause->begins;
-    (void)sm_journal_instant(thread, kind, journal.pauses, name, sizeof name - 1, json, strlen(json));
+    (void)sm_trace_instant(thread, kind, journal.pauses, name, sizeof name - 1, json, strlen(json));
 }
 
-bool sm_journal_has_file(void) {
+bool sm_trace_has_file(void) {
     return journal.file && !sm_engine.forked;
 }
 
 /* ---- threads, and the recording's life ---- */
 
-bool sm_journal_thread(sm_thread *thread) {
+bool sm_trace_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    tree->journal = (sm_journal_end){.at = NULL};
+    tree->journal = (sm_trace_end){.at = NULL};
     if (!journal.on)
         return true;
     sm_stream *stream = sm_blocks_stream(sm_thread_row(thread->home), &tree->journal.at);
     if (stream == NULL)
         return false;
     tree->journal.stream = stream;
-    if (sm_journal_has_file())
+    if (sm_trace_has_file())
         sm_engine_announce(thread);
     begin_block(thread, sm_clock_read(&sm_engine.clock), 0);
     return true;
 }
 
-void sm_journal_thread_end(sm_thread *thread) {
+void sm_trace_thread_end(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_stream *stream = tree->journal.stream;
     if (stream == NULL)
@@ -293,44 +293,44 @@ void sm_journal_thread_end(sm_thread *thread) {
         sm_blocks_seal(stream, tree->journal.at, sm_levels_nodes(tree));
     }
     sm_blocks_end(stream);
-    tree->journal = (sm_journal_end){.at = NULL};
+    tree->journal = (sm_trace_end){.at = NULL};
 }
 
-void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
+void sm_trace_start(const sm_settings *settings, sm_writer *writer) {
     bool on = settings->journal;
-    sm_journal_stop(); /* what was recorded to learn costs, or before a fork */
+    sm_trace_stop(); /* what was recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;
     journal.gaps = journal.pauses = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
     journal.late = (uint64_t)(LATE_NS / sm_engine.clock.ns_per_tick);
-    sm_journal_unit = 0;
+    sm_trace_unit = 0;
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
-           sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)
-        sm_journal_unit++;
+           sm_clock_ns(&sm_engine.clock, (double)(2u << sm_trace_unit)) <= UNIT_NS)
+        sm_trace_unit++;
     journal.filtered = settings->journal_depth != 0 || settings->journal_least_ns != 0;
     journal.depth = settings->journal_depth != 0 ? settings->journal_depth : UINT32_MAX;
-    sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_journal_unit};
+    sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_trace_unit};
     if (on)
         sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
 }
 
-void sm_journal_stop(void) {
+void sm_trace_stop(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
         if (thread->session == sm_engine.session && !thread->ended)
-            sm_journal_thread_end(thread);
+            sm_trace_thread_end(thread);
     }
     if (journal.on)
         sm_blocks_stop();
     journal.on = journal.file = false;
 }
 
-void sm_journal_flush(void) {
-    if (sm_journal_has_file())
+void sm_trace_flush(void) {
+    if (sm_trace_has_file())
         sm_blocks_flush();
 }
 
-uint64_t sm_journal_gaps(void) {
+uint64_t sm_trace_gaps(void) {
     return journal.gaps;
 }

@@ -1,9 +1,9 @@
 /* From the journal's blocks to the file: the queue, and the worker that empties it.
  *
- * A block that is in the file goes into a second queue, until the worker has summed it up (trace_zoom.h). That takes longer
- * than writing it, so the worker stops in between when it is time to write, and others than the worker do not do it, so
- * that no thread of the program pays for it: only where the worker is far behind, or is not there, whoever flushes
- * helps.
+ * A block that is in the file goes into a second queue, until the worker has summed it up (trace_zoom.h). That takes
+ * longer than writing it, so the worker stops in between when it is time to write, and others than the worker do not do
+ * it, so that no thread of the program pays for it: only where the worker is far behind, or is not there, whoever
+ * flushes helps.
  *
  * On a machine with more to do than processors, the system may let the worker sleep on for a tenth of a second. What
  * the program does meanwhile would be lost if it were killed, so a thread of the program that finds the worker late
@@ -25,12 +25,12 @@
 #include "base/time.h"
 #include "base/varint.h"
 #include "base/worker.h"
-#include "engine/engine.h"
-#include "trace/piece_heads.h"
-#include "trace/compression.h"
-#include "trace/tokens.h"
-#include "recorder/calls/trace_zoom.h"
 #include "compat/forks.h"
+#include "engine/engine.h"
+#include "recorder/calls/trace_zoom.h"
+#include "trace/compression.h"
+#include "trace/piece_heads.h"
+#include "trace/tokens.h"
 
 #define PERIOD_NS 40000000           /* between two looks at what is there */
 #define LATE_NS 45000000             /* without one: the worker is late */
@@ -65,7 +65,7 @@ static struct {
     size_t behind;                     /* of them, in the second one */
     uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
     piece_room *room;                  /* with `disk`; owned */
-    sm_heads heads;                    /* of pieces in the file that no chunk has told of; with `disk` */
+    sm_piece_heads heads;              /* of pieces in the file that no chunk has told of; with `disk` */
     uint64_t looked;                   /* monotonic ns, atomic: when all that was there had been written */
     sm_blocks_filter filter;           /* set while nobody else is there */
     bool filtered;
@@ -103,7 +103,7 @@ static uint8_t *put_head(uint8_t *to, const piece *of) {
 /* What the pieces since the last such chunk are, so that a reader need not look at each. */
 static void write_heads(void) {
     sm_buffer payload = {0};
-    if (blocks.heads.count != 0 && sm_heads_pack(&blocks.heads, &payload) == 0 &&
+    if (blocks.heads.count != 0 && sm_piece_heads_pack(&blocks.heads, &payload) == 0 &&
         sm_writer_append(blocks.writer, SM_CHUNK_HEAD, payload.bytes, payload.size) == 0) {
         blocks.heads.count = 0;
         blocks.heads.entries.size = 0;
@@ -133,9 +133,9 @@ static size_t write_pieces(const piece *of, size_t count) {
     for (size_t i = 0; i < taken; i++) {
         uint32_t kinds = __atomic_load_n(&of[i].block->kinds, __ATOMIC_RELAXED);
         const sm_payload *is = &payloads[i];
-        sm_heads_add(&blocks.heads, is->bytes, (size_t)(body[i] - is->bytes), is->size, kinds);
+        sm_piece_heads_add(&blocks.heads, is->bytes, (size_t)(body[i] - is->bytes), is->size, kinds);
     }
-    if (blocks.heads.count >= SM_HEADS_MANY)
+    if (blocks.heads.count >= SM_PIECE_HEADS_MANY)
         write_heads();
     return taken;
 }
@@ -152,20 +152,20 @@ static size_t write_after_paths(const piece *of, size_t count) {
 static bool write_sieved(const piece *next, bool whole) {
     sm_block *block = next->block;
     sm_stream *stream = block->stream;
-    sm_sieve *sieve = stream->sieve;
+    sm_trace_filter *sieve = stream->sieve;
     if (stream->sieved != block->number + 1) {
         double least = (double)blocks.filter.least_ns / block->unit_ns;
-        sm_sieve_begin(sieve, &(sm_sieve_limits){(uint64_t)least, blocks.filter.depth}, block->depth);
+        sm_trace_filter_begin(sieve, &(sm_trace_filter_limits){(uint64_t)least, blocks.filter.depth}, block->depth);
         stream->sieved = block->number + 1;
         block->after_gap = block->after_gap || stream->lost;
         stream->lost = false;
     }
     uint64_t now = sm_clock_read(&sm_engine.clock) >> blocks.filter.shift;
     if (!stream->lost)
-        sm_sieve_take(sieve, block->bytes, next->to, now > block->mark ? now - block->mark : 0, whole);
+        sm_trace_filter_take(sieve, block->bytes, next->to, now > block->mark ? now - block->mark : 0, whole);
     stream->lost = stream->lost || sieve->no_memory;
     sieve->no_memory = false;
-    size_t ready = stream->lost ? sieve->sent : sm_sieve_ready(sieve);
+    size_t ready = stream->lost ? sieve->sent : sm_trace_filter_ready(sieve);
     assert(ready <= SM_BLOCK_MOST && ready >= sieve->sent);
     piece left = {block, (uint32_t)sieve->sent, (uint32_t)ready, sieve->out.bytes + sieve->sent};
     if (write_after_paths(&left, 1) == 0)
@@ -232,7 +232,7 @@ static void pass_on(sm_block *block) {
 
 static void free_stream(sm_stream *stream) {
     if (stream->sieve != NULL)
-        sm_sieve_free(stream->sieve);
+        sm_trace_filter_free(stream->sieve);
     sm_free(stream->sieve);
     sm_free(stream);
 }
@@ -470,7 +470,7 @@ static void forget(void) { /* with `disk`, or nobody else there */
         free_stream(stream);
     }
     sm_levels_forget_all();
-    sm_heads_clear(&blocks.heads);
+    sm_piece_heads_clear(&blocks.heads);
     blocks.streams = NULL;
     blocks.writer = NULL;
     blocks.on = false;

@@ -1,5 +1,5 @@
-/* The journal's blocks, on their way from the threads to the file. For trace.c and trace_blocks.c only; trace.h tells the
- * story. */
+/* The journal's blocks, on their way from the threads to the file. For trace.c and trace_blocks.c only; trace.h tells
+ * the story. */
 #ifndef SM_RECORDER_CALLS_TRACE_BLOCKS_H
 #define SM_RECORDER_CALLS_TRACE_BLOCKS_H
 
@@ -10,7 +10,7 @@
 #include "file/writer.h"
 #include "recorder/calls/trace_filter.h"
 
-#define SM_JOURNAL_SLACK 64 /* bytes: a token with operands, a mark, and what ends a stream */
+#define SM_TRACE_SLACK 64 /* bytes: a token with operands, a mark, and what ends a stream */
 
 typedef struct { /* of a thread's tree: where its newest nodes are, and how many there are */
     const struct sm_tree_chunk *newest;
@@ -39,16 +39,16 @@ typedef struct sm_stream { /* a thread's journal */
     struct sm_stream *next;
     uint8_t *const *at; /* the thread's, while it has one: atomic. NULL: it has ended */
     uint32_t thread, number;
-    uint32_t blocks;                       /* so many have begun */
-    uint32_t queued, behind;               /* blocks in either queue; with `lists` */
-    struct sm_slicer *slicer;              /* owned; with `sums`: trace_zoom.h */
-    const uint8_t *after;                  /* where the last mark ended, if nothing came since: there is none to make */
-    bool gap;                              /* events are missing since the last block */
-    sm_block *open;                        /* owned */
-    sm_sieve *sieve;                       /* owned; with `disk`. NULL: nothing is left out */
-    uint32_t sieved;                       /* number of the block that it is in, and 1 */
-    bool lost;                             /* with `disk`: the rest of that block, for want of memory */
-    uint8_t nowhere[2 * SM_JOURNAL_SLACK]; /* where events go that have no block */
+    uint32_t blocks;                     /* so many have begun */
+    uint32_t queued, behind;             /* blocks in either queue; with `lists` */
+    struct sm_zoom_slicer *slicer;       /* owned; with `sums`: trace_zoom.h */
+    const uint8_t *after;                /* where the last mark ended, if nothing came since: there is none to make */
+    bool gap;                            /* events are missing since the last block */
+    sm_block *open;                      /* owned */
+    sm_trace_filter *sieve;              /* owned; with `disk`. NULL: nothing is left out */
+    uint32_t sieved;                     /* number of the block that it is in, and 1 */
+    bool lost;                           /* with `disk`: the rest of that block, for want of memory */
+    uint8_t nowhere[2 * SM_TRACE_SLACK]; /* where events go that have no block */
 } sm_stream;
 
 bool sm_blocks_init(void); /* once per process. False: out of memory, or the system gives no semaphore */

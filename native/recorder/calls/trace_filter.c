@@ -25,18 +25,18 @@
 #include "base/varint.h"
 #include "trace/tokens.h"
 
-struct sm_sieve_level {
+struct sm_trace_filter_level {
     size_t at;         /* in `out`: where what it left begins */
     uint64_t since;    /* it began no earlier than this, in units */
-    uint64_t written;  /* as of sm_sieve, at its beginning, like the next three */
+    uint64_t written;  /* as of sm_trace_filter, at its beginning, like the next three */
     sm_left_out below; /* of the call that it is in */
-    sm_sieve_pair pair;
+    sm_trace_filter_pair pair;
     bool marked;
     bool resumed;
     sm_left_out all; /* left out in it */
 };
 
-void sm_sieve_begin(sm_sieve *f, const sm_sieve_limits *limits, uint32_t depth) {
+void sm_trace_filter_begin(sm_trace_filter *f, const sm_trace_filter_limits *limits, uint32_t depth) {
     f->limits = *limits;
     f->out.size = f->sent = f->read = 0;
     f->levels = f->sure = 0;
@@ -45,10 +45,10 @@ void sm_sieve_begin(sm_sieve *f, const sm_sieve_limits *limits, uint32_t depth) 
     f->at = depth;
     f->shown = depth < limits->depth ? depth : limits->depth;
     f->marked = true;
-    f->pair = (sm_sieve_pair){0};
+    f->pair = (sm_trace_filter_pair){0};
 }
 
-void sm_sieve_free(sm_sieve *f) {
+void sm_trace_filter_free(sm_trace_filter *f) {
     sm_buffer_free(&f->out);
     sm_free(f->level);
     f->level = NULL;
@@ -65,12 +65,12 @@ static bool is_any(const sm_left_out *of) {
     return (of->calls | of->resumes | of->exceptions) != 0;
 }
 
-static void put(sm_sieve *f, const uint8_t *bytes, size_t size) {
+static void put(sm_trace_filter *f, const uint8_t *bytes, size_t size) {
     f->no_memory |= sm_buffer_append(&f->out, bytes, size) < 0;
     f->marked = false;
 }
 
-static void put_left_out(sm_sieve *f, const sm_left_out *of) {
+static void put_left_out(sm_trace_filter *f, const sm_left_out *of) {
     uint8_t text[3 * SM_VARINT_MAX], head[3 + SM_VARINT_MAX], *end = text, *to = head;
     end = sm_varint_put(end, of->calls);
     end = sm_varint_put(end, of->resumes);
@@ -83,7 +83,7 @@ static void put_left_out(sm_sieve *f, const sm_left_out *of) {
 }
 
 /* Before a token of the call that is current: what was left out of it. */
-static void say(sm_sieve *f) {
+static void say(sm_trace_filter *f) {
     if (is_any(&f->below)) {
         put_left_out(f, &f->below);
         f->below = (sm_left_out){0};
@@ -91,17 +91,17 @@ static void say(sm_sieve *f) {
 }
 
 /* Did less than is asked for go by between these readings? Each may be a unit less than the time was. */
-static bool is_short(const sm_sieve *f, uint64_t since, uint64_t until) {
+static bool is_short(const sm_trace_filter *f, uint64_t since, uint64_t until) {
     return until != UINT64_MAX && until >= since && until - since + 1 < f->limits.least;
 }
 
-static void leave_out(sm_sieve *f, const sm_left_out *more) {
+static void leave_out(sm_trace_filter *f, const sm_left_out *more) {
     add(&f->below, more);
     if (f->levels > 0)
         add(&f->level[f->levels - 1].all, more);
 }
 
-static void enter(sm_sieve *f, const uint8_t *token, size_t size, bool resumed, uint64_t since) {
+static void enter(sm_trace_filter *f, const uint8_t *token, size_t size, bool resumed, uint64_t since) {
     if (f->at != f->shown || f->at >= f->limits.depth) {
         f->at++;
         leave_out(f, &(sm_left_out){.calls = !resumed, .resumes = resumed});
@@ -109,7 +109,7 @@ static void enter(sm_sieve *f, const uint8_t *token, size_t size, bool resumed, 
     }
     if (f->levels == f->room) {
         size_t room = f->room ? 2 * f->room : 64;
-        sm_sieve_level *grown = sm_realloc(f->level, room * sizeof *grown);
+        sm_trace_filter_level *grown = sm_realloc(f->level, room * sizeof *grown);
         if (grown == NULL) {
             f->no_memory = true;
             return;
@@ -117,20 +117,20 @@ static void enter(sm_sieve *f, const uint8_t *token, size_t size, bool resumed, 
         f->level = grown;
         f->room = room;
     }
-    f->level[f->levels++] = (sm_sieve_level){.at = f->out.size,
-                                             .since = since,
-                                             .written = f->written,
-                                             .below = f->below,
-                                             .pair = f->pair,
-                                             .marked = f->marked,
-                                             .resumed = resumed};
+    f->level[f->levels++] = (sm_trace_filter_level){.at = f->out.size,
+                                                    .since = since,
+                                                    .written = f->written,
+                                                    .below = f->below,
+                                                    .pair = f->pair,
+                                                    .marked = f->marked,
+                                                    .resumed = resumed};
     say(f);
     put(f, token, size);
     f->at++;
     f->shown++;
 }
 
-static void leave(sm_sieve *f, uint8_t token, uint64_t until) {
+static void leave(sm_trace_filter *f, uint8_t token, uint64_t until) {
     bool unwound = token == SM_TOKEN_UNWIND;
     if (f->at > f->shown) {
         f->at--;
@@ -146,7 +146,7 @@ static void leave(sm_sieve *f, uint8_t token, uint64_t until) {
         f->sure = f->levels;
         return;
     }
-    const sm_sieve_level *ended = &f->level[--f->levels];
+    const sm_trace_filter_level *ended = &f->level[--f->levels];
     sm_left_out left = ended->all;
     add(&left, &(sm_left_out){.calls = !ended->resumed, .resumes = ended->resumed, .exceptions = unwound});
     f->out.size = ended->at;
@@ -158,22 +158,22 @@ static void leave(sm_sieve *f, uint8_t token, uint64_t until) {
 }
 
 /* The event before happened now. */
-static void mark(sm_sieve *f, uint64_t now) {
+static void mark(sm_trace_filter *f, uint64_t now) {
     bool left_out = is_any(&f->below);
     f->units = now;
     if (!left_out && f->marked)
         return;
-    sm_sieve_pair *pair = &f->pair;
+    sm_trace_filter_pair *pair = &f->pair;
     if (left_out) {
         if (pair->at != pair->end && pair->end == f->out.size && pair->joins && pair->at >= f->sent) {
             f->out.size = pair->at;
             f->written = pair->written;
             add(&f->below, &pair->of);
         }
-        *pair = (sm_sieve_pair){.at = f->out.size, .of = f->below, .written = f->written, .joins = f->marked};
+        *pair = (sm_trace_filter_pair){.at = f->out.size, .of = f->below, .written = f->written, .joins = f->marked};
         say(f);
     } else {
-        *pair = (sm_sieve_pair){0};
+        *pair = (sm_trace_filter_pair){0};
     }
     uint8_t bytes[1 + SM_VARINT_MAX] = {SM_TOKEN_MARK};
     put(f, bytes, (size_t)(sm_varint_put(bytes + 1, now - f->written) - bytes));
@@ -182,7 +182,7 @@ static void mark(sm_sieve *f, uint64_t now) {
     pair->end = left_out ? f->out.size : 0;
 }
 
-static void advance(sm_sieve *f, uint64_t now) {
+static void advance(sm_trace_filter *f, uint64_t now) {
     while (f->sure < f->levels && !is_short(f, f->level[f->sure].since, now))
         f->sure++;
 }
@@ -199,7 +199,7 @@ static const uint8_t *skip(const uint8_t *at, const uint8_t *end) {
 }
 
 /* Anything but a call's beginning or end, and a mark: it stays, with the calls that it is in. */
-static void other(sm_sieve *f, const uint8_t *at, const uint8_t *next) {
+static void other(sm_trace_filter *f, const uint8_t *at, const uint8_t *next) {
     uint64_t value = 0, depth = 0;
     const uint8_t *end = next;
     if (*at == SM_TOKEN_GOTO) {
@@ -216,7 +216,7 @@ static void other(sm_sieve *f, const uint8_t *at, const uint8_t *next) {
 }
 
 /* The tokens between two marks. since, until: the clock before and after them; at_end: and at the last of them. */
-static void take_stretch(sm_sieve *f, const uint8_t *at, const uint8_t *end, uint64_t until, bool at_end) {
+static void take_stretch(sm_trace_filter *f, const uint8_t *at, const uint8_t *end, uint64_t until, bool at_end) {
     while (at < end) {
         const uint8_t *next = skip(at, end);
         unsigned token = *at;
@@ -232,7 +232,7 @@ static void take_stretch(sm_sieve *f, const uint8_t *at, const uint8_t *end, uin
     }
 }
 
-void sm_sieve_take(sm_sieve *f, const uint8_t *bytes, uint32_t to, uint64_t now, bool whole) {
+void sm_trace_filter_take(sm_trace_filter *f, const uint8_t *bytes, uint32_t to, uint64_t now, bool whole) {
     const uint8_t *at = bytes + f->read, *end = bytes + to;
     while (at < end) {
         const uint8_t *stop = at;
@@ -258,6 +258,6 @@ void sm_sieve_take(sm_sieve *f, const uint8_t *bytes, uint32_t to, uint64_t now,
     }
 }
 
-size_t sm_sieve_ready(const sm_sieve *f) {
+size_t sm_trace_filter_ready(const sm_trace_filter *f) {
     return f->sure < f->levels ? f->level[f->sure].at : f->out.size;
 }

@@ -1,8 +1,8 @@
 #include "recorder/calls/trace_zoom.h"
 
 #include "base/alloc.h"
-#include "trace/zoom_sheets.h"
 #include "recorder/calls/store.h"
+#include "trace/zoom_sheets.h"
 
 static struct { /* with `sums` of trace_blocks.c */
     sm_functions functions;
@@ -57,9 +57,9 @@ static sm_places *places_of(uint32_t thread) {
     return levels.places[thread];
 }
 
-static void write_sheet(void *receiver, const sm_sheet *sheet) {
+static void write_sheet(void *receiver, const sm_zoom_sheet *sheet) {
     levels.packed.size = 0;
-    if (sm_sheet_pack(sheet, &levels.packed))
+    if (sm_zoom_sheet_pack(sheet, &levels.packed))
         (void)sm_writer_append(receiver, SM_CHUNK_LEVL, levels.packed.bytes, levels.packed.size);
 }
 
@@ -69,7 +69,8 @@ void sm_levels_block(sm_writer *writer, const sm_block *block) {
     if (places == NULL)
         return;
     if (stream->slicer == NULL)
-        stream->slicer = sm_slicer_new(stream->thread, stream->number, places, &levels.functions, write_sheet, writer);
+        stream->slicer =
+            sm_zoom_slicer_new(stream->thread, stream->number, places, &levels.functions, write_sheet, writer);
     if (stream->slicer == NULL)
         return;
     sm_block_head head = {.number = block->number,
@@ -78,7 +79,7 @@ void sm_levels_block(sm_writer *writer, const sm_block *block) {
                           .unit = block->unit_ns,
                           .after_gap = block->after_gap};
     (void)learn(places, block->nodes); /* a block that names what is missing is left out */
-    sm_slicer_block(stream->slicer, &head, block->bytes, block->sealed);
+    sm_zoom_slicer_block(stream->slicer, &head, block->bytes, block->sealed);
 }
 
 void sm_levels_write(sm_writer *writer) {
@@ -88,14 +89,14 @@ void sm_levels_write(sm_writer *writer) {
 }
 
 void sm_levels_forget(sm_stream *stream) {
-    sm_slicer_free(stream->slicer);
+    sm_zoom_slicer_free(stream->slicer);
     stream->slicer = NULL;
 }
 
 void sm_levels_end(sm_writer *writer, sm_stream *stream) {
     (void)writer;
     if (stream->slicer != NULL)
-        sm_slicer_end(stream->slicer);
+        sm_zoom_slicer_end(stream->slicer);
     sm_levels_forget(stream);
 }
 

@@ -77,8 +77,8 @@ typedef struct {    /* where the journal of a thread goes on: trace.h. All NULL:
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path is taken: it is time for a mark, or for another block */
     struct sm_stream *stream;
-    uint64_t mark; /* units of the clock (sm_journal_unit) at the last mark */
-} sm_journal_end;
+    uint64_t mark; /* units of the clock (sm_trace_unit) at the last mark */
+} sm_trace_end;
 
 typedef struct {       /* of a frame: frame_shadows.h */
     const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
@@ -97,7 +97,7 @@ typedef struct {
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
     sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
-    sm_journal_end journal;
+    sm_trace_end journal;
     sm_shadows shadows;
     uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
     uint32_t held; /* pauses; they nest */

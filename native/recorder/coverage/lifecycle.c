@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "code/text.h"
 #include "compat/runtime.h"
-#include "engine/fatal_signals.h"
 #include "engine/engine.h"
+#include "engine/fatal_signals.h"
 #include "filter/filter.h"
 #include "recorder/coverage/store.h"
 
@@ -194,7 +194,7 @@ static int open_output(int fd) {
         PyErr_NoMemory();
         return -1;
     }
-    sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_COVERAGE, fd >= 0 ? end_by_signal : NULL);
     sm_writer_hold(store->output.writer);
     sm_cover_flush_begin(fd >= 0 ? recording.flush_ns : 0, sm_cover.counts, &steps);
     return 0;
@@ -205,7 +205,7 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_cover.counts = settings->counts;
     sm_cover.tests = settings->tests;
     sm_cover.in_contexts = false;
-    sm_cover.apart = settings->apart ? sm_apart_now() : (sm_apart){0, 0};
+    sm_cover.apart = settings->apart ? sm_skipped_threads_now() : (sm_skipped_threads){0, 0};
     sm_cover.stamp = SM_COVER_FIRST_STAMP;
     sm_cover.test = NULL;
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
@@ -255,7 +255,7 @@ int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *setti
     sm_cover.running = true;
     if (source->start() < 0) {
         sm_cover.running = false;
-        sm_ending_want(SM_ENDING_COVERAGE, NULL);
+        sm_fatal_signal_want(SM_FATAL_SIGNAL_COVERAGE, NULL);
         sm_cover_flush_end();
         release_codes();
         sm_output_close(&sm_cover_store.output);
@@ -279,7 +279,7 @@ void sm_cover_stop(const char *exit) {
     if (!sm_cover.running)
         return;
     look_after_hook();
-    sm_ending_begin();
+    sm_fatal_signal_begin();
     sm_cover_flush_end();
     sm_cover.source->stop();
     recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
@@ -295,7 +295,7 @@ void sm_cover_stop(const char *exit) {
     }
     release_codes();
     sm_cover.forked = false;
-    sm_ending_want(SM_ENDING_COVERAGE, NULL);
+    sm_fatal_signal_want(SM_FATAL_SIGNAL_COVERAGE, NULL);
 }
 
 void sm_cover_flush(void) {
@@ -396,7 +396,7 @@ int sm_cover_after_fork(int fd, const char *meta) {
     if (!sm_cover.running)
         return 0;
     if (fd == -2) {
-        sm_ending_want(SM_ENDING_COVERAGE, NULL);
+        sm_fatal_signal_want(SM_FATAL_SIGNAL_COVERAGE, NULL);
         sm_cover_flush_end();
         sm_cover.source->stop();
         sm_cover.running = sm_cover.forked = false;

@@ -91,10 +91,10 @@ typedef struct sm_cover_code { /* of a code object; freed with it, or with the r
     PyCodeObject *code;            /* borrowed: told when it goes away */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
-    bool untold;                   /* without branches: it has lines that no LINE event tells (code/unreported_lines.h) */
-    bool off;                      /* something of it is switched off: in the list to rearm */
-    bool tells;                    /* LINE events may tell the ways of its branches */
-    uintptr_t source;              /* the source's own */
+    bool untold;      /* without branches: it has lines that no LINE event tells (code/unreported_lines.h) */
+    bool off;         /* something of it is switched off: in the list to rearm */
+    bool tells;       /* LINE events may tell the ways of its branches */
+    uintptr_t source; /* the source's own */
     struct sm_cover_code *next, **link, *next_off, **link_off;
 } sm_cover_code;
 
@@ -116,10 +116,10 @@ typedef struct {
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on: nothing is kept */
     bool branch, counts, tests;
-    bool in_contexts; /* there has been one */
-    sm_apart apart;   /* threads that are left out: sources tell nothing of them */
-    uint32_t stamp;   /* of the present context. Another at each switch */
-    void *unwanted;   /* what this recording writes on code objects that it does not want */
+    bool in_contexts;         /* there has been one */
+    sm_skipped_threads apart; /* threads that are left out: sources tell nothing of them */
+    uint32_t stamp;           /* of the present context. Another at each switch */
+    void *unwanted;           /* what this recording writes on code objects that it does not want */
     const sm_cover_source *source;
     sm_cover_code *codes; /* all records */
     sm_cover_code *off;   /* those with something switched off */

@@ -15,8 +15,8 @@
  * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
  * has been told.
  *
- * On 3.14 and later, code with lines that LINE does not tell (code/unreported_lines.h) gets BRANCH_RIGHT for them, if branches
- * are not asked for: with them, the recorder finds these lines with the branch.
+ * On 3.14 and later, code with lines that LINE does not tell (code/unreported_lines.h) gets BRANCH_RIGHT for them, if
+ * branches are not asked for: with them, the recorder finds these lines with the branch.
  *
  * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
  * its own two instructions are switched off at their first event.
@@ -26,8 +26,8 @@
 #include "code/linewalk.h"
 #include "code/unreported_lines.h"
 #include "compat/exception.h"
-#include "recorder/coverage/places.h"
 #include "hooks/monitoring_tool.h"
+#include "recorder/coverage/places.h"
 
 #if SM_HAS_MONITORING
 
@@ -100,7 +100,7 @@ static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
         return NULL;
     if (offset >= 0)
         see_start(record, offset);
-    record->untold = !sm_cover.branch && record->of != NULL && sm_untold_of(code)->count > 0;
+    record->untold = !sm_cover.branch && record->of != NULL && sm_unreported_of(code)->count > 0;
     set_local(record, events_of(record));
     return record;
 }
@@ -217,7 +217,7 @@ CALLBACK(on_branch) {
     long from = number_of(args[1]), to = number_of(args[2]);
     if (sm_cover.branch)
         return sm_cover_branch(record, from, to) ? sm_monitoring_disable : Py_None;
-    int line = sm_untold_line(record->code, to);
+    int line = sm_unreported_line(record->code, to);
     return line == 0 || sm_cover_line(record, line) ? sm_monitoring_disable : Py_None;
 }
 

@@ -3,8 +3,8 @@
  * A recording of everything asks for its events once, for the whole interpreter. One that where= narrows to a few
  * functions would pay for every line of the others once, at the least, so it asks only for what tells of code objects
  * that begin or go on; and when a wanted one does, for the others of it alone. The code objects whose events were
- * asked for are marked (code/code_map.h) until they die, and given back at the end: until 3.14, nothing else would do it
- * (gh-111963).
+ * asked for are marked (code/code_map.h) until they die, and given back at the end: until 3.14, nothing else would do
+ * it (gh-111963).
  *
  * A recorder of lines asks code with lines that LINE does not tell (code/unreported_lines.h) for BRANCH_RIGHT as well.
  *
@@ -51,7 +51,7 @@ long sm_monitoring_local_start(int tool_id, long events, bool narrow) {
 }
 
 static bool ask(PyCodeObject *code) {
-    long events = local.events | (local.right != 0 && sm_untold_of(code)->count != 0 ? local.right : 0);
+    long events = local.events | (local.right != 0 && sm_unreported_of(code)->count != 0 ? local.right : 0);
     return events == 0 || (sm_monitoring_remember(code) && sm_monitoring_set_local(local.tool_id, code, events) == 0);
 }
 

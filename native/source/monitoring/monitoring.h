@@ -18,8 +18,8 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
-/* local_events.c: what was asked of single code objects. Of all the events to ask for, the ones that are the interpreter's.
- * narrow: those alone that cannot be local, or tell of code not met yet. -1 with an exception. */
+/* local_events.c: what was asked of single code objects. Of all the events to ask for, the ones that are the
+ * interpreter's. narrow: those alone that cannot be local, or tell of code not met yet. -1 with an exception. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
 void sm_monitoring_local_running(void); /* the frames that run already */
 /* Gives all code objects back that something was asked of, or switched off in, while the tool wants nothing. */
@@ -196,7 +196,7 @@ SM_INLINE PyObject *sm_monitoring_lines_instruction(const sm_lines_receiver *to,
 
 /* A loop has ended. */
 SM_INLINE PyObject *sm_monitoring_lines_right(const sm_lines_receiver *to, PyObject *const *args) {
-    int line = PyCode_Check(args[0]) ? sm_untold_line((PyCodeObject *)args[0], sm_int_of(args[2])) : 0;
+    int line = PyCode_Check(args[0]) ? sm_unreported_line((PyCodeObject *)args[0], sm_int_of(args[2])) : 0;
     if (line == 0)
         return sm_answer(false);
     sm_thread *thread = sm_event_thread(false);

@@ -1,8 +1,8 @@
 /* The tracefunc source: the interpreter's trace function, on every thread, for a recorder of lines on 3.11.
  *
- * The slot is shared with the hub and with foreign tools, and new threads are found, by hooks/py311/thread_slots.h. Frames that run
- * at the start are told of from their next line on: the interpreter looks for a trace function in each evaluation loop
- * by a flag of its own, which is set in those that are on a thread's stack already.
+ * The slot is shared with the hub and with foreign tools, and new threads are found, by hooks/py311/thread_slots.h.
+ * Frames that run at the start are told of from their next line on: the interpreter looks for a trace function in each
+ * evaluation loop by a flag of its own, which is set in those that are on a thread's stack already.
  *
  * Code whose line table lies (code.replace takes any) makes the interpreter write behind its own memory at such code's
  * first event. So it is looked at before, by a PEP 523 function that does nothing else. When the C stack is nearly used
@@ -20,7 +20,7 @@ Py_tracefunc sm_tracefunc_in_use = NULL;
 bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals) = NULL;
 bool sm_tracefunc_on = false, sm_tracefunc_opcodes = false;
 
-static sm_slot_user user = {.slot = SM_SLOT_TRACE};
+static sm_thread_slot_user user = {.slot = SM_THREAD_SLOT_TRACE};
 static uint64_t evicted_before, lost_before;
 
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals) {
@@ -95,11 +95,11 @@ static int start(const sm_settings *settings) {
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return -1;
     user.function = sm_tracefunc_in_use;
-    evicted_before = sm_slots.evicted[SM_SLOT_TRACE];
-    lost_before = sm_slots.lost;
+    evicted_before = sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE];
+    lost_before = sm_thread_slots.lost;
     sm_tracefunc_opcodes = settings->opcodes;
     sm_tracefunc_on = true;
-    if (sm_slots_join(&user) < 0) {
+    if (sm_thread_slots_join(&user) < 0) {
         sm_tracefunc_on = false;
         return -1;
     }
@@ -116,14 +116,14 @@ static void stop(void) {
     sm_exception kept = sm_exception_keep();
     sm_tracefunc_on = false;
     put_evaluator(false);
-    sm_slots_leave(&user);
-    sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_TRACE] - evicted_before;
-    sm_engine.lost_memory += sm_slots.lost - lost_before;
+    sm_thread_slots_leave(&user);
+    sm_engine.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
+    sm_engine.lost_memory += sm_thread_slots.lost - lost_before;
     sm_exception_restore(kept);
 }
 
 static void poll(void) {
-    sm_engine.late_threads += sm_slots_look();
+    sm_engine.late_threads += sm_thread_slots_look();
 }
 
 const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll, NULL, false, false, false};

@@ -108,55 +108,57 @@ static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), in
     return 0;
 }
 
-static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
+static sm_thread_slot_user tracer = {
+    .slot = SM_THREAD_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
 /* Never called: it is there for the guards, which tell when another tool takes the slot. */
-static sm_slot_user sentinel = {
-    .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
+static sm_thread_slot_user sentinel = {
+    .slot = SM_THREAD_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
 
 int sm_probe_trace_join(void) {
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return -1;
-    if (sm_slots_join(&sentinel) < 0)
+    if (sm_thread_slots_join(&sentinel) < 0)
         return -1;
-    if (sm_slots_join(&tracer) < 0) {
-        sm_slots_leave(&sentinel);
+    if (sm_thread_slots_join(&tracer) < 0) {
+        sm_thread_slots_leave(&sentinel);
         return -1;
     }
     return 0;
 }
 
 void sm_probe_trace_leave(void) {
-    sm_slots_leave(&tracer);
-    sm_slots_leave(&sentinel);
+    sm_thread_slots_leave(&tracer);
+    sm_thread_slots_leave(&sentinel);
     tracer.idle = true;
     forget_lasts();
 }
 
 void sm_probe_trace_all(bool on) {
     tracer.idle = !on;
-    sm_slots_review(NULL);
+    sm_thread_slots_review(NULL);
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
         if (on)
-            sm_slots_wake(tstate, &tracer);
+            sm_thread_slots_wake(tstate, &tracer);
         else
-            sm_slots_sleep(tstate, &tracer);
+            sm_thread_slots_sleep(tstate, &tracer);
     }
     forget_lasts();
 }
 
 void sm_probe_trace_here(PyThreadState *tstate, bool on) {
     if (!on) {
-        sm_slots_sleep(tstate, &tracer);
+        sm_thread_slots_sleep(tstate, &tracer);
         return;
     }
     if (tstate->c_traceobj == NULL) /* a thread that C code made */
-        sm_slots_review(tstate);
-    sm_slots_wake(tstate, &tracer);
+        sm_thread_slots_review(tstate);
+    sm_thread_slots_wake(tstate, &tracer);
 }
 
 bool sm_probe_is_alongside(PyThreadState *tstate) {
-    return sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE);
+    return sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_PROFILE) ||
+           sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_TRACE);
 }
 
 #endif
