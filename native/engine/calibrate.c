@@ -5,7 +5,8 @@
  * measured with exactly those: loops that do next to nothing but call or resume run bare and recorded in turn, and the
  * difference of a turn is the cost of a call. It also depends on the shape of the call, and no reading of the clock can
  * tell by how much in the program that is recorded. So several shapes are measured. Their median is the cost, and half
- * of what they differ by its error.
+ * of what they differ by its error. Where each frame is evaluated by a C function, calls that go deep cost more (see
+ * estimate/estimate.c), and have a cost of their own.
  *
  * What an exact piece holds of the probes is what the pieces of a loop have more than the loop takes bare, divided by
  * their number.
@@ -24,6 +25,7 @@
 static const char program[] = "def f(): pass\n"
                               "def g(x, y=1): return x\n"
                               "def b(n): return n if n < 2 else b(n - 1) + b(n - 2)\n"
+                              "def d(n): return d(n - 1) if n else 0\n"
                               "class C:\n"
                               "    def m(self, x): self.x = x\n"
                               "    def n(self, x): return self.m(x)\n"
@@ -36,6 +38,8 @@ static const char program[] = "def f(): pass\n"
                               "    for x in r: g(x)\n"
                               "def recursion(r, n):\n"
                               "    b(11)\n"
+                              "def descent(r, n):\n"
+                              "    d(60)\n"
                               "def methods(r, n):\n"
                               "    for x in r: c.n(x)\n"
                               "def resumes(r, n):\n"
@@ -61,6 +65,8 @@ static const char program[] = "def f(): pass\n"
                               "        h(x)\n";
 #define TURNS 200
 #define FIBONACCI_CALLS 287 /* of b(11) */
+#define DESCENT_CALLS 61    /* of d(60) */
+#define DEEP_CALLS 55       /* of these, with calls SM_DEEP_LEVELS below them (estimate/estimate.h) */
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
@@ -68,7 +74,7 @@ static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
 
 static PyMethodDef nothing_method = {"seismo_nothing", nothing, METH_NOARGS, NULL};
 
-typedef enum { BY_CALL, BY_RESUME, BY_C_CALL, BY_LINE } kind;
+typedef enum { BY_CALL, BY_DEEP_CALL, BY_RESUME, BY_C_CALL, BY_LINE } kind;
 
 static const struct {
     const char *loop;
@@ -79,6 +85,7 @@ static const struct {
     {"arguments", BY_CALL, TURNS},
     {"recursion", BY_CALL, FIBONACCI_CALLS},
     {"methods", BY_CALL, 2.0 * TURNS},
+    {"descent", BY_DEEP_CALL, DESCENT_CALLS},
     {"resumes", BY_RESUME, TURNS},
     {"c_calls", BY_C_CALL, TURNS},
     {"lines", BY_LINE, 0},
@@ -242,12 +249,14 @@ int sm_engine_calibrate(void) {
     for (int i = 0; i < SHAPES; i++)
         costs[i] = counts[i] > 0 ? (recorded[i] - bare[i]) / counts[i] : 0;
     double call = cost_of(costs, counts_lines() ? BY_LINE : BY_CALL, &spread),
-           resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored);
+           resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored),
+           deep = fmax(0, cost_of(costs, BY_DEEP_CALL, &ignored) - call);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
     double inside = sm_engine.source->starts_only || counts_lines() ? 1.0 : 0.5;
     sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
     sm_engine.costs.c = (sm_cost){c / 2, c / 2};
+    sm_engine.costs.deep = sm_engine.source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
     sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

@@ -27,7 +27,7 @@
 #endif
 
 #define LINES 64      /* that are kept */
-#define NUMBERS 8     /* of a line, behind its key */
+#define NUMBERS 9     /* of a line, behind its key */
 #define LINE 256      /* bytes, at most */
 #define MOST_NS 100e3 /* a cost that is larger is none */
 
@@ -153,7 +153,7 @@ static void put_into_file(uint64_t key, const double ns[NUMBERS]) {
 
 static void put(const sm_probe_costs *costs, double ns[NUMBERS]) {
     const double ticks[NUMBERS - 1] = {costs->python.inside, costs->python.outside, costs->c.inside, costs->c.outside,
-                                       costs->resume.inside, costs->resume.outside, costs->piece};
+                                       costs->resume.inside, costs->resume.outside, costs->piece,    costs->deep};
     for (int i = 0; i < NUMBERS - 1; i++)
         ns[i] = sm_clock_ns(&sm_engine.clock, ticks[i]);
     ns[NUMBERS - 1] = costs->error;
@@ -163,7 +163,8 @@ static void take(sm_probe_costs *costs, const double ns[NUMBERS]) {
     double ticks[NUMBERS];
     for (int i = 0; i < NUMBERS; i++)
         ticks[i] = ns[i] / sm_engine.clock.ns_per_tick;
-    *costs = (sm_probe_costs){{ticks[0], ticks[1]}, {ticks[2], ticks[3]}, {ticks[4], ticks[5]}, ticks[6], ns[7]};
+    *costs =
+        (sm_probe_costs){{ticks[0], ticks[1]}, {ticks[2], ticks[3]}, {ticks[4], ticks[5]}, ticks[6], ticks[7], ns[8]};
 }
 
 int sm_engine_find_costs(void) {

@@ -76,6 +76,7 @@ typedef struct { /* ticks of an entry that is only counted, in the callee's time
 typedef struct { /* of the probes: engine/costs.c */
     sm_cost python, c, resume;
     double piece; /* ticks in an exact piece */
+    double deep;  /* ticks that an entry costs more in the caller's time if calls below it went deep (estimate.c) */
     double error; /* relative half-width of all of these */
 } sm_probe_costs;
 
@@ -163,7 +164,7 @@ typedef struct sm_source {
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
     bool python_only;          /* C functions are unseen, so that "auto" leaves them out */
     bool starts_only;          /* the ends of calls are unseen: the recorder looks at the frames, and tells no times */
-    bool frames_in_c; /* every frame is evaluated by a C function, so that calls cost more that are none in C */
+    bool frames_in_c;          /* each frame is evaluated by a C function of its own */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */

@@ -45,6 +45,7 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(&sm_engine.clock, sm_engine.clock.read_ticks);
     reals[SM_PROCESSES_COST_ERROR] = sm_engine.costs.error;
     reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.costs.piece);
+    reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.costs.deep);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

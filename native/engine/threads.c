@@ -16,9 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "compat/gc_hold.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
+#include "compat/gc_hold.h"
 #include "engine/threads.h"
 
 #define CAPSULE "seismo.thread"

@@ -1,8 +1,8 @@
 #include "engine/ticker.h"
 
 #include "base/worker.h"
-#include "engine/engine.h"
 #include "compat/forks.h"
+#include "engine/engine.h"
 
 static bool wanted; /* atomic; written with the GIL: the thread should be there */
 

@@ -15,8 +15,11 @@
  * nodes are scaled to the rest of their thread.
  *
  * The probes' cost. An entry that was only counted costs what calibration found, in the callee's rest and the caller's;
- * an exact piece has a smaller cost of its own. A node's overhead is taken off, but for LEAST_LEFT. So that this
- * clamping does not add time, what is left is scaled to what its function, and all functions of the process, have left.
+ * an exact piece has a smaller cost of its own. On 3.11 recording makes the interpreter evaluate each frame by C calls
+ * of its own, and a processor predicts where a C call returns to for the last dozens of calls only. So an entry costs
+ * more if calls below it went SM_DEEP_LEVELS deep: at most as many entries of a node as calls that deep. A node's
+ * overhead is taken off, but for LEAST_LEFT. So that this clamping does not add time, what is left is scaled to what
+ * its function, and all functions of the process, have left.
  *
  * Errors. Of chance, in quadrature: T has the variance T^2 / (a + T / look), and all the others together have one, too;
  * as the sum of both is known, what is in doubt is the harmonic sum of both. That goes for a function, for a node, and
@@ -184,10 +187,24 @@ static pool *pool_of(const work *w, size_t n) {
     return &w->pools[w->of_node[n].group];
 }
 
+/* Of each node, in `doubt` for now: calls SM_DEEP_LEVELS below it. */
+static void count_deep_calls(work *w) {
+    const sm_estimate_input *in = w->in;
+    memset(w->doubt, 0, in->nodes * sizeof *w->doubt);
+    for (size_t n = 0; n < in->nodes; n++) {
+        int64_t above = (int64_t)n;
+        for (int level = 0; level < SM_DEEP_LEVELS && above >= 0; level++)
+            above = in->parent[above];
+        if (above >= 0)
+            w->doubt[above] += (double)in->calls[n];
+    }
+}
+
 /* Of each node: how many pieces it has, in `below`, and what counting entries costs in it. */
 static void count_pieces(work *w) {
     const sm_estimate_input *in = w->in;
     const sm_costs *c = &in->costs;
+    count_deep_calls(w);
     for (size_t n = 0; n < in->nodes; n++) {
         size_t p = process_of(in, n);
         double calls = (double)in->calls[n], resumes = (double)in->resumes[n], entries = calls + resumes;
@@ -195,6 +212,7 @@ static void count_pieces(work *w) {
         bool is_c = in->function_kind[in->function[n]] == 1;
         double inside = is_c ? calls * c->c_inside[p] : calls * c->python_inside[p] + resumes * c->resume_inside[p];
         double outside = is_c ? calls * c->c_outside[p] : calls * c->python_outside[p] + resumes * c->resume_outside[p];
+        outside += is_c ? 0 : c->deep[p] * fmin(calls, w->doubt[n]);
         w->below[n] += entries;
         w->overhead[n] += counted * inside;
         if (in->parent[n] >= 0) {

@@ -5,12 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SM_DEEP_LEVELS 6
+
 /* Costs of our probes in one process, ns; see the table `processes`. Each points to `processes` values. */
 typedef struct {
     const double *python_inside, *python_outside; /* an entry that is counted, in the callee's and the caller's time */
     const double *c_inside, *c_outside;
     const double *resume_inside, *resume_outside;
     const double *piece;      /* in each exact piece */
+    const double *deep;       /* of an entry that is counted, more in the caller's time if calls below it went deep */
     const double *cost_error; /* relative half-width of all of these; 0: what the probes cost was not measured */
 } sm_costs;
 

@@ -31,7 +31,8 @@
     X(PROCESSES, WAITS, "waits", STR)                   /* how waiting was told from running; "": it was not */        \
     X(PROCESSES, BOOT, "boot", STR)                     /* which start of the system it ran on; "": not known */       \
     X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from then to start_ns; 0: not known */                      \
-    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */
+    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */                \
+    X(PROCESSES, DEEP_NS, "deep_ns", REAL) /* of an entry that is only counted, more if calls below it went deep */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \

@@ -109,6 +109,7 @@ static void take_costs(views *v, PyObject *processes, sm_costs *costs, Py_ssize_
     costs->resume_inside = take(v, processes, "processes", "resume_inside", 'd', rows);
     costs->resume_outside = take(v, processes, "processes", "resume_outside", 'd', rows);
     costs->piece = take(v, processes, "processes", "piece_ns", 'd', rows);
+    costs->deep = take(v, processes, "processes", "deep_ns", 'd', rows);
     costs->cost_error = take(v, processes, "processes", "cost_error", 'd', rows);
 }
 

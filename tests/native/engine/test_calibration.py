@@ -22,6 +22,7 @@ def test_costs(source, c_functions, timing):
     assert process["piece_ns"] == pytest.approx(status["piece"], rel=0.01)
     assert 0 < process["piece_ns"] < 10_000
     assert 0.1 <= process["cost_error"] <= 1
+    assert (process["deep_ns"] > 0) == (source == "evalframe"), "frames are evaluated by C calls of their own"
     assert status["c_functions"] == c_functions
     assert not [
         row for row in recorded.functions() if "calibration" in row["file"] or row["qualname"] == "seismo_nothing"

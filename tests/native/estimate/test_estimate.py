@@ -179,6 +179,17 @@ def test_counting_costs_the_callee_and_the_caller():
     assert less == pytest.approx(expected, abs=400_000)  # what the predictions of the two are worth
 
 
+def test_entries_with_deep_calls_below_them_cost_their_callers_more():
+    """Of a chain of ten nodes, four have calls six levels below; the third of these has fewer than entries."""
+    calls = [1_000_000] * 8 + [400_000] * 2
+    nodes = [looks(400, parent=i - 1, function=i, calls=count) for i, count in enumerate(calls)]
+    rest = [10 * 400 * 250_000]
+    costs = {"python_inside": 1e-9}
+    bare, made = (owns(nodes, [0] * 10, costs=of, rest_ns=rest) for of in (costs, costs | {"deep_ns": 20.0}))
+    less = [a - b for a, b in zip(bare, made, strict=True)]
+    assert less == pytest.approx([20_000_000, 8_000_000, 8_000_000, *[0] * 7], abs=500_000)
+
+
 def test_costs_never_make_a_time_negative_and_clamping_adds_nothing():
     nodes = [looks(40, calls=10_000_000), looks(400, function=1)]
     made = recording(nodes, [0, 0], rest_ns=[110_000_000], costs={"python_inside": 5.0, "cost_error": 0.1})

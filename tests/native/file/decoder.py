@@ -18,7 +18,7 @@ TABLES = {
         (
             "id:i pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:f"
             " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f piece_ns:f clock_ns:f"
-            " cost_error:f waits:s boot:s boot_ns:i unix_bound_ns:i"
+            " cost_error:f waits:s boot:s boot_ns:i unix_bound_ns:i deep_ns:f"
         ),
     ),
     1: (
