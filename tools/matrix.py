@@ -68,7 +68,7 @@ ONCE = {
     "tests/native/base/test_workers.py": "builds a program in C that has no Python",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
-    "tests/native/trace": "reads and writes traces in C, without an interpreter; with the sanitizers its asserts are on",
+    "tests/native/trace": "as tests/native/file",
     "tests/report/story": "tells finished recordings, in plain Python",
 }
 # What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.

@@ -322,8 +322,8 @@ static const sm_location *location_before(const code_map *map, uint32_t at) {
     return NULL;
 }
 
-/* See code/unreported_lines.h. What another jump or an exception leads to begins a line in any case. Behind the loop of a
- * comprehension no statement begins: its value is moved, or its outer loop goes on. */
+/* See code/unreported_lines.h. What another jump or an exception leads to begins a line in any case. Behind the loop of
+ * a comprehension no statement begins: its value is moved, or its outer loop goes on. */
 static int32_t find_untold(const code_map *map, const sm_branch *branch) {
     uint32_t to = branch->to[SM_JUMPED] / 2;
     const sm_location *before = location_before(map, to);

@@ -42,7 +42,8 @@ typedef struct {
     int32_t to_line[2]; /* by way: the line that it leads to; -co_firstlineno: out of the code; 0: to no other line, or
                            to another conditional jump first, which tells by itself: no arc */
     int32_t tells[2];   /* by way: the offset in bytes of the LINE event that says that it was taken; -1: none does */
-    int32_t untold; /* the line that the jumping way comes to, where no LINE event tells it (code/unreported_lines.h); else 0 */
+    int32_t untold; /* the line that the jumping way comes to, where no LINE event tells it (code/unreported_lines.h);
+                       else 0 */
     int32_t from_line; /* of the jump itself: where its arcs begin; 0: it has none, and no arcs */
     int32_t line, column, end_line, end_column; /* what it decides by: line 0: none; the others -1: unknown. Columns are
                                                    bytes of UTF-8, from 0 */

@@ -1,5 +1,5 @@
-/* Where a probe has to stand in a 3.11 code object, and what it tells when it is hit: see source/py311/probes/probes.h for
- * what a probe is. Made once for a code object; refers to it in nothing. */
+/* Where a probe has to stand in a 3.11 code object, and what it tells when it is hit: see source/py311/probes/probes.h
+ * for what a probe is. Made once for a code object; refers to it in nothing. */
 #ifndef SM_CODE_PROBE_POINTS_H
 #define SM_CODE_PROBE_POINTS_H
 

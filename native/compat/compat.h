@@ -74,7 +74,8 @@ static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
 #define SM_HAS_FIRED_EVENTS 0
 #endif
 
-/* Is what ends a loop passed over where the interpreter looks for the beginnings of lines? See code/unreported_lines.h. */
+/* Is what ends a loop passed over where the interpreter looks for the beginnings of lines? See code/unreported_lines.h.
+ */
 #define SM_LOOP_ENDS_HIDE_LINES (PY_VERSION_HEX >= 0x030E0000)
 
 /* Is a first line that stands in the def line only told alongside PY_START (gh-155992)? */

@@ -29,8 +29,8 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/write_without_signal.h"
 #include "base/varint.h"
+#include "base/write_without_signal.h"
 #include "file/writer_inside.h"
 
 enum {

@@ -21,8 +21,8 @@
 
 #include "base/time.h"
 #include "base/worker.h"
-#include "compat/runtime.h"
 #include "compat/forks.h"
+#include "compat/runtime.h"
 
 #define SM_SAFEPOINT_NS 50000000
 #define SM_WAKING_NS 2000000 /* for so long the others may be held up, where they are (compat/runtime.h) */

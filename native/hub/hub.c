@@ -18,10 +18,10 @@
 
 #include "base/alloc.h"
 #include "compat/exception.h"
+#include "compat/forks.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "hub/backend.h"
-#include "compat/forks.h"
 
 #define CAPSULE "seismo.hooks.thread"
 #define BIT(tool) (1ull << (tool)->slot)

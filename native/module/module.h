@@ -35,8 +35,8 @@ PyObject *sm_compile_where(PyObject *where, bool trace);
 /* module.register(function), or module.register(keyword=function) if there is one. -1 with an exception. */
 int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
 
-/* Around what must not be cut short: signals that have a handler in Python do not run it (exit_status.c). False: that is
- * so already. deliver: those that have come run theirs now. With the GIL and no exception set. */
+/* Around what must not be cut short: signals that have a handler in Python do not run it (exit_status.c). False: that
+ * is so already. deliver: those that have come run theirs now. With the GIL and no exception set. */
 bool sm_signals_hold(void);
 void sm_signals_release(bool deliver);
 

@@ -6,9 +6,9 @@
 #include <structmember.h>
 
 #include "code/function.h"
+#include "hooks/reference_tracer.h"
 #include "hub/reference_batch.h"
 #include "module/module.h"
-#include "hooks/reference_tracer.h"
 
 typedef struct {
     PyObject_HEAD sm_reference_tool tool;

@@ -7,11 +7,11 @@
 #include "recorder/lines/lines.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/span_births.h"
-#include "source/py311/evalframe.h"
 #include "source/monitoring/start_events.h"
 #include "source/profilefunc.h"
-#include "source/reftracer.h"
+#include "source/py311/evalframe.h"
 #include "source/py311/tracefunc.h"
+#include "source/reftracer.h"
 
 /* ---- calls ---- */
 

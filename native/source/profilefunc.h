@@ -21,7 +21,8 @@ void sm_profile_threads_stop(void);
 unsigned sm_profile_threads_look(void); /* threads found without the hook */
 
 #if SM_SHARES_SLOTS
-static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* hooks/py311/thread_slots.h sees to new threads */
+static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {
+} /* hooks/py311/thread_slots.h sees to new threads */
 #else
 #define SM_THREAD_STARTERS 3
 extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];

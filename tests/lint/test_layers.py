@@ -201,7 +201,10 @@ CIRCLES = {
     frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
     frozenset({"trace/zoom_slices", "trace/zoom_slices_inside"}): INNER,
     frozenset(
-        {f"recorder/calls/{name}" for name in ("calltree", "frame_shadows", "gc_pauses", "store", "trace", "trace_blocks", "trace_zoom")}
+        {
+            f"recorder/calls/{name}"
+            for name in ("calltree", "frame_shadows", "gc_pauses", "store", "trace", "trace_blocks", "trace_zoom")
+        }
     ): INNER,
     frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
     frozenset({f"recorder/lines/{name}" for name in ("lines", "line_tables")}): INNER,
@@ -244,10 +247,16 @@ SYMBOL_CIRCLES = {
     frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
-    frozenset({"hub/python_hook", "hub/python_trace"}): "a local trace function is called as any other, and gives the next one",
+    frozenset(
+        {"hub/python_hook", "hub/python_trace"}
+    ): "a local trace function is called as any other, and gives the next one",
     frozenset({"recorder/lines/instructions", "recorder/lines/line_tables"}): "a line table owns its instructions",
-    frozenset({"hooks/py311/setter_overrides", "hooks/py311/thread_slots"}): "the slots exchange the methods that set them, which ask the slots",
-    frozenset({"source/py311/probes/probes", "source/py311/probes/trace_function"}): "the trace function takes the probes' place",
+    frozenset(
+        {"hooks/py311/setter_overrides", "hooks/py311/thread_slots"}
+    ): "the slots exchange the methods that set them, which ask the slots",
+    frozenset(
+        {"source/py311/probes/probes", "source/py311/probes/trace_function"}
+    ): "the trace function takes the probes' place",
 }
 # Names of a definition at the margin that is not static: a function, a pointer to one, data.
 DEFINED = re.compile(

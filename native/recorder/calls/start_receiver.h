@@ -1,5 +1,5 @@
-/* The events of a source of starts, for the tree. No time is kept: nothing tells when a call ends. frame_shadows.h says how a
- * caller is found; here is the way of an event, of which all but the common case is in start_receiver.c. */
+/* The events of a source of starts, for the tree. No time is kept: nothing tells when a call ends. frame_shadows.h says
+ * how a caller is found; here is the way of an event, of which all but the common case is in start_receiver.c. */
 #ifndef SM_RECORDER_CALLS_START_RECEIVER_H
 #define SM_RECORDER_CALLS_START_RECEIVER_H
 

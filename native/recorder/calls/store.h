@@ -10,8 +10,8 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     bool several;    /* there have been more code objects than `first`, or that is gone */
     bool first_gone; /* that is; what is at its address now is another */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
-    bool
-        sites_off; /* with the engine's lock: it has a place that no longer tells which C function it calls: lower_bounds.c */
+    bool sites_off;  /* with the engine's lock: it has a place that no longer tells which C function it calls:
+                        lower_bounds.c */
     uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
     sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */

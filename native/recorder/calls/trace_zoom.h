@@ -1,4 +1,5 @@
-/* Level of detail, made while the journal is written: trace/zoom_slices.h says what it is. For trace.c, trace_blocks.c only.
+/* Level of detail, made while the journal is written: trace/zoom_slices.h says what it is. For trace.c, trace_blocks.c
+ * only.
  *
  * It is made out of full blocks that are in the file, by the worker that wrote them, so that no thread of the program
  * pays for it. A block says how many nodes of the tree there were when it was full, and where they are: those never

@@ -17,8 +17,8 @@
 
 #include "base/time.h"
 #include "base/worker.h"
-#include "recorder/coverage/store.h"
 #include "compat/forks.h"
+#include "recorder/coverage/store.h"
 
 #define AFTER_FORK_NS 50000000
 

@@ -15,8 +15,8 @@
 #define SM_RECORDER_OBJECTS_EVENTS_H
 
 #include "compat/frame.h"
-#include "recorder/objects/objects.h"
 #include "hooks/reference_tracer.h"
+#include "recorder/objects/objects.h"
 
 #define SM_OBJECTS_LIVE_SHARDS 64
 #define SM_OBJECTS_CACHE 4096 /* sites found last, by type and instruction */

@@ -3,8 +3,8 @@
 #ifndef SM_RECORDER_OBJECTS_ROWS_H
 #define SM_RECORDER_OBJECTS_ROWS_H
 
-#include "recorder/objects/objects.h"
 #include "hooks/reference_tracer.h"
+#include "recorder/objects/objects.h"
 
 /* Marks, holders, spans and what a save remembers, when a recording begins and when it is given up. */
 void sm_objects_rows_start(void);

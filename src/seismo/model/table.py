@@ -96,7 +96,8 @@ class ProcessRow(NamedTuple):
     """One process, with what its probes cost (`cost_error` relative). `argv` is a JSON list.
 
     Costs are ns of a call or resume that was only counted, in its own time and its caller's, and of an exact piece; of
-    a recording of lines `python_inside` is that of a hit. `deep_ns`: what a call costs more if calls below it went deep.
+    a recording of lines `python_inside` is that of a hit. `deep_ns`: what a call costs more if calls below
+    it went deep.
 
     `waits`: how waiting was told from running; "": it was not. `boot`: which start of the system it ran on; `boot_ns`:
     from then to `start_ns`, and `unix_bound_ns`: by how much `start_ns` may be wrong; "" and 0: not known.

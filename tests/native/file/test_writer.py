@@ -26,7 +26,8 @@ def harness(tmp_path_factory):
     """harness(what, file, ...) -> its output lines."""
     program = tmp_path_factory.mktemp("harness") / "writer"
     sources = [Path(__file__).with_name("writer_harness.c"), *sorted((ROOT / "native" / "file").glob("[tw]*.c"))]
-    sources += [ROOT / "native" / "base" / name for name in ("alloc.c", "buffer.c", "crc32.c", "write_without_signal.c")]
+    base = ("alloc.c", "buffer.c", "crc32.c", "write_without_signal.c")
+    sources += [ROOT / "native" / "base" / name for name in base]
     command = [COMPILER, "-std=c11", "-D_GNU_SOURCE", "-DSM_TESTING", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
     command += [f"-I{ROOT / 'native'}", "-o", str(program), *map(str, sources)]
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

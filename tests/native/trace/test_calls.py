@@ -3,9 +3,9 @@
 import random
 import zlib
 
-import trace_decoder
 import journal_made
 import pytest
+import trace_decoder
 from chunks import frames, payloads
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -3,9 +3,9 @@
 import random
 
 import decoder
-import trace_decoder
 import journal_made
 import pytest
+import trace_decoder
 from chunks import chunk, frames, payloads, uvarint, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -289,9 +289,7 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
             space["work"]()
             seismo.mark("here", n=number)
     data = path.read_bytes()
-    heads = [
-        one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in trace_decoder.told(payload)
-    ]
+    heads = [one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in trace_decoder.told(payload)]
     assert len(heads) == sum(kind == "JRNL" for _, kind, _ in decoder.chunks(data))
     marked = [kinds for _, _, kinds in heads if kinds & 1 << 1]
     assert 1 <= len(marked) < len(heads) / 2

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-import trace_decoder
 import journal_made
-import zoom_decoder
 import pytest
+import trace_decoder
+import zoom_decoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -20,8 +20,8 @@
  * - When the C stack is nearly used up (evalframe.c says why that can be), all probes go and the evaluator goes, for
  *   good, and the trace function takes over.
  * - A probe's RETURN_VALUE is reported as a return to whoever has a profile or trace function. When one comes, on any
- *   thread, by whatever way (hooks/py311/thread_slots.h notices before its first event), all probes go, and the trace function takes
- *   over; when that tool has gone, it is over at the next frame.
+ *   thread, by whatever way (hooks/py311/thread_slots.h notices before its first event), all probes go, and the trace
+ * function takes over; when that tool has gone, it is over at the next frame.
  * - The bytes that Python code can see (co_code, and with it copies, pickles and dis) are the compiler's: the
  *   interpreter keeps them in the code object, and is made to do so before the first probe.
  * - Nothing but the loop reads the opcodes of code that runs, with one exception: RESUME, which never gets a probe.

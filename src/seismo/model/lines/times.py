@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 TWO_SIDED = 1.96  # standard deviations: 19 in 20
 _TIMES = ("sampled", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns")
-_COSTS = ("python_inside", "python_outside", "c_inside", "c_outside", "resume_inside", "resume_outside", "piece_ns", "deep_ns")
+_COSTS = (
+    "python_inside",
+    "python_outside",
+    "c_inside",
+    "c_outside",
+    "resume_inside",
+    "resume_outside",
+    "piece_ns",
+    "deep_ns",
+)
 
 
 def estimated(tables: Tables, times: str = "wall") -> Columns:

@@ -5,8 +5,8 @@ import signal
 import textwrap
 
 import children
-import zoom_decoder
 import pytest
+import zoom_decoder
 from journals import levels_of, payloads
 from recorded import Image
 
