@@ -42,7 +42,7 @@ NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
-RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("record", "sessions", "watch"))]
+RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watch"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
@@ -96,10 +96,10 @@ ANY_PYTHON = {
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
-    "tests/record/test_children.py::test_the_environment_is_the_programs_own",
-    "tests/record/test_children.py::test_all_processes_in_one_file",
-    "tests/record/test_programs.py::test_program[greenlets-none]",
-    "tests/record/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
+    "tests/process/test_children.py::test_the_environment_is_the_programs_own",
+    "tests/process/test_children.py::test_all_processes_in_one_file",
+    "tests/process/test_programs.py::test_program[greenlets-none]",
+    "tests/process/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 # How often an error that is stated holds: many runs of the same. Slow builds run the same code in other tests.
@@ -115,8 +115,8 @@ NOT_SANITIZED += [
     "tests/model/test_joining.py::test_memory_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_joining.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_joining.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
-    "tests/record/test_bad_input.py",
-    "tests/record/test_unseen.py::test_pytest_warns_of_nothing",
+    "tests/process/test_bad_input.py",
+    "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]
 
 

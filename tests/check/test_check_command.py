@@ -15,7 +15,7 @@ from paths import DOCS
 import seismo
 from seismo.check import Function, Range, measuring, read
 from seismo.errors import CheckError
-from seismo.record.objects.life import why_not
+from seismo.process.objects.recorder import why_not
 
 SEISMO = [sys.executable, "-m", "seismo", "check"]
 VALIDATOR = jsonschema.Draft202012Validator(json.loads((DOCS / "report-schema.json").read_text()))

@@ -10,7 +10,7 @@ import pytest
 import seismo
 from seismo.coverage.carried import NAMES, for_recording, packed, said
 from seismo.coverage.settings import OPTIONS, Settings
-from seismo.record.engine import Json, meta
+from seismo.process.engine import Json, meta
 
 PROGRAM = """\
 def f(x):

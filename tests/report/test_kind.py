@@ -34,7 +34,7 @@ def test_what_is_of_no_kind_is_shown_as_calls():
 
 
 def test_recorders_of_the_engine_are_those_that_cannot_be_together():
-    from seismo.record import engine
+    from seismo.process import engine
 
     assert set(engine.SETTINGS["recorder"]) == {name for name, entry in kinds.KINDS.items() if entry.engine}
 

@@ -12,7 +12,7 @@ import pytest
 import seismo
 from seismo.errors import RecordingError
 from seismo.model import read
-from seismo.record import output
+from seismo.process import output_file
 from seismo.report.facts import losses
 from seismo.report.words import Signs
 from seismo.watching.recording import _keep
@@ -151,7 +151,7 @@ def test_an_oserror_of_a_handler_is_not_taken_for_the_files(tmp_path, monkeypatc
         raise TimeoutError
 
     path, fake = tmp_path / "w.seismo", Os()
-    monkeypatch.setattr(output, "os", fake)
+    monkeypatch.setattr(output_file, "os", fake)
     before = signal.signal(signal.SIGUSR1, ring)
     try:
         with seismo.watch('call and qualname("work") and file("*test_killed.py")', "count", record=path) as w:

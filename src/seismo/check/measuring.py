@@ -116,13 +116,13 @@ class _Parts(NamedTuple):
 
 def _parts(folder: str) -> tuple[_Parts, list[str]]:
     """The parts in the folder, and a sentence for each kind of process that is not among them."""
-    from seismo.record import gather
+    from seismo.process import merge_parts
 
     if not os.path.isdir(folder):
         return _Parts([], set()), []
     paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
-    alive = gather.still_written(paths)
-    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in gather.marks(folder)[0]]
+    alive = merge_parts.still_written(paths)
+    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]]
     if alive:
         said.append(f"processes that still ran when the program had ended are not counted: {len(alive)}")
     kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]

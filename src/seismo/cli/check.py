@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from seismo.check.measurement import Measurement
     from seismo.check.measuring import Runs, Side
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 BASELINE = "seismo-check.txt"
 FORMATS = ("text", "markdown", "github", "junit", "json")
@@ -163,7 +163,7 @@ class _Checking:
         from seismo.check.limits import DEFAULTS
         from seismo.check.measuring import Side
         from seismo.check.revision import path_of_project, root_of
-        from seismo.record.objects.life import why_not
+        from seismo.process.objects.recorder import why_not
 
         self.given = given
         folder = os.getcwd()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 class _Counted(RecordingVerb):
@@ -37,13 +37,13 @@ class _Calls(_Counted):
 
     def life(self) -> Any:
         """The two recorders."""
-        from seismo.record.counting import Life
+        from seismo.process.check_recorder import Life
 
         return Life()
 
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.counting import one_round
+    from seismo.process.check_recorder import one_round
 
     one_round()
     settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
@@ -51,8 +51,8 @@ def _calls(given: Given, _program: Program) -> dict[str, object]:
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.counting import begin_collecting, one_round
-    from seismo.record.objects import life
+    from seismo.process.check_recorder import begin_collecting, one_round
+    from seismo.process.objects import recorder as life
 
     life.check_possible()
     one_round()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seismo.cli.recording import Screen
     from seismo.cli.verb import Given
     from seismo.coverage.settings import Settings
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def wanted(given: dict[str, Any]) -> Settings:
@@ -70,7 +70,7 @@ class _Cover(RecordingVerb):
 
     def make(self, given: Given, program: Program) -> RecordedRun:
         """The program, ready to run."""
-        from seismo.record import coverage
+        from seismo.process import coverage
 
         settings = wanted(given)
         given["children"] = given.get("children") or settings.children

@@ -73,7 +73,7 @@ def run(args: Namespace) -> int:
     from seismo.coverage.settings import rcfile_of
     from seismo.formats.covered import problems_of, settings_of, use
     from seismo.formats.output import check_free
-    from seismo.record.output import path_of
+    from seismo.process.output_file import path_of
     from seismo.report.coverage.options import say_settings
 
     args.file = or_newest(args.file)

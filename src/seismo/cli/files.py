@@ -151,7 +151,7 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
 
 def recording_path(path: str, force: bool) -> str:
     """Where -o says that a recording goes. SeismoError: it cannot, or a file is there that force does not overwrite."""
-    from seismo.record.output import path_of
+    from seismo.process.output_file import path_of
 
     path = path_of("-o", path)
     if os.path.isdir(path):

@@ -12,11 +12,11 @@ from seismo.cli.recording import RecordingVerb, settings_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _settings(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.choice import chosen
+    from seismo.process.only_filter import chosen
 
     settings = settings_of(given)
     if "opcodes" in settings:

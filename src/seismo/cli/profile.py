@@ -10,11 +10,11 @@ from seismo.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _where(_name: str, text: str) -> str:
-    from seismo.record.engine import narrowed
+    from seismo.process.engine import narrowed
 
     return str(narrowed(text))
 

@@ -227,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
     kind = of(recording).instead(args, recording)
     _refuse(args, kind)
     if args.only:
-        from seismo.record.choice import chosen
+        from seismo.process.only_filter import chosen
 
         args.where = chosen(args.only, args.where)
     check_time(recording, args.time, args.file)

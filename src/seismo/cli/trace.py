@@ -14,7 +14,7 @@ from seismo.cli.recording import RecordingVerb, settings_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _settings(given: Given, program: Program) -> dict[str, object]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
     from seismo.watching.actions import Action
 
 
@@ -88,7 +88,7 @@ def main(words: list[str]) -> int:
 
 
 class _Run:
-    """One run of a program under a watch. finish() is what record.children calls when the program ends early."""
+    """One run of a program under a watch. finish() is what process.children calls when the program ends early."""
 
     def __init__(self, given: Given, program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
@@ -137,12 +137,12 @@ class _Run:
         import atexit
 
         from seismo import _core
-        from seismo.record import reach
+        from seismo.process import exit_and_exec
 
         if self.action is not None:
             self.action.load(self.call)
         atexit.register(_core.at_end, self.finish)  # first to be registered, last to run
-        reach.subscribe(self)
+        exit_and_exec.subscribe(self)
         self.watch.__enter__()
         self.began = True
 
@@ -241,7 +241,7 @@ class _Late:
 
 def _private(fd: int) -> TextIO | None:
     """A stream of our own on that descriptor's file, which the program may close or exchange. None: there is none."""
-    from seismo.record.output import out_of_the_way
+    from seismo.process.output_file import out_of_the_way
 
     try:
         number = out_of_the_way(os.dup(fd))
@@ -256,7 +256,7 @@ def _encoding() -> str:
 
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
-    from seismo.record.output import open_text
+    from seismo.process.output_file import open_text
     from seismo.watching import jsonlines
     from seismo.watching import shown as text
 

@@ -15,7 +15,7 @@ from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import coverage, engine
+from seismo.process import coverage, engine
 from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import shown
 

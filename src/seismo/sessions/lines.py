@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from seismo import kinds
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.choice import chosen
+from seismo.process import engine
+from seismo.process.only_filter import chosen
 from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import Paged
 

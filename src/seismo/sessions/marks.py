@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
 
-    from seismo.record import engine
+    from seismo.process import engine
 
     journaling, instant = _core.journaling, _core.instant
 else:
     try:
         from seismo._core import instant, journaling
-        from seismo.record import engine
+        from seismo.process import engine
     except (ImportError, RecordingError):  # no native core for this interpreter: then nothing records
 
         def journaling() -> bool:

@@ -18,8 +18,8 @@ import os
 from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.objects import life
+from seismo.process import engine
+from seismo.process.objects import recorder as life
 from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import Paged
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from seismo import _core
     from seismo.expression import Expression
     from seismo.model import Recording
-    from seismo.record.objects.survivors import SurvivorRow, Survivors, Tree
+    from seismo.process.objects.survivors import SurvivorRow, Survivors, Tree
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -181,7 +181,7 @@ class Objects(Paged, Recorded):
         return engine.unrecorded(self._since, name, until)
 
     def _since(self, name: str | None, until: str | None) -> Survivors:
-        from seismo.record.objects import survivors
+        from seismo.process.objects import survivors
 
         first = self._first if name is None else self._mark(name)
         if self._depth:
@@ -280,7 +280,7 @@ def _more() -> int:
 def _chooser(of: Types) -> Callable[[str], bool]:
     from fnmatch import fnmatchcase
 
-    from seismo.record.objects.held_by import type_name
+    from seismo.process.objects.reference_labels import type_name
 
     several = [of] if isinstance(of, (str, type)) else list(of)
     exact = {type_name(one) for one in several if isinstance(one, type)}

@@ -7,7 +7,7 @@ from _thread import get_ident
 from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, forks
+from seismo.process import engine, fork_handlers
 from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import Paged
 
@@ -122,7 +122,7 @@ def start(
         max_paths=max_paths,
         where=where,
     )
-    session._enter(forks.Inside.NOBODY)  # another thread may call stop()
+    session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()
     _started.append((get_ident(), session))
     return session
 

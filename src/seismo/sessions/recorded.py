@@ -14,8 +14,8 @@ from seismo import kinds
 from seismo.errors import RecordingError
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.output import Output, beside
+from seismo.process import engine
+from seismo.process.output_file import Output, beside
 from seismo.sessions.results import Results
 from seismo.sessions.session import Session
 

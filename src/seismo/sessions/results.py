@@ -8,7 +8,7 @@ from __future__ import annotations
 from seismo.errors import UsageError
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
+from seismo.process import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

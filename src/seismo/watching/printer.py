@@ -8,7 +8,7 @@ import sys
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import COLOURS, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.forks import new_lock
+from seismo.process.fork_handlers import new_lock
 from seismo.watching import shown as text
 from seismo.watching.jsonlines import line as json_line
 

@@ -15,10 +15,10 @@ from time import monotonic_ns, time_ns
 
 from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.forks import new_lock
-from seismo.record.interrupted import is_ours, leave_theirs
-from seismo.record.output import Output
+from seismo.process import engine
+from seismo.process.fork_handlers import new_lock
+from seismo.process.output_file import Output
+from seismo.process.signal_handler_errors import is_ours, leave_theirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

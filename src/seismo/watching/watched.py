@@ -12,7 +12,7 @@ from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.engine import HIDE
+from seismo.process.engine import HIDE
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching.describing import Describer

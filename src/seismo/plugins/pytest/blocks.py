@@ -58,7 +58,7 @@ class Block:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         from seismo import _core
         from seismo.plugins.pytest.counted import calls_of
-        from seismo.record import engine
+        from seismo.process import engine
 
         lines = _core.cover_executed() - self._lines
         self._session.__exit__(None, None, None)

@@ -27,8 +27,8 @@ from seismo.plugins.pytest.again import put_back
 from seismo.plugins.pytest.callers import Callers, Made
 from seismo.plugins.pytest.objects import interrupted, started, unavailable
 from seismo.plugins.pytest.profile import PLACE, frame_of, machinery
-from seismo.record import engine
-from seismo.record.engine import unrecorded
+from seismo.process import engine
+from seismo.process.engine import unrecorded
 from seismo.report.words import function_name
 from seismo.sessions.profile import Profile
 
@@ -141,7 +141,7 @@ def _lines(counted: Counted) -> Cover | None:
     """A session that counts lines; None: they are counted already, or cannot be."""
     import seismo
     from seismo import _core
-    from seismo.record import coverage
+    from seismo.process import coverage
 
     if coverage.users:
         if not _core.cover_status()["counts"]:

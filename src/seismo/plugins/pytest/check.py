@@ -37,7 +37,7 @@ from seismo.plugins.pytest import junit, sizes
 from seismo.plugins.pytest.counted import Counting, CountingBirths, test_of
 from seismo.plugins.pytest.run import is_worker, words
 from seismo.plugins.pytest.sides import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
-from seismo.record.objects.life import why_not
+from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -27,9 +27,9 @@ from seismo.check.reading import functions_of, of_recordings
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
 from seismo.plugins.pytest.run import Quiet
 from seismo.plugins.pytest.sizes import families, sizes_of
-from seismo.record import counting, engine
-from seismo.record.objects import life
-from seismo.record.output import SUFFIX, Output
+from seismo.process import check_recorder, engine
+from seismo.process.objects import recorder
+from seismo.process.output_file import SUFFIX, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -51,7 +51,7 @@ STARTERS = {
 }
 
 
-class _Life(counting.Life):
+class _Life(check_recorder.Life):
     """Both recorders, without pytest's own functions."""
 
     def __init__(self, hide: Collection[str]) -> None:
@@ -118,7 +118,7 @@ class CountingBirths:
 
     def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
         """hide: files whose objects are left out, besides pytest's. Raises SeismoError when it cannot."""
-        life.check_possible()
+        recorder.check_possible()
         self._folder, self._pid = folder, os.getpid()
         self._hidden = (engine.HIDE, *machinery(), *_folders(OTHERS), *hide)
         self._tests: dict[str, int] = {}
@@ -131,8 +131,8 @@ class CountingBirths:
         from seismo import _core
 
         output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
-        self._process = Quiet(output, {"holders": 0}, "", True, life.Life())
-        counting.begin_collecting()
+        self._process = Quiet(output, {"holders": 0}, "", True, recorder.Life())
+        check_recorder.begin_collecting()
         try:
             self._process.begin()
         except BaseException:

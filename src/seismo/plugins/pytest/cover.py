@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seismo.plugins.pytest.run import Run
-from seismo.record import coverage
-from seismo.record.output import SUFFIX, Output
+from seismo.process import coverage
+from seismo.process.output_file import SUFFIX, Output
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from seismo.plugins.pytest.reports import Result
-    from seismo.record import children
+    from seismo.process import children
 
 DEFAULT_FILE = f"cover{SUFFIX}"
 

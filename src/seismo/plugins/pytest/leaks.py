@@ -28,8 +28,8 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.plugins.pytest.again import empty_caches, put_back
 from seismo.plugins.pytest.objects import interrupted, started, unavailable
-from seismo.record.engine import unrecorded
-from seismo.record.objects.survivors import SurvivorRow, ask, full_name
+from seismo.process.engine import unrecorded
+from seismo.process.objects.survivors import SurvivorRow, ask, full_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from seismo.errors import SeismoError, UsageError
-from seismo.record.engine import unrecorded
+from seismo.process.engine import unrecorded
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -22,8 +22,8 @@ import pytest
 
 from seismo.errors import UsageError
 from seismo.plugins.pytest.run import Run
-from seismo.record import engine
-from seismo.record.output import SUFFIX
+from seismo.process import engine
+from seismo.process.output_file import SUFFIX
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.errors import SeismoError
-from seismo.record import children, reach
-from seismo.record.output import SUFFIX, Output, replace
+from seismo.process import children, exit_and_exec
+from seismo.process.output_file import SUFFIX, Output, replace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -105,7 +105,7 @@ class Run:
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:
-            reach.subscribe(self.process)
+            exit_and_exec.subscribe(self.process)
         try:
             self.process.begin()
         except BaseException:
@@ -114,7 +114,7 @@ class Run:
 
     def _let_go(self) -> None:
         if self.process.parts:
-            reach.unsubscribe(self.process)
+            exit_and_exec.unsubscribe(self.process)
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
@@ -187,7 +187,7 @@ class Run:
         process = self.process
         output = process.output
         assert output is not None  # only a worker's is
-        from seismo.record.gather import gather
+        from seismo.process.merge_parts import gather
 
         told = [output.finish(process.life), *gather(output.path, self.parts)]
         self.notes += [line for line in told if line]

@@ -9,7 +9,7 @@ from timing import SOURCES, Lines, start, tick
 import seismo
 from seismo import _core
 from seismo.errors import UsageError
-from seismo.record.choice import chosen
+from seismo.process.only_filter import chosen
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
 

@@ -6,7 +6,7 @@ The first one starts it, others join, and the last one stops it.
 from __future__ import annotations
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import forks
+from seismo.process import fork_handlers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ class Users:
     def __init__(self, after_fork: Callable[[int], None]) -> None:
         """after_fork: called in a forked child with -1, to go on in memory, or with -2, to stop."""
         # Held while users come and go; re-entrant because a signal handler may open a session in the middle.
-        self._lock = forks.new_lock()
+        self._lock = fork_handlers.new_lock()
         self._all: list[object] = []  # sessions, or None for who records the whole process
         self._changing = False  # a thread is about to start or to stop the recorder, or was when this child was forked
         self._after_fork = after_fork
         self.forked_hook: Callable[[], None] | None = None
-        forks.tell(self._forked, forks.RECORDERS)
+        fork_handlers.tell(self._forked, fork_handlers.RECORDERS)
 
     def __bool__(self) -> bool:
         return bool(self._all)
@@ -83,7 +83,7 @@ class Users:
 
 
 class Life:
-    """A recorder as one who records a whole process sees it (record.children.Process)."""
+    """A recorder as one who records a whole process sees it (process.children.Process)."""
 
     users: Users
 

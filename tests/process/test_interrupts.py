@@ -36,7 +36,7 @@ def test_the_process_dies_of_it_and_the_recording_is_whole(tmp_path, verb, quiet
     (tmp_path / "app.py").write_text(APP)
     status, err = interrupted(tmp_path, ["-m", "seismo", verb, *quiet, "-o", "r.seismo"], times)
     assert status == -signal.SIGINT
-    assert "record/run.py" not in err
+    assert "process/run_program.py" not in err
     assert times == 2 or ("seismo" not in err) == bool(quiet)
     recording = read(tmp_path / "r.seismo")
     assert recording.problems == []
@@ -80,8 +80,8 @@ where.WHAT = interrupted
 main()
 """
 PLACES = {
-    "the recorder stops": ("record.users", "Life", "stop"),
-    "the file is finished": ("record.output", "Output", "finish"),
+    "the recorder stops": ("process.recorder_users", "Life", "stop"),
+    "the file is finished": ("process.output_file", "Output", "finish"),
     "the parts are merged": ("record", "gather", "gather"),
     "the summary is made": ("cli", "recording", "stderr_is_open"),
 }

@@ -10,7 +10,7 @@ import children
 import pytest
 
 import seismo
-from seismo.record import reach
+from seismo.process import exit_and_exec
 
 OS_FUNCTIONS = """
 import inspect, os, posix, sys, traceback, _posixsubprocess
@@ -293,13 +293,18 @@ WAYS = [
 def test_settings_arrive_as_they_were_given(recorder, name, value):
     settings = {name: value, "flush_ms": 7, "branch": 1, "nothing": None, "real": 0.5, "flag": True, "list": ["a", 1]}
     for folder in ("/plain", "/a\nfolder\n{}", "/\udcff"):
-        assert reach.unpack(reach.pack(recorder, settings, folder, 7)) == (recorder, settings, folder, 7)
+        assert exit_and_exec.unpack(exit_and_exec.pack(recorder, settings, folder, 7)) == (
+            recorder,
+            settings,
+            folder,
+            7,
+        )
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{} x", '{"settings": 3}', "\0", '{"settings": {}, "recorder": '])
 def test_what_is_no_settings_is_refused(text):
     with pytest.raises(ValueError, match=r"no JSON|cannot be read|Expecting"):
-        reach.unpack(f"{text}\n/folder")
+        exit_and_exec.unpack(f"{text}\n/folder")
 
 
 @pytest.mark.parametrize("context", ["²", "007", "two\nlines"])
@@ -317,7 +322,7 @@ def test_a_child_that_cannot_be_recorded_leaves_a_mark(lab):
     """It runs on as bare, and so does what it starts."""
     folder = lab.folder / "parts"
     folder.mkdir()
-    hook = f"{os.path.dirname(seismo.__file__)}/record/hook"
+    hook = f"{os.path.dirname(seismo.__file__)}/process/child_startup"
     code = "import os, subprocess, sys; print(sorted(set(os.environ) & {'SEISMO_CHILDREN', 'PYTHONPATH'}))"
     packed = f"no settings\n{folder}"
     ended = children.run(

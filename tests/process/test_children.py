@@ -68,7 +68,7 @@ import os, sys
 def leaf(): pass
 for i in range(5): leaf()
 print(sys.argv[1:], "PYTHONPATH" in os.environ, [n for n in os.environ if "SEISMO" in n], flush=True)
-print("sitecustomize" in sys.modules, [p for p in sys.path if "hook" in p], flush=True)
+print("sitecustomize" in sys.modules, [p for p in sys.path if "child_startup" in p], flush=True)
 sys.exit(int((sys.argv[1:] or ["0"])[0]))
 """
 

@@ -34,8 +34,8 @@ from time import monotonic
 
 from seismo import _core
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.objects import held_by
+from seismo.process import engine
+from seismo.process.objects import reference_labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class Search:
     def _look_at_modules(self, heap: list[object]) -> None:
         known = set(map(id, heap)) if gc.get_freeze_count() else set()
         for module in list(sys.modules.values()):
-            namespace = held_by.globals_of(module)
+            namespace = reference_labels.globals_of(module)
             if namespace is not None:
-                self._globals[id(namespace)] = f"module {held_by.namespace_name(namespace)}"
+                self._globals[id(namespace)] = f"module {reference_labels.namespace_name(namespace)}"
                 if known and id(namespace) not in known:  # gc.freeze() hides what was there
                     heap.append(namespace)
 
@@ -125,8 +125,8 @@ class Search:
     def _look_at_frame(self, frame: FrameType) -> None:
         if frame.f_code.co_filename.startswith(engine.HIDE) or id(frame.f_locals) in self._globals:
             return
-        label = held_by.frame_name(frame)
-        for value, name, _ in held_by.variables(frame):
+        label = reference_labels.frame_name(frame)
+        for value, name, _ in reference_labels.variables(frame):
             number = id(value)
             self._frames.setdefault(number, []).append((label, name))
             if number in self._wanted:
@@ -154,7 +154,7 @@ class Search:
                 return
 
     def _is_root(self, holder: object) -> bool:
-        return id(holder) in self._globals or held_by.describe(holder)[1]
+        return id(holder) in self._globals or reference_labels.describe(holder)[1]
 
     # ---- ways ----
 
@@ -164,18 +164,18 @@ class Search:
         for number, referrers in self._referrers.items():
             for holder in referrers:
                 holds.setdefault(id(holder), set()).add(number)
-        by: dict[int, held_by.Ways] = {}
+        by: dict[int, reference_labels.Ways] = {}
         for holder_id, numbers in holds.items():
             if monotonic() > self._end + SECONDS / 2:
                 self.cut = True
                 break
-            by[holder_id] = held_by.ways(self._kept[holder_id], numbers)
+            by[holder_id] = reference_labels.ways(self._kept[holder_id], numbers)
         for number in self._kept:
             if number in self._referrers or number in self._frames:
                 self._edges[number] = self._edges_of(number, by)
         self._measure()
 
-    def _edges_of(self, number: int, by: dict[int, held_by.Ways]) -> list[Edge]:
+    def _edges_of(self, number: int, by: dict[int, reference_labels.Ways]) -> list[Edge]:
         edges = [Edge(label, name, name, 0) for label, name in self._frames.get(number, ())]
         for holder in self._referrers.get(number, ()):
             exact, general = by.get(id(holder), {}).get(number, ("", ""))
@@ -194,28 +194,28 @@ class Search:
         behind = self._referrers.get(id(holder), [])
         if type(holder) is dict:
             for owner in behind:
-                if held_by.is_own_dict(owner, holder):
+                if reference_labels.is_own_dict(owner, holder):
                     return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
-                if held_by.globals_of(owner) is holder:  # of code that was run with exec()
+                if reference_labels.globals_of(owner) is holder:  # of code that was run with exec()
                     key = _bare(exact)
-                    return [Edge(f"module {held_by.namespace_name(holder)}", key, key, 0)]
-                if held_by.is_a(owner, type):
-                    way = held_by.ways(owner, {number})[number]
+                    return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
+                if reference_labels.is_a(owner, type):
+                    way = reference_labels.ways(owner, {number})[number]
                     if way[0]:
                         return [self._edge(owner, *way)]
-        if held_by.is_cell(holder):
+        if reference_labels.is_cell(holder):
             found = []
             for parts in behind:
                 for function in self._referrers.get(id(parts), []):
-                    if held_by.is_closure(function, parts):
-                        variable = held_by.closure_name(function, holder)
+                    if reference_labels.is_closure(function, parts):
+                        variable = reference_labels.closure_name(function, holder)
                         found.append(self._edge(function, variable, variable))
             if found:
                 return found
         return [self._edge(holder, exact, general)]
 
     def _edge(self, holder: object, exact: str, general: str) -> Edge:
-        label, root = held_by.describe(holder)
+        label, root = reference_labels.describe(holder)
         return Edge(label, exact, general, 0 if root else id(holder))
 
     def _measure(self) -> None:

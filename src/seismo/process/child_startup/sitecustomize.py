@@ -33,7 +33,7 @@ def _begin():
         from seismo.originals import AtOnce
 
         with AtOnce():
-            from seismo.record.children import follow
+            from seismo.process.children import follow
 
             follow(packed)
     except Exception as error:  # noqa: BLE001
@@ -52,7 +52,7 @@ def _mark(here, folder, error):
     if not os.path.isdir(folder):
         return
     try:
-        with open(os.path.join(here, "mark.py")) as file:
+        with open(os.path.join(here, "unrecorded_mark.py")) as file:
             space = {}  # type: dict[str, object]
             exec(file.read(), space)  # noqa: S102  not imported: its name is nobody's business
         why = getattr(error, "reason", "") or getattr(error, "what", "") or error

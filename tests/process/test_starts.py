@@ -107,7 +107,7 @@ def test_lazy_imports_for_all(lab):
 INTERRUPTED = """
 import os, signal, sys
 from seismo.cli.main import main
-from seismo.record import NAME
+from seismo.process import NAME
 real = NAME.WHAT
 def interrupted(*args, **options):
     os.kill(os.getpid(), signal.SIGINT)

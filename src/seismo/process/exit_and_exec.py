@@ -9,11 +9,11 @@ whole, and goes on if the exec comes back. Only the summary, and the merge of th
 are made where the exec looks as if it will succeed.
 
 Starts. With --children a process that the program starts is reached by its environment: PYTHONPATH begins with a folder
-of ours that holds a sitecustomize (see hook/), and SEISMO_CHILDREN says what to record and where the parts go. Both are
-put into the C environment only, which new processes inherit, and not into os.environ: the program does not see them,
-and the children take them out of theirs. A program that hands a child an environment of its own hands it without them,
-so they are put in there, too. Interpreters started with -E, -I or -S are not reached. Why not a .pth file: it would run
-at every start of every Python of the installation, recorded or not.
+of ours that holds a sitecustomize (see child_startup/), and SEISMO_CHILDREN says what to record and where the parts go.
+Both are put into the C environment only, which new processes inherit, and not into os.environ: the program does not see
+them, and the children take them out of theirs. A program that hands a child an environment of its own hands it without
+them, so they are put in there, too. Interpreters started with -E, -I or -S are not reached. Why not a .pth file: it
+would run at every start of every Python of the installation, recorded or not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
+from seismo.process import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def refresh(process: Receiver) -> None:
 
 
 def _with_hook(path: str) -> str:
-    hook = f"{engine.HIDE}record/hook"
+    hook = f"{engine.HIDE}process/child_startup"
     if path == hook or path.startswith(hook + os.pathsep):
         return path
     return hook + os.pathsep + path if path else hook

@@ -54,7 +54,7 @@ assert status == 0, status
 
 def test_a_lock_that_the_forking_thread_holds_stays_held(run):
     run(f"""{PREFACE}
-from seismo.record import forks
+from seismo.process import forks
 lock = forks.new_lock()
 def use():
     assert lock._is_owned()
@@ -162,7 +162,7 @@ assert [list(functions) for functions in ours] == [["after_in_child"]], ours
 
 def test_what_fails_in_a_forked_child_keeps_nothing_from_the_others(run):
     run(f"""{PREFACE}
-from seismo.record import forks
+from seismo.process import forks
 told = []
 def fails(): raise LookupError("no")
 forks.tell(fails, forks.USERS)

@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import pytest
 
-from seismo.record.objects import held_by, holders
-from seismo.record.objects.life import why_not
+from seismo.process.objects import holder_search, reference_labels
+from seismo.process.objects.recorder import why_not
 
 # Only a recording of births and deaths leads there, and only to what its interpreters have. On older ones these tests
 # may never end: up to 3.12.5, gc.get_referents of all objects puts what is in the free list of `_asyncio` there again,
@@ -73,7 +73,7 @@ def _empty(thawed):
 
 def rows(*survivors):
     """The tree of who holds them; the caller keeps none of them in a variable of its own."""
-    search = holders.Search(survivors, seconds=60)  # a busy machine, a debug build
+    search = holder_search.Search(survivors, seconds=60)  # a busy machine, a debug build
     search.run()
     assert not search.cut
     return search.tree(survivors)
@@ -279,7 +279,7 @@ def test_the_dead():
     def dead():
         return id(Thing())
 
-    search = holders.Search([dead()])
+    search = holder_search.Search([dead()])
     search.run()
     assert search.tree([1]) == []
 
@@ -298,7 +298,7 @@ def test_nobody_is_found():
 
 def test_another_object_at_the_address():
     keep("now", Thing())
-    search = holders.Search([id(KEPT["now"])])
+    search = holder_search.Search([id(KEPT["now"])])
     search.run()
     assert search.tree([id(KEPT["now"])], lambda held: type(held) is Slotted) == []
     assert search.tree([id(KEPT["now"])], lambda held: type(held) is Thing)
@@ -348,7 +348,7 @@ def test_nothing_is_left_behind():
 
 def test_time_is_bounded():
     keep("deep", [Thing()])
-    search = holders.Search([id(KEPT["deep"][0])], seconds=-1)
+    search = holder_search.Search([id(KEPT["deep"][0])], seconds=-1)
     search.run()
     assert search.cut
     assert all(row[1] & TOO_FAR for row in search.tree([id(KEPT["deep"][0])]))
@@ -368,16 +368,16 @@ def test_frozen_objects():
     gc.freeze()
     try:
         assert ways(id(Thing)) != []
-        holders.Search([id(KEPT["frozen"][0])]).run()
+        holder_search.Search([id(KEPT["frozen"][0])]).run()
     finally:
         gc.unfreeze()
 
 
 def test_names():
-    assert held_by.key_name("a'b") == '["a\'b"]'
-    assert held_by.key_name("x" * 100) == "['" + "x" * 39 + "…']"
-    assert held_by.key_name(7) == "[7]"
-    assert held_by.key_name(Thing()) == f"[{HERE}.Thing]"
-    assert held_by.describe(types) == ("module types", True)
-    assert held_by.describe(dict) == ("type dict", True)
-    assert held_by.describe(Thing.__init__) == (f"function {HERE}:Thing.__init__", True)
+    assert reference_labels.key_name("a'b") == '["a\'b"]'
+    assert reference_labels.key_name("x" * 100) == "['" + "x" * 39 + "…']"
+    assert reference_labels.key_name(7) == "[7]"
+    assert reference_labels.key_name(Thing()) == f"[{HERE}.Thing]"
+    assert reference_labels.describe(types) == ("module types", True)
+    assert reference_labels.describe(dict) == ("type dict", True)
+    assert reference_labels.describe(Thing.__init__) == (f"function {HERE}:Thing.__init__", True)

@@ -20,13 +20,13 @@ from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.escape import shell_word
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.interrupted import leave_theirs
+from seismo.process.signal_handler_errors import leave_theirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.record.children import Life
+    from seismo.process.children import Life
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"

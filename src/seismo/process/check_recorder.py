@@ -2,7 +2,7 @@
 
 Two recorders run in one process: the engine's of calls, which writes the recording's file, and that of coverage with
 counts, which writes the file that the setting `lines` names. Each process that the program starts or forks writes two
-files of its own: its part of the calls (record.children), and beside the first file of lines one with its number.
+files of its own: its part of the calls (process.children), and beside the first file of lines one with its number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from seismo import kinds
 from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import coverage, engine
+from seismo.process import coverage, engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _told_by_the_engine() -> None:
 
 def _opened(path: str) -> int:
     """A new file of lines: of the first process under its name, of others with their numbers behind it."""
-    from seismo.record.output import out_of_the_way
+    from seismo.process.output_file import out_of_the_way
 
     name, number = path, 0
     while True:

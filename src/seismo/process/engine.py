@@ -15,9 +15,9 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 from seismo import __version__, kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.secrets import masked
-from seismo.record.users import Life as Recorder
-from seismo.record.users import Users
+from seismo.process.recorder_users import Life as Recorder
+from seismo.process.recorder_users import Users
+from seismo.process.secrets import masked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ else:
         raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
 
 # Frames of these files are left out of every recording.
-HIDE = __file__[: -len("record/engine.py")]
+HIDE = __file__[: -len("process/engine.py")]
 
 _launchers: set[str] = set()
 

@@ -20,9 +20,9 @@ from seismo import kinds
 from seismo.coverage.globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.users import Life as Recorder
-from seismo.record.users import Users
+from seismo.process import engine
+from seismo.process.recorder_users import Life as Recorder
+from seismo.process.recorder_users import Users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

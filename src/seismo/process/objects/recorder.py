@@ -7,7 +7,7 @@ import sys
 from seismo import kinds
 from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
+from seismo.process import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Life(engine.Life):
                 collect()
                 _core.objects_end()  # what it set free may have made something
             if self._holders:
-                from seismo.record.objects.survivors import ask_at_end
+                from seismo.process.objects.survivors import ask_at_end
 
                 engine.quietly(ask_at_end, self._holders, self._leaks)
         except Exception:  # noqa: BLE001  there is a recording without it, and the program has ended well

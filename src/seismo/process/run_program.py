@@ -9,7 +9,7 @@ waiting for threads, atexit handlers and the flushing of files are not imitated 
   the program's hook back and calls it.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
   the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers:
-  record.reach is told of them before.
+  process.exit_and_exec is told of them before.
 
 Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
 """
@@ -20,7 +20,7 @@ import os
 import sys
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import held
+from seismo.process import startup_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     code: CodeType | None = None
     began = False
     try:
-        held.let_go()
+        startup_guard.let_go()
         if program.kind == "code":
             code = _compile_command(program.what)
         elif program.kind == "script" and not program.importable:
             code = _load_script(program.full, main)
         elif program.kind == "stdin":
             code = _load_stdin(program.text, main)
-        held.hold()
+        startup_guard.hold()
         if code is not None:
             try:
                 _begin(begin)
@@ -133,8 +133,8 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
 
 def _begin(begin: Callable[[], None]) -> None:
     begin()
-    held.import_as_given()
-    held.let_go()
+    startup_guard.import_as_given()
+    startup_guard.let_go()
 
 
 def _over(error: BaseException, began: bool, ended: Callable[[str], None]) -> None:

@@ -1,7 +1,7 @@
 """What was born in an interval and is alive: grouped by type, creating line and call path, with those who hold it.
 
 The native recorder tells survivors by site (a type, a line, a path) and, on request, by address. Who holds them is
-asked in Python (seismo.record.objects.holders), of a sample of each site, never while an object is born or dies.
+asked in Python (seismo.process.objects.holder_search), of a sample of each site, never while an object is born or dies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
+from seismo.process import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,12 +233,13 @@ def ask(rows: list[SurvivorRow], first: int, last: int) -> list[Tree]:
 
 def _trees(asked: list[tuple[list[int], str]]) -> list[list[Any]]:
     """The rows of holders.Search.tree for each list of addresses, at which objects of a type of that name live."""
-    from seismo.record.objects import held_by, holders
+    from seismo.process.objects import holder_search as holders
+    from seismo.process.objects import reference_labels
 
     search = holders.Search({place for places, _ in asked for place in places})
     search.run()
     return [
-        search.tree(places, lambda found, name=name: held_by.type_name(type(found)) == name)  # type: ignore[misc]
+        search.tree(places, lambda found, name=name: reference_labels.type_name(type(found)) == name)  # type: ignore[misc]
         for places, name in asked
     ]
 

@@ -9,7 +9,8 @@ when it ends. If it dies, the parts stay; `seismo merge` reads them. If it becom
 before; a Python that it has become is its heir, records a part like any process, and merges again when it ends.
 
 How other interpreters are reached, and what happens before a process ends at once or becomes another program, has
-record.reach. A process that cannot be recorded leaves a mark (hook/mark.py), by which the merged recording says so.
+process.exit_and_exec. A process that cannot be recorded leaves a mark (child_startup/unrecorded_mark.py), by which the
+merged recording says so.
 
 multiprocessing's pool kills its workers while they wait for work: they write what they have before they wait.
 """
@@ -22,8 +23,8 @@ import sys
 from seismo import kinds
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, forks, reach
-from seismo.record.output import SUFFIX, Output, child_output, say
+from seismo.process import engine, exit_and_exec, fork_handlers
+from seismo.process.output_file import SUFFIX, Output, child_output, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Life(Protocol):
-        """A recorder of this whole process: record.engine.Life says what each method does; record.coverage has one."""
+        """A recorder of this whole process.
+
+        process.engine.Life says what each method does; process.coverage has one.
+        """
 
         name: str
 
@@ -159,7 +163,7 @@ class Process:
     def packed(self) -> str:
         """What another process has to know to be recorded, too."""
         heir = self.pid if self.ahead and self.heir and self.first else 0
-        return reach.pack(self.life.name, self.settings, self.parts, heir)
+        return exit_and_exec.pack(self.life.name, self.settings, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
         """Makes the file whole; if the exec is likely to succeed, ends all but the recorder. exec_failed() goes on."""
@@ -253,7 +257,7 @@ def part(folder: str) -> Output:
 
 def make_folder(folder: str) -> None:
     """Makes the folder of the parts, unless it is there. Raises OSError."""
-    from seismo.record.hook.mark import SHARED
+    from seismo.process.child_startup.unrecorded_mark import SHARED
 
     os.makedirs(folder, 0o700, exist_ok=True)
     if os.geteuid() == 0:  # who gives up root's rights can still leave a mark
@@ -264,7 +268,7 @@ def make_folder(folder: str) -> None:
 
 def remove_folder(folder: str) -> None:
     """Removes the folder of the parts, if it is empty."""
-    from seismo.record.hook.mark import SHARED
+    from seismo.process.child_startup.unrecorded_mark import SHARED
 
     for place in (os.path.join(folder, SHARED), folder):
         try:
@@ -275,7 +279,7 @@ def remove_folder(folder: str) -> None:
 
 def mark(folder: str, error: Exception) -> None:
     """Leaves word in the folder of the parts, if there is one, that this process is not recorded."""
-    from seismo.record.hook.mark import leave
+    from seismo.process.child_startup.unrecorded_mark import leave
 
     if folder and os.path.isdir(folder):
         leave(folder, f"{type(error).__name__}: {error}")  # type: ignore[no-untyped-call]
@@ -289,7 +293,7 @@ _followed: Process | None = None
 def follow(packed: str) -> None:
     """Called by the hook at the start of an interpreter, with what the variable has. Raises what prevents recording."""
     global _followed
-    recorder, settings, folder, heir = reach.unpack(packed)
+    recorder, settings, folder, heir = exit_and_exec.unpack(packed)
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
@@ -303,7 +307,7 @@ def follow(packed: str) -> None:
     _followed = process
     if heir == process.pid:
         _inherit(process)
-    reach.subscribe(process)
+    exit_and_exec.subscribe(process)
     if server:
         _fork_only(process)
         return
@@ -323,17 +327,17 @@ def _inherit(process: Process) -> None:
     def load() -> None:
         programs, sys.path = sys.path, path
         try:
-            from seismo.record import gather  # noqa: F401
+            from seismo.process import merge_parts  # noqa: F401
         finally:
             sys.path = programs
 
     def end(output: Output) -> int:
         if process.done:  # else it becomes another, which gathers
             load()
-            from seismo.record import gather
+            from seismo.process import merge_parts
 
             output.finish(process.life)
-            gather.gather(process.parts.removesuffix(PARTS), process.parts)
+            merge_parts.gather(process.parts.removesuffix(PARTS), process.parts)
         return 0
 
     process.heir, process.at_end, process.prepare = True, end, load
@@ -342,9 +346,9 @@ def _inherit(process: Process) -> None:
 def _life(recorder: str, settings: dict[str, object]) -> Life:
     """What is started here: of `seismo check`, both of its recorders."""
     if "lines" in settings:
-        from seismo.record import counting
+        from seismo.process import check_recorder
 
-        return counting.Life(recorder)
+        return check_recorder.Life(recorder)
     life: Life = kinds.life(recorder)
     return life
 
@@ -364,7 +368,7 @@ def _fork_only(process: Process) -> None:
             mark(process.parts, error)
 
     _watch_pools(process.life, load=True)
-    forks.tell(child, forks.LAST)
+    fork_handlers.tell(child, fork_handlers.LAST)
 
 
 def abandon() -> None:
@@ -380,7 +384,7 @@ def abandon() -> None:
         process.output.discard()
     if process.first:
         remove_folder(process.parts)
-    reach.unsubscribe(process)
+    exit_and_exec.unsubscribe(process)
 
 
 def _watch_pools(life: Life, load: bool = False) -> None:

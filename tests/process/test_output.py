@@ -13,8 +13,8 @@ import pytest
 
 from seismo.errors import RecordingError
 from seismo.model import merge, read
-from seismo.record.output import MAGIC, Output, child_output, replace
-from seismo.record.secrets import MASK, masked
+from seismo.process.output_file import MAGIC, Output, child_output, replace
+from seismo.process.secrets import MASK, masked
 
 
 def seismo(*words, cwd, **options):

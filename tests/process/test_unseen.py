@@ -14,7 +14,7 @@ import children
 import pytest
 
 import seismo
-from seismo.record.objects.life import why_not
+from seismo.process.objects.recorder import why_not
 
 VERBS = {
     "profile": ["profile", "-q", "-o", "r.seismo"],

@@ -1,8 +1,8 @@
 """The end of a recording of several processes: their parts become one file.
 
 A process that still runs keeps its part: it is not waited for longer than a moment, and the folder stays. What is not
-in the file is said in it: who could not be recorded and has left a mark (hook/mark.py), whose part could not be read,
-who still ran.
+in the file is said in it: who could not be recorded and has left a mark (child_startup/unrecorded_mark.py), whose part
+could not be read, who still ran.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from seismo.model import merge_files
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.children import PATIENCE, make_folder, part, remove_folder
-from seismo.record.hook.mark import LINES, MARK, SHARED
-from seismo.record.output import SUFFIX, lock_own, out_of_the_way
+from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
+from seismo.process.children import PATIENCE, make_folder, part, remove_folder
+from seismo.process.output_file import SUFFIX, lock_own, out_of_the_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from seismo.record.output import Output
+    from seismo.process.output_file import Output
 
 _MARK_BYTES = 8192
 _MOST_MARKS = 1000  # that are told one by one
