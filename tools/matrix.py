@@ -42,7 +42,7 @@ NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
-RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watch"))]
+RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]

@@ -91,9 +91,9 @@ def open_recording(path: str) -> Recording:
     if begins(start):
         return model.read(path)
     from seismo import formats  # of which there are many, each with a module or two
-    from seismo.watching import jsonlines, shown
+    from seismo.watching import json_lines, match_text
 
-    if shown.is_ours(start) or jsonlines.is_ours(start):
+    if match_text.is_ours(start) or json_lines.is_ours(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
         raise RecordingError("this is what seismo watch shows of its matches, not a recording", path, hint)
     if path.endswith(".py"):

@@ -93,13 +93,13 @@ class _Run:
     def __init__(self, given: Given, program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
         from seismo.sessions.watch import Watch
-        from seismo.watching import hints, source
+        from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import Actions
-        from seismo.watching.describing import Detail
-        from seismo.watching.printer import Printer
-        from seismo.watching.selection import Selection
+        from seismo.watching.describe_match import Detail
+        from seismo.watching.event_selection import Selection
+        from seismo.watching.match_printer import Printer
 
-        self.hints = hints  # now: the program may have modules of the same names
+        self.hints = end_summary  # now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
@@ -125,9 +125,9 @@ class _Run:
             given.get("record"),
         )
         if program.kind == "code":
-            source.give("<string>", program.what)
+            source_lines.give("<string>", program.what)
         elif program.kind == "stdin":
-            source.give("<stdin>", program.text.decode("utf-8", "replace"))
+            source_lines.give("<stdin>", program.text.decode("utf-8", "replace"))
 
     def go(self) -> int:
         """Runs the program."""
@@ -257,12 +257,12 @@ def _encoding() -> str:
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
     from seismo.process.output_file import open_text
-    from seismo.watching import jsonlines
-    from seismo.watching import shown as text
+    from seismo.watching import json_lines
+    from seismo.watching import match_text as text
 
     if name == "-":
         return _private(1)
-    is_ours = None if force else jsonlines.is_ours if json else text.is_ours
+    is_ours = None if force else json_lines.is_ours if json else text.is_ours
     try:
         fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:

@@ -1,7 +1,7 @@
 """Watching from inside: `with seismo.watch('call("app.*.save")') as w: ...`, `@seismo.watch(...)`, `w.count`.
 
-The native core decides what matches and tells seismo.watching.watched of it, inside the program. A watch runs beside
-all that records, and any number of watches beside each other.
+The native core decides what matches and tells seismo.watching.active_watch of it, inside the program. A watch runs
+beside all that records, and any number of watches beside each other.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
 from seismo.watching.actions import Actions
-from seismo.watching.describing import Detail
-from seismo.watching.printer import Printer
-from seismo.watching.selection import Selection
-from seismo.watching.watched import Watched
+from seismo.watching.active_watch import Watched
+from seismo.watching.describe_match import Detail
+from seismo.watching.event_selection import Selection
+from seismo.watching.match_printer import Printer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Watch(Session, Watched):
     """A session that shows, counts or hands on what matches. When it is used again, its counts add up.
 
-    count, matches, functions, failed, and how it is made: see seismo.watching.watched.Watched. stop() ends it early.
+    count, matches, functions, failed, and how it is made: see seismo.watching.active_watch.Watched. stop() ends it
+    early.
     """
 
     name = "watch"

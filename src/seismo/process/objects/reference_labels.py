@@ -1,9 +1,10 @@
 """How one object holds another: by which attribute, key, index or variable; and what a holder is called.
 
-The law is that of seismo.watching.values: nothing of the program runs. Objects are looked at by their real type, by the
-unbound methods of built-in types (`dict.items(x)` goes straight to the storage, whatever a subclass says) and by the
-descriptors that C code made (slots, members). No repr, no comparison, no hash, no property, no `__class__`. Containers
-are scanned for the object itself, never asked for it. A container that another thread changes meanwhile says nothing.
+The law is that of seismo.watching.value_repr: nothing of the program runs. Objects are looked at by their real type, by
+the unbound methods of built-in types (`dict.items(x)` goes straight to the storage, whatever a subclass says) and by
+the descriptors that C code made (slots, members). No repr, no comparison, no hash, no property, no `__class__`.
+Containers are scanned for the object itself, never asked for it. A container that another thread changes meanwhile says
+nothing.
 
 Why not ask gc.get_referrers for each object: it goes through the whole heap each time, and it does not say how.
 """

@@ -15,7 +15,7 @@ from seismo.model import read
 from seismo.process import output_file
 from seismo.report.facts import losses
 from seismo.report.words import Signs
-from seismo.watching.recording import _keep
+from seismo.watching.watch_recording import _keep
 
 PROGRAM = """
 import os, signal, sys, threading, time

@@ -15,7 +15,7 @@ from seismo.model import merge, read
 from seismo.report.facts import filter_words, header, losses, notes
 from seismo.report.words import Signs
 from seismo.watching import actions
-from seismo.watching import shown as text
+from seismo.watching import match_text as text
 
 
 def outer(n):

@@ -8,13 +8,13 @@ from seismo.escape import printable
 from seismo.expression.glob import matches
 from seismo.expression.terms import paths_of
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.watching import source
+from seismo.watching import source_lines
 from seismo.watching.actions import full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.watching.actions import Row
-    from seismo.watching.watched import Watched
+    from seismo.watching.active_watch import Watched
 
 _MOST_FILE = 4000  # lines of a file whose code is looked at for a near line
 
@@ -184,7 +184,7 @@ def _about_file(pattern: str, line: str, rows: list[Row], script: str) -> list[s
 
 
 def _lines_with_code(file: str) -> set[int]:
-    text = "\n".join(source.lines_of(file)[:_MOST_FILE])
+    text = "\n".join(source_lines.lines_of(file)[:_MOST_FILE])
     try:
         codes = [compile(text, file, "exec", 0, dont_inherit=True)] if text else []
     except (SyntaxError, ValueError):

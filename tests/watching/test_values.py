@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from seismo.watching.values import MASK, Shower, looks_secret
+from seismo.watching.value_repr import MASK, Shower, looks_secret
 
 ran = []
 

@@ -13,8 +13,8 @@ from seismo.originals import builtins as __builtins__  # type: ignore[no-redef] 
 from seismo.process.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
-from seismo.watching import source
-from seismo.watching.values import Shower, class_name, shorten
+from seismo.watching import source_lines
+from seismo.watching.value_repr import Shower, class_name, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Describer:
         starts = match.kind == "call" and moment != _match.END
         match.line = line or (code.co_firstlineno if starts else frame.f_lineno or code.co_firstlineno)
         if not starts:
-            match.source = source.line_of(match.file, match.line)
+            match.source = source_lines.line_of(match.file, match.line)
         self._outcome(match, arg)
         if self.detail.args and starts:
             match.args = self._arguments(frame, code)
@@ -169,7 +169,7 @@ class Describer:
             code = frame.f_code
             if not code.co_filename.startswith(self._hide):
                 line = frame.f_lineno or code.co_firstlineno
-                frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
+                frames.append((code.co_filename, line, code.co_qualname, source_lines.line_of(code.co_filename, line)))
             frame = frame.f_back
         return frames
 

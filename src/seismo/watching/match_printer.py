@@ -9,8 +9,8 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import COLOURS, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.fork_handlers import new_lock
-from seismo.watching import shown as text
-from seismo.watching.jsonlines import line as json_line
+from seismo.watching import match_text as text
+from seismo.watching.json_lines import line as json_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from seismo.originals import builtins as __builtins__  # type: ignore[no-redef] 
 from seismo.process.engine import HIDE
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
-from seismo.watching.describing import Describer
+from seismo.watching.describe_match import Describer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from seismo import _core
     from seismo.model import Recording
-    from seismo.watching.describing import Detail
-    from seismo.watching.printer import Printer
-    from seismo.watching.recording import File
-    from seismo.watching.selection import Selection
+    from seismo.watching.describe_match import Detail
+    from seismo.watching.event_selection import Selection
+    from seismo.watching.match_printer import Printer
+    from seismo.watching.watch_recording import File
 else:
     from seismo import _core
 
@@ -175,7 +175,7 @@ class Watched:
         if self.file is None:
             raise UsageError("this watch keeps no recording", hint="make it with record=PATH")
         from seismo.model import read
-        from seismo.watching.recording import image
+        from seismo.watching.watch_recording import image
 
         return read(image(self))
 
@@ -236,7 +236,7 @@ class Watched:
 
 
 def _file(record: object) -> File:
-    from seismo.watching.recording import File
+    from seismo.watching.watch_recording import File
 
     if not isinstance(record, (str, os.PathLike)):
         raise UsageError(f"record cannot be a {type(record).__name__}", hint="it is the path of a file")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from seismo import _core
     from seismo.watching.actions import Row
-    from seismo.watching.watched import Watched
+    from seismo.watching.active_watch import Watched
 else:
     from seismo import _core
 
