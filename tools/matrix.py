@@ -104,7 +104,7 @@ NOT_SANITIZED = [
 ]
 # How often an error that is stated holds: many runs of the same. Slow builds run the same code in other tests.
 STATISTICS = [
-    "tests/model/test_spread.py",
+    "tests/model/test_run_variance.py",
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
     "tests/native/recorder/lines/test_estimates.py::test_stated_errors_hold",
@@ -112,9 +112,9 @@ STATISTICS = [
 # Under the sanitizers memory is not what it is; the others are about messages and warnings.
 NOT_SANITIZED += [
     *STATISTICS,
-    "tests/model/test_joining.py::test_memory_does_not_grow_with_the_number_of_recordings",
-    "tests/model/test_joining.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
-    "tests/model/test_joining.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_streaming_merge.py::test_memory_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_streaming_merge.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_streaming_merge.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
     "tests/process/test_bad_input.py",
     "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]

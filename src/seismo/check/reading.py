@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.check.codes import codes_of
 from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
 from seismo.check.places import is_import
-from seismo.model.kinds import FunctionKind
+from seismo.model.enums import FunctionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

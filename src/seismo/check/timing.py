@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check.measuring import FailedError
 from seismo.errors import CheckError
-from seismo.model.spread import student
+from seismo.model.run_variance import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable

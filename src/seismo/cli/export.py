@@ -123,8 +123,8 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
         return recording
     from seismo.cli.files import same
     from seismo.cli.window import window_of
-    from seismo.model.timeline.choice import about_calls
-    from seismo.model.timeline.cut import cut_into
+    from seismo.model.trace.call_filter import about_calls
+    from seismo.model.trace.excerpt import cut_into
 
     if args.where is not None:
         about_calls(args.where)

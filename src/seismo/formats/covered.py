@@ -19,7 +19,7 @@ from seismo.errors import FormatError
 from seismo.formats import text
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
 from seismo.kinds import COVERAGE
-from seismo.model.kinds import RAN_ONLY
+from seismo.model.enums import RAN_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.formats.json_rows import truth, write_table
 from seismo.formats.text import json_text
-from seismo.model.kinds import OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from seismo.formats.forest import Forest, frames, pids, program
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
 from seismo.formats.text import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
-from seismo.model.kinds import LOWER_BOUND
+from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

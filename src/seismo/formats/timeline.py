@@ -10,14 +10,14 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.formats.forest import pids, process_names, thread_names
-from seismo.model.kinds import CallFlags
-from seismo.model.timeline.landmarks import landmarks
+from seismo.model.enums import CallFlags
+from seismo.model.trace.runtime_events import landmarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seismo.model import Recording, Table
-    from seismo.model.timeline.calls import CallRow, GapRow, InstantRow
+    from seismo.model.trace.calls import CallRow, GapRow, InstantRow
 
 FOREVER = 2**63 - 1
 _MANY = 10_000_000  # thread numbers of the threads that share a row, which has one for all

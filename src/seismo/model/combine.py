@@ -27,7 +27,7 @@ from seismo.model.table import Strings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.pieces import Pieces
 
 _LARGEST = 2**63 - 1  # damaged files have such counts
 
@@ -120,8 +120,8 @@ def _merge_journals(parts: Sequence[Recording], thread_maps: list[dict[int, int]
     journals = [part._journal for part in parts if part._journal is not None]
     if not journals:
         return None
-    from seismo.model.timeline.carried import carried
-    from seismo.model.timeline.pieces import joined
+    from seismo.model.trace.copy_to_file import carried
+    from seismo.model.trace.pieces import joined
 
     chunks = chain.from_iterable(map(carried, parts, thread_maps))
     finished = all(journal.finished for journal in journals)

@@ -1,7 +1,7 @@
 """What changed between recordings: one or several a side, function by function, or line by line.
 
 Counts are exact: one that differs between the runs of a side is a range, and has changed where the ranges of the sides
-have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.spread` says.
+have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.run_variance` says.
 
 A call site of a C function that proves trivial is disabled while it is recorded, at one time in this run and at another
 in the next, and what the function takes from then on is its caller's. So where the calls of a C function are a lower
@@ -13,8 +13,8 @@ from __future__ import annotations
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.kinds import FunctionKind
-from seismo.model.spread import Group, error_of_change, group, scale, variance
+from seismo.model.enums import FunctionKind
+from seismo.model.run_variance import Group, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core, kinds
 from seismo.errors import RecordingError
-from seismo.model.kinds import LOWER_BOUND
+from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seismo.expression import Expression
-    from seismo.model.timeline.calls import Calls
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.calls import Calls
+    from seismo.model.trace.pieces import Pieces
 
 Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
@@ -114,7 +114,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
         if not raw["finished"] and recording._journal is not None:
-            from seismo.model.timeline.caught_up import caught_up
+            from seismo.model.trace.crash_recovery import caught_up
 
             recording = caught_up(recording)
     return recording
@@ -185,7 +185,7 @@ def _lacks_journal(recording: Recording) -> bool:
 def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
     if not len(raw["journal"]):
         return None
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.pieces import Pieces
 
     sound = raw["sound"]
     journal, levels, longest, heads = (memoryview(raw[name]) for name in ("journal", "levels", "longest", "heads"))
@@ -267,7 +267,7 @@ class Recording:
 
     @functools.cached_property
     def _estimated(self) -> Columns:
-        from seismo.model.waits import estimated
+        from seismo.model.wait_times import estimated
 
         return estimated(self._raw, self.times)
 
@@ -325,7 +325,7 @@ class Recording:
     @functools.cached_property
     def calls(self) -> Calls:
         """Every call in time, of a trace; of other recordings nothing."""
-        from seismo.model.timeline.calls import Calls
+        from seismo.model.trace.calls import Calls
 
         return Calls(self)
 
@@ -463,9 +463,9 @@ class Recording:
         Times are ns from the start of the first process, there and here. where: an expression about calls
         (docs/expressions.md); those that it chooses are kept, with what they called and the calls that they were in.
         UsageError: there is no journal, nothing is chosen, or the expression asks for what a journal does not hold.
-        `seismo.model.timeline.cut.cut_into` writes to a file, in memory that does not grow with the trace.
+        `seismo.model.trace.excerpt.cut_into` writes to a file, in memory that does not grow with the trace.
         """
-        from seismo.model.timeline.cut import cut
+        from seismo.model.trace.excerpt import cut
 
         return cut(self, start_ns, end_ns, where=where)
 

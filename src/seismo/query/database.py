@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
-from seismo.model.timeline.stream import CallStream
+from seismo.model.trace.arrow_stream import CallStream
 from seismo.query.pushed import register
 from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.timeline.stream import ALL_TIMES, STREAM_COLUMNS, CallStream, Times
+from seismo.model.trace.arrow_stream import ALL_TIMES, STREAM_COLUMNS, CallStream, Times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

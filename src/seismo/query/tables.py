@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from seismo import kinds
 from seismo.model import table as rows
-from seismo.model.kinds import OF_ROWS
+from seismo.model.enums import OF_ROWS
 from seismo.model.objects import rows as object_rows
 from seismo.model.table import StringColumn, Strings, Table
-from seismo.model.timeline.calls import CallRow, GapRow
+from seismo.model.trace.calls import CallRow, GapRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from seismo.model import Recording, Table
-    from seismo.model.timeline.calls import CallRow, RunRow
+    from seismo.model.trace.calls import CallRow, RunRow
 
 MOST_ROWS = 150_000
 COLUMNS = 2000  # of the overview of a stretch that holds more

@@ -11,7 +11,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
-from seismo.model.kinds import RAN_ONLY
+from seismo.model.enums import RAN_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

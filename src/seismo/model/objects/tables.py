@@ -12,7 +12,7 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.kinds import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.lines.tables import SCHEMA, columns_of, held, ints, rows_of, taken
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ class Profiled(Recorded):
     @property
     def recording(self) -> Recording:
         """What the cell did: the kernel runs in the same process, and is busy meanwhile."""
-        from seismo.model.part import done_by
+        from seismo.model.subtree import done_by
 
         # Merged, because the last expression of a cell is compiled by itself, under the same name.
         return done_by(super().recording, self.file.__eq__).merge()

@@ -22,7 +22,7 @@ from seismo import kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
-from seismo.model.kinds import FunctionKind
+from seismo.model.enums import FunctionKind
 from seismo.plugins.pytest.again import put_back
 from seismo.plugins.pytest.callers import Callers, Made
 from seismo.plugins.pytest.objects import interrupted, started, unavailable

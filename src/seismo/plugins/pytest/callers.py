@@ -7,7 +7,7 @@ import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seismo.model.kinds import FunctionKind
+from seismo.model.enums import FunctionKind
 from seismo.plugins.pytest.profile import PLACE
 from seismo.report.words import function_name
 

@@ -188,7 +188,7 @@ def _printable(text: str) -> str:
 
 def survivors(alive: dict[int, int], recording: Recording, ask: Callable[[list[SurvivorRow]], list[Tree]]) -> Survivors:
     """The rows for so many living objects of sites. recording: as it was when they lived; sites are its objects."""
-    from seismo.model.kinds import TYPE_OUTSIDE, TYPE_VARIABLE
+    from seismo.model.enums import TYPE_OUTSIDE, TYPE_VARIABLE
 
     found: dict[tuple[str, str, str, int, tuple[str, ...]], SurvivorRow] = {}
     for site, count in alive.items():

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
 from seismo.model.recording import UNENDED
-from seismo.model.timeline.hosts import apart_ns, hosts
-from seismo.model.timeline.landmarks import landmarks
+from seismo.model.trace.process_clocks import apart_ns, hosts
+from seismo.model.trace.runtime_events import landmarks
 from seismo.report import words as text
 from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
 from seismo.report.calls.tree import machinery
@@ -17,7 +17,7 @@ from seismo.report.facts import unended
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import Table
-    from seismo.model.timeline.calls import CallRow, GapRow, InstantRow
+    from seismo.model.trace.calls import CallRow, GapRow, InstantRow
     from seismo.report.paper import Paper
 
 LONGEST = 10

@@ -6,7 +6,7 @@ function and line, which any recording may have, and then by node. How many rows
 function and line is therefore counted first. Recordings are then read again in the order of their nodes, and each of
 their rows has its place, which the counts before it say.
 
-Rows without a node are the same in any recording, and are summed (seismo.model.joining).
+Rows without a node are the same in any recording, and are summed (seismo.model.streaming_merge).
 """
 
 from __future__ import annotations

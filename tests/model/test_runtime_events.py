@@ -100,7 +100,7 @@ def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
     long = read(data)
     monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
     monkeypatch.setattr("seismo.report.calls.trace.MOST_BYTES", 0)
-    monkeypatch.setattr("seismo.model.timeline.calls.Calls.sums", None)
+    monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
     text = io.StringIO()
     write_trace(Paper(text, 80), long)
     assert "longest calls" in text.getvalue()

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from seismo.model import Builder, FunctionFlags, FunctionKind, NodeFlags
-from seismo.model.kinds import OF_ROWS, BranchKind
+from seismo.model.enums import OF_ROWS, BranchKind
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo import _core
-from seismo.model.kinds import NodeFlags
+from seismo.model.enums import NodeFlags
 from seismo.model.recording import FOREVER
 
 if TYPE_CHECKING:

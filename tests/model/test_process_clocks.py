@@ -9,7 +9,7 @@ from children import seismo
 from seismo import model
 from seismo.cli.main import main
 from seismo.formats.timeline import timeline
-from seismo.model.timeline.hosts import apart_ns, hosts, starts
+from seismo.model.trace.process_clocks import apart_ns, hosts, starts
 
 DAY = 10**18
 

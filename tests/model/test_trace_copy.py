@@ -10,8 +10,8 @@ from recorded import Image
 
 import seismo
 from seismo.model import merge, merge_files, read
-from seismo.model.kinds import CallFlags
-from seismo.model.timeline import cut
+from seismo.model.enums import CallFlags
+from seismo.model.trace import excerpt
 from seismo.report.calls import story, story_trace, trace
 from seismo.report.calls.functions import FunctionCells
 from seismo.report.paper import Paper
@@ -113,9 +113,9 @@ def test_a_sheet_that_is_damaged_is_made_again(whole):
 
 
 def test_a_large_part_has_levels_of_its_own(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(cut, "MANY", 1000)
+    monkeypatch.setattr(excerpt, "MANY", 1000)
     recording = read(whole[0])
-    cut.cut_into(recording, tmp_path / "part.seismo", 1, recording.calls.end_ns)
+    excerpt.cut_into(recording, tmp_path / "part.seismo", 1, recording.calls.end_ns)
     part = has_all((tmp_path / "part.seismo").read_bytes())
     assert part.tree["calls"].tolist() == recording.cut(1, recording.calls.end_ns).tree["calls"].tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["part.seismo"]
@@ -134,12 +134,12 @@ def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path
     (main,) = (row.id for row in recording.functions if row.qualname == "main")
     rounds = [row for row in recording.calls if row.function == work]
     middle = (rounds[2].start_ns + rounds[2].end_ns) // 2
-    monkeypatch.setattr(cut, "MANY", 1000)
+    monkeypatch.setattr(excerpt, "MANY", 1000)
     for module in (trace, story_trace):  # the frames of the tests' runner take longer than the program's
         monkeypatch.setattr(module, "LONGEST", 1000)
     ended, begun = CallFlags.OPEN, CallFlags.BEFORE
     for window, flags in (((0, middle), {main: ended}), ((middle, recording.calls.end_ns), {main: begun})):
-        cut.cut_into(recording, tmp_path / "part.seismo", *window)
+        excerpt.cut_into(recording, tmp_path / "part.seismo", *window)
         part = read(tmp_path / "part.seismo")
         names = {row.id: row.qualname for row in part.functions}
         assert limits(part.calls.longest) == limits(part.calls.sums.longest)
@@ -161,7 +161,7 @@ def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path
 
 def test_a_call_that_began_and_was_cut_in_one_slice_is_told_apart(tmp_path, monkeypatch):
     """The last thousand calls are summed up together; that one of them was ended by the cut is not lost there."""
-    monkeypatch.setattr(cut, "MANY", 1000)
+    monkeypatch.setattr(excerpt, "MANY", 1000)
     namespace = {}
     exec(PROGRAM + "import time\ndef slow():\n    leaf()\n    time.sleep(0.02)\n    leaf()", namespace)
     with seismo.trace(output=tmp_path / "whole.seismo", c_functions="none"):
@@ -169,7 +169,7 @@ def test_a_call_that_began_and_was_cut_in_one_slice_is_told_apart(tmp_path, monk
         namespace["slow"]()
     recording = read(tmp_path / "whole.seismo")
     (slow,) = (row for row in recording.calls if recording.functions[row.function].qualname == "slow")
-    cut.cut_into(recording, tmp_path / "part.seismo", 0, slow.start_ns + 10_000_000)
+    excerpt.cut_into(recording, tmp_path / "part.seismo", 0, slow.start_ns + 10_000_000)
     part = read(tmp_path / "part.seismo")
     told = {part.functions[function].qualname: said for function, said in limits(part.calls.longest).items()}
     assert told["slow"] == CallFlags.OPEN

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
 from seismo.errors import UsageError
-from seismo.model.kinds import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
+from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER
-from seismo.model.timeline.choice import choice
+from seismo.model.trace.call_filter import choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,7 +14,7 @@ import array
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.recording import FOREVER, UNENDED, Recording
-from seismo.model.waits import estimated
+from seismo.model.wait_times import estimated
 
 if TYPE_CHECKING:
     from seismo.model.recording import Columns, Tables

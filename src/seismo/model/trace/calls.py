@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table
-from seismo.model.timeline.hosts import starts
-from seismo.model.timeline.pieces import take_uvarint
+from seismo.model.trace.pieces import take_uvarint
+from seismo.model.trace.process_clocks import starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from seismo.model.kinds import CallFlags
+    from seismo.model.enums import CallFlags
     from seismo.model.recording import Recording
-    from seismo.model.timeline.landmarks import Pause, Span
-    from seismo.model.timeline.stream import CallStream
+    from seismo.model.trace.arrow_stream import CallStream
+    from seismo.model.trace.runtime_events import Pause, Span
 
 MOST_DEPTH = 2**32 - 1
 UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
@@ -291,7 +291,7 @@ class Calls:
 
         For readers such as DuckDB, pyarrow and Polars: memory does not grow with the trace.
         """
-        from seismo.model.timeline.stream import CallStream
+        from seismo.model.trace.arrow_stream import CallStream
 
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
         return CallStream(self._journal, self._recording, (first, last, look_back), _problems)
@@ -311,21 +311,21 @@ class Calls:
     @cached_property
     def pauses(self) -> list[Pause]:
         """The pauses of the cycle collector, in the order of time."""
-        from seismo.model.timeline.landmarks import pauses
+        from seismo.model.trace.runtime_events import pauses
 
         return pauses(self.instants)
 
     @cached_property
     def spans(self) -> list[Span]:
         """The stretches that the program named itself, in the order of their beginnings."""
-        from seismo.model.timeline.landmarks import spans
+        from seismo.model.trace.runtime_events import spans
 
         return spans(self._recording, self.instants)
 
     @cached_property
     def landmarks(self) -> list[InstantRow]:
         """When threads began and ended, children began and modules were imported, in the order of time."""
-        from seismo.model.timeline.landmarks import landmarks
+        from seismo.model.trace.runtime_events import landmarks
 
         return landmarks(self._recording) if self else []
 

@@ -12,8 +12,8 @@ from recorded import Image
 import seismo
 from seismo.errors import UsageError
 from seismo.model import merge, read
-from seismo.model.kinds import CallFlags
-from seismo.model.timeline.cut import cut_into
+from seismo.model.enums import CallFlags
+from seismo.model.trace.excerpt import cut_into
 
 SEEDS = st.integers(0, 2**32)
 UNSEEN = CallFlags.BEFORE | CallFlags.BEGAN_UNSEEN

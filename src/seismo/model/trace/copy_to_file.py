@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.model.timeline.pieces import LONGEST, PIECE, SHEET, take_uvarint, uvarint
+from seismo.model.trace.pieces import LONGEST, PIECE, SHEET, take_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -82,7 +82,7 @@ def _call(call: list[int], threads: Mapping[int, int] | None) -> bytes:
 def _sheets_made(recording: Recording, whole: bool) -> list[bytes]:
     """Sheets of those streams that have none and are worth them; of all, where some in the file are damaged."""
     from seismo.model.recording import Recording
-    from seismo.model.timeline.calls import UNSUMMED
+    from seismo.model.trace.calls import UNSUMMED
 
     pieces = recording._journal
     assert pieces is not None

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.model import combine
-from seismo.model.lines.joining import Contexts
+from seismo.model.lines.streaming_merge import Contexts
 from seismo.model.lines.tables import OF_FUNCTIONS, columns_of, empty, ints
 from seismo.model.objects import tables as object_tables
-from seismo.model.objects.joining import ELSEWHERE, Objects, Unsorted, types_of, without_paths
+from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, types_of, without_paths
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings
-from seismo.model.timeline.carried import carried
+from seismo.model.trace.copy_to_file import carried
 
 if TYPE_CHECKING:
     import os

@@ -7,7 +7,7 @@ import pytest
 
 from seismo.model import Builder, diff
 from seismo.model.difference import difference
-from seismo.model.spread import DOUBT, MOST_FREEDOM, error_of_change, group, scale, student, variance
+from seismo.model.run_variance import DOUBT, MOST_FREEDOM, error_of_change, group, scale, student, variance
 
 MS = 1e6
 

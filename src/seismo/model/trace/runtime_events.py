@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.timeline.calls import InstantRow
+from seismo.model.trace.calls import InstantRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.model.recording import Recording
     from seismo.model.table import Table
-    from seismo.model.timeline.calls import CallRow
+    from seismo.model.trace.calls import CallRow
 
 _IMPORT = "<frozen importlib._bootstrap"  # the file of what runs a module's code
 _MODULE = "<module>"

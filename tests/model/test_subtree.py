@@ -1,7 +1,7 @@
 """What some code did, without what it ran in."""
 
 from seismo.model import Builder
-from seismo.model.part import done_by
+from seismo.model.subtree import done_by
 
 BEFORE = 4
 
