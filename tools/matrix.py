@@ -57,7 +57,7 @@ ONCE = {
     "tests/model": "reads, merges and compares finished recordings",
     "tests/mcp": "answers by a protocol from finished recordings",
     "tests/check/test_baseline.py": "is about a text file",
-    "tests/check/test_blame.py": "reckons with counts, in plain Python",
+    "tests/check/test_change_causes.py": "reckons with counts, in plain Python",
     "tests/check/test_compare.py": "compares counts, in plain Python",
     "tests/check/test_growth.py": "reckons with counts, in plain Python",
     "tests/check/test_recipes.py": "is about files of CI services",

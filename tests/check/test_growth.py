@@ -5,8 +5,8 @@ import math
 import pytest
 
 from seismo.check import Function, Measurement, exact
+from seismo.check.cpu_time import Times
 from seismo.check.growth import became_worse, growths, parse_sizes
-from seismo.check.timing import Times
 from seismo.errors import UsageError
 
 WORK = Function("app", "work", "app.py")

@@ -4,7 +4,7 @@ seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
 Every process that the program starts or forks writes files of its own, its part of the recording into the folder
-calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.measuring). So
+calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.counted_runs). So
 what becomes another program by exec is counted as well.
 """
 

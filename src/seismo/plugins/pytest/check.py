@@ -27,11 +27,11 @@ import pytest
 
 from seismo.check import baseline
 from seismo.check.compare import Bands, Verdict, compare
-from seismo.check.deciding import BORN, Outcome, of_other_versions
+from seismo.check.counted_runs import Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
 from seismo.check.measurement import over_runs
-from seismo.check.measuring import Side
-from seismo.check.revision import checked_out, is_revision, path_of_project, refuse_others, root_of
+from seismo.check.outcome import BORN, Outcome, of_other_versions
+from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, sizes
 from seismo.plugins.pytest.counted import Counting, CountingBirths, test_of
@@ -348,7 +348,7 @@ class Main(Again):
         """Writes what was found."""
         if self.pid != os.getpid() or (self.outcome is None and not self.notes):
             return
-        from seismo.check.shown import text
+        from seismo.check.writers import text
 
         terminalreporter.write_sep("=", "seismo check")
         for name, said in self._over_budget.items():

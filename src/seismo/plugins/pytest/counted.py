@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seismo.check.measurement import Counts, Range
-from seismo.check.places import is_import
-from seismo.check.reading import functions_of, of_recordings
+from seismo.check.portable_paths import is_import
+from seismo.check.read_recordings import functions_of, of_recordings
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
 from seismo.plugins.pytest.run import Quiet
 from seismo.plugins.pytest.sizes import families, sizes_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pytest
 
     from seismo.check.measurement import Function, Measurement
-    from seismo.check.places import Places
+    from seismo.check.portable_paths import Places
     from seismo.model import Recording
 
 BLOCK = "|block "  # between a test's name and that of a block in it

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from seismo.check.shown import words
+from seismo.check.writers import words
 from seismo.escape import printable
 from seismo.plugins.pytest.counted import test_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 
 def tell(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from seismo.check.counted_runs import run, stamp_for
 from seismo.check.measurement import over_runs
-from seismo.check.measuring import run, stamp_for
-from seismo.check.places import Places
+from seismo.check.portable_paths import Places
 from seismo.errors import CheckError
 from seismo.plugins.pytest.counted import births_of, measurement_of, test_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from seismo.check.counted_runs import Side
     from seismo.check.measurement import Counts, Function, Measurement
-    from seismo.check.measuring import Side
 
 AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
 ORDER, OUTCOMES = "order.json", "outcomes.json"

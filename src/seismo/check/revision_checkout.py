@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from seismo.check.measuring import FailedError, Side, run
-from seismo.check.places import INSTALLED
+from seismo.check.counted_runs import FailedError, Side, run
+from seismo.check.portable_paths import INSTALLED
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
-from seismo.check.places import INSTALLED, Places
-from seismo.check.reading import of_recordings
+from seismo.check.portable_paths import INSTALLED, Places
+from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read

@@ -3,8 +3,8 @@
 import pytest
 
 from seismo.check import Function, Measurement, compare, exact, read_text, text_of
-from seismo.check.blame import suspects
-from seismo.check.shown.words import reason
+from seismo.check.change_causes import suspects
+from seismo.check.writers.words import reason
 
 
 def function(name):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.check.shown.github import github
-from seismo.check.shown.junit import junit
-from seismo.check.shown.text import text
+from seismo.check.writers.github import github
+from seismo.check.writers.junit import junit
+from seismo.check.writers.text import text
 
 if TYPE_CHECKING:
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 
 def markdown(outcome: Outcome) -> str:
     """Return the result for the comment of a pull request."""
-    from seismo.check.shown.story import story
+    from seismo.check.writers.story import story
     from seismo.report.story.markdown import markdown as fitting
 
     return fitting(story(outcome))
@@ -26,7 +26,7 @@ def markdown(outcome: Outcome) -> str:
 
 def as_json(outcome: Outcome) -> str:
     """Return the result for programs; docs/report-schema.json says what is in it."""
-    from seismo.check.shown.story import story
+    from seismo.check.writers.story import story
     from seismo.report.story.document import document
 
     return document(story(outcome))

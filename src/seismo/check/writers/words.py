@@ -8,10 +8,10 @@ from seismo.check.compare import Finding, Verdict
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.blame import Changes, Suspect
-    from seismo.check.deciding import Outcome
+    from seismo.check.change_causes import Changes, Suspect
     from seismo.check.growth import Growth
     from seismo.check.measurement import Function, Range
+    from seismo.check.outcome import Outcome
 
 WORST = (Verdict.BEYOND, Verdict.UNDECIDED, Verdict.UNMEASURED, Verdict.BETTER, Verdict.WITHIN)
 IN_WORDS = {

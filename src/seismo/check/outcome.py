@@ -9,18 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from seismo.check.blame import Suspect, suspects
+from seismo.check.change_causes import Suspect, suspects
 from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
-from seismo.check.measuring import RUN_OF_BIRTHS, RUN_OF_CALLS, Runs
+from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS, Runs
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from seismo.check.cpu_time import Times
     from seismo.check.growth import Growth
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement, Stamp
-    from seismo.check.timing import Times
 
 BORN = ("births", "bytes")
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from seismo.check.compare import Verdict
-from seismo.check.shown import words
+from seismo.check.writers import words
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 
 def junit(outcome: Outcome) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.check.compare import Verdict
-from seismo.check.shown import words
+from seismo.check.writers import words
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 
 def github(outcome: Outcome) -> str:

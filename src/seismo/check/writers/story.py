@@ -7,11 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from seismo.check.measurement import Function, Range
-from seismo.check.shown import words
+from seismo.check.writers import words
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling
 
 if TYPE_CHECKING:
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 MOST = 1000  # rows of a section
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seismo.check.codes import codes_of
+from seismo.check.code_hashes import codes_of
 from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
-from seismo.check.places import is_import
+from seismo.check.portable_paths import is_import
 from seismo.model.enums import FunctionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from seismo.check.places import Places
+    from seismo.check.portable_paths import Places
     from seismo.model import Recording
 
 
