@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from seismo.coverage.analysis import analyze
-from seismo.coverage.numbers import Numbers, fails_under, percent_text, ranges, threshold_precision
+from seismo.coverage.percentages import Numbers, fails_under, percent_text, ranges, threshold_precision
 from seismo.coverage.settings import Settings
 from seismo.errors import UsageError
 from seismo.model import Builder

@@ -52,7 +52,7 @@ class _End:
 
     def tell(self, path: str | bytes, screen: Screen) -> int:
         """Writes the table. Returns the exit status."""
-        from seismo.coverage.numbers import too_little
+        from seismo.coverage.percentages import too_little
         from seismo.model import read
         from seismo.report.coverage import KIND
 

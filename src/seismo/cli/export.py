@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
         return _list()
     from seismo import formats
     from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
-    from seismo.coverage.carried import for_recording
+    from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
     from seismo.formats.covered import problems_of, settings_of, use
     from seismo.formats.output import check_free

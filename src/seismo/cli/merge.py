@@ -64,8 +64,8 @@ def run(args: Namespace) -> int:
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
     """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
-    from seismo.coverage.carried import for_recordings
-    from seismo.coverage.paths import aliases_of, mapped
+    from seismo.coverage.path_aliases import aliases_of, mapped
+    from seismo.coverage.recorded_settings import for_recordings
     from seismo.coverage.settings import rcfile_of
     from seismo.report.coverage.options import say_settings
 

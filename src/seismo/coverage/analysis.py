@@ -1,7 +1,7 @@
 """A recording held against the source: what was executed, what is missing.
 
-The recording says which lines and steps were executed; the source (source.py, arcs.py) which could have been. Both are
-put in terms of first lines of logical lines, and then compared.
+The recording says which lines and steps were executed; the source (parsed_source.py, arcs.py) which could have been.
+Both are put in terms of first lines of logical lines, and then compared.
 
 **Lines.** A statement was executed if any line of its logical line was.
 
@@ -25,18 +25,18 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from seismo.coverage import reading as text
-from seismo.coverage import source
+from seismo.coverage import parsed_source
+from seismo.coverage import read_source as text
+from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
 from seismo.coverage.errors import SourceError
-from seismo.coverage.matching import Files, below, python_files
-from seismo.coverage.recorded import Recorded, Recordings
-from seismo.coverage.result import Arc, CoverageReport, FileCoverage, Problem
+from seismo.coverage.executed_lines import Recorded, Recordings
+from seismo.coverage.file_patterns import Files, below, python_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from seismo.coverage.parsed_source import ParsedSource
     from seismo.coverage.settings import Settings
-    from seismo.coverage.source import ParsedSource
     from seismo.model.recording import Recording
 
 _SHOWN = 5  # so many lines are named in a message
@@ -186,7 +186,7 @@ def _file(
 ) -> tuple[FileCoverage, list[str]]:
     """What of a file was executed, and what makes that doubtful. SourceError: it cannot be told."""
     data = text.read(path)
-    parsed = source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
+    parsed = parsed_source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
     doubts = _doubts(parsed, data, recorded)
     first = parsed.first_line
     executed = {first(line) for line in recorded.lines()} & parsed.statements

@@ -20,7 +20,7 @@ from seismo.kinds import COVERAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 

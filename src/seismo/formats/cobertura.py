@@ -25,7 +25,7 @@ from seismo.formats.covered import Covered, field_path, field_text, report_of, t
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 

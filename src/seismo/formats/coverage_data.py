@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.formats.covered import Arc, RanFile
     from seismo.model import Recording

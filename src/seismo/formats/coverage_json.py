@@ -22,8 +22,8 @@ from seismo.kinds import COVERAGE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from seismo.coverage.numbers import Numbers
-    from seismo.coverage.result import FileCoverage, RegionCoverage
+    from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
+    from seismo.coverage.percentages import Numbers
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
@@ -113,7 +113,7 @@ class _Writer:
         return found
 
     def _shown(self, percent: float) -> str:
-        from seismo.coverage.numbers import percent_text
+        from seismo.coverage.percentages import percent_text
 
         return percent_text(percent, self._precision)
 

@@ -24,7 +24,7 @@ from seismo.model.enums import RAN_ONLY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from seismo.coverage.result import CoverageReport, Problem
+    from seismo.coverage.coverage_report import CoverageReport, Problem
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
 
@@ -180,7 +180,7 @@ def use(recording: Recording, settings: Settings, report: CoverageReport | None 
 def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
     """Done once for a recording: a writer asks for several things of it."""
     if recording not in _reports:
-        from seismo.coverage.carried import for_recording
+        from seismo.coverage.recorded_settings import for_recording
 
         use(recording, for_recording(recording))
     return _reports[recording]

@@ -6,7 +6,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage import reading
+from seismo.coverage import read_source
 from seismo.errors import SeismoError, UsageError
 from seismo.mcp.answers import NOTE, Answers, failure
 from seismo.mcp.confined import Root
@@ -52,7 +52,7 @@ def make(folder: str, allow_run: bool) -> Any:
     from seismo import __version__
 
     root = Root(folder)
-    reading.only_below(root.path)
+    read_source.only_below(root.path)
     answers = Answers(root)
     server = MCPServer("seismo", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
 

@@ -17,7 +17,7 @@ import os
 import sys
 
 from seismo import kinds
-from seismo.coverage.globs import absolute, globs
+from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -74,7 +74,7 @@ def _config(settings: Settings) -> str:
     """What the settings file says, for who looks at the recording; as JSON."""
     if not settings.file:
         return ""
-    from seismo.coverage.carried import packed
+    from seismo.coverage.recorded_settings import packed
 
     return packed(settings)
 

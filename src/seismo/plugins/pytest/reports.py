@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -50,7 +50,7 @@ class Result:
     @property
     def enough(self) -> bool:
         """Whether as much is covered as has to be."""
-        from seismo.coverage.numbers import too_little
+        from seismo.coverage.percentages import too_little
 
         least = self.settings.fail_under
         return not (least and too_little(self.report.totals, least, self.settings.precision))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -38,7 +38,7 @@ class Coverage(Kind):
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
         """The recording held against the source, and the settings by which that was done."""
         from seismo.coverage.analysis import analyze
-        from seismo.coverage.carried import for_recording
+        from seismo.coverage.recorded_settings import for_recording
 
         if self._known is None or self._known[0] is not recording:
             mine = self.settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.carried import said
-from seismo.coverage.numbers import ranges
+from seismo.coverage.percentages import ranges
+from seismo.coverage.recorded_settings import said
 from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.coverage.text import missing_text, nothing_text, total_text
@@ -17,8 +17,8 @@ from seismo.report.story.steps import Steps, option
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from seismo.coverage.numbers import Numbers
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
+    from seismo.coverage.percentages import Numbers
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seismo.coverage.carried import said
-from seismo.coverage.numbers import Numbers, percent_text, ranges
-from seismo.coverage.result import common_folder
+from seismo.coverage.coverage_report import common_folder
+from seismo.coverage.percentages import Numbers, percent_text, ranges
+from seismo.coverage.recorded_settings import said
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.facts import header, losses, write_facts
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from seismo.coverage.changed import Change
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
+    from seismo.coverage.git_changes import Change
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Span
@@ -147,7 +147,7 @@ def nothing_text(report: CoverageReport) -> str:
 
 
 def _verdict(totals: Numbers, settings: Settings) -> str:
-    from seismo.coverage.numbers import threshold_precision, too_little
+    from seismo.coverage.percentages import threshold_precision, too_little
 
     if not totals.files:
         return f"there is nothing to report, and {settings.fail_under:g} % are wanted"
@@ -159,7 +159,7 @@ def _verdict(totals: Numbers, settings: Settings) -> str:
 
 def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
     """Writes whether the total is as large as it has to be."""
-    from seismo.coverage.numbers import too_little
+    from seismo.coverage.percentages import too_little
 
     fails = too_little(totals, settings.fail_under, settings.precision)
     paper.line((_verdict(totals, settings), "bad" if fails else "good"))

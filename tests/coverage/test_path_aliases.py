@@ -2,7 +2,7 @@
 
 import pytest
 
-from seismo.coverage.paths import Aliases, aliases_of, mapped
+from seismo.coverage.path_aliases import Aliases, aliases_of, mapped
 from seismo.errors import RecordingError, UsageError
 from seismo.model import Builder, merge
 

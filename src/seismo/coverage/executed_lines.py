@@ -11,7 +11,7 @@ from seismo.model.lines import tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.coverage.result import Arc
+    from seismo.coverage.coverage_report import Arc
     from seismo.model.recording import Recording
 
 PYTHON = 0  # kind of function

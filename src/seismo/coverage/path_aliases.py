@@ -3,9 +3,9 @@
     aliases.add("/ci/*/src", "src")
     aliases.map("/ci/17/src/app/core.py")     gives "/home/me/src/app/core.py"
 
-An alias is what a source tree is called elsewhere, and where it is here. Its pattern is one of files (matching.py) for
-the beginning of a path; case does not count in it, and either slash stands for both, so that a path of Windows is found
-here. The first alias that matches and leads to a file that exists is taken; what none does stays as it is.
+An alias is what a source tree is called elsewhere, and where it is here. Its pattern is one of files (file_patterns.py)
+for the beginning of a path; case does not count in it, and either slash stands for both, so that a path of Windows is
+found here. The first alias that matches and leads to a file that exists is taken; what none does stays as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.matching import expression_of
+from seismo.coverage.file_patterns import expression_of
 from seismo.errors import UsageError
 from seismo.model.combine import with_files
 

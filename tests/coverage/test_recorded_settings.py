@@ -8,7 +8,7 @@ import children
 import pytest
 
 import seismo
-from seismo.coverage.carried import NAMES, for_recording, packed, said
+from seismo.coverage.recorded_settings import NAMES, for_recording, packed, said
 from seismo.coverage.settings import OPTIONS, Settings
 from seismo.process.engine import Json, meta
 

@@ -13,8 +13,8 @@ the compiler drops (`if 0:`, `global`, code behind a constant) is no statement, 
 
 **Arcs** are the steps from one line to another that the code allows (arcs.py). A line with several is a branch.
 
-One parse serves all three: the tree is walked once for the layout (layout.py), compiled for the line tables and, when
-branches are wanted, walked for the arcs.
+One parse serves all three: the tree is walked once for the layout (logical_lines.py), compiled for the line tables and,
+when branches are wanted, walked for the arcs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ import warnings
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.coverage import defaults
-from seismo.coverage import reading as text
+from seismo.coverage import default_exclusions
+from seismo.coverage import read_source as text
+from seismo.coverage.coverage_report import Arc, Region
 from seismo.coverage.errors import SourceError
-from seismo.coverage.layout import Case, Layout
-from seismo.coverage.result import Arc, Region
+from seismo.coverage.logical_lines import Case, Layout
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def read(path: str) -> bytes:
 def parse(
     source: str | bytes,
     path: str,
-    exclude: Sequence[str] = defaults.EXCLUDE,
-    exclude_partial: Sequence[str] = (*defaults.PARTIAL, *defaults.PARTIAL_ALWAYS),
+    exclude: Sequence[str] = default_exclusions.EXCLUDE,
+    exclude_partial: Sequence[str] = (*default_exclusions.PARTIAL, *default_exclusions.PARTIAL_ALWAYS),
 ) -> ParsedSource:
     """Parses source code. path: for errors. exclude, exclude_partial: regular expressions (re.MULTILINE).
 

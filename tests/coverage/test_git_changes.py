@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from seismo.coverage.changed import changes
+from seismo.coverage.git_changes import changes
 from seismo.errors import SeismoError, UsageError
 
 

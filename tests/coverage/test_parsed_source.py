@@ -4,12 +4,12 @@ import textwrap
 
 import pytest
 
-from seismo.coverage import defaults, source
+from seismo.coverage import default_exclusions, parsed_source
 from seismo.errors import UsageError
 
 
 def parse(text, **options):
-    return source.parse(textwrap.dedent(text).lstrip("\n"), "app.py", **options)
+    return parsed_source.parse(textwrap.dedent(text).lstrip("\n"), "app.py", **options)
 
 
 def branches(parsed):
@@ -159,27 +159,27 @@ EXCLUDED = {
 @pytest.mark.parametrize("case", EXCLUDED)
 def test_excluded(case):
     text, excluded, statements = EXCLUDED[case]
-    parsed = source.parse(text, "app.py")
+    parsed = parsed_source.parse(text, "app.py")
     assert parsed.excluded == excluded
     assert parsed.statements == statements
 
 
 def test_patterns_may_span_lines():
     text = "a = 1\n# off\nb = 2\nif c:\n    d = 3\n# on\ne = 4\n"
-    parsed = source.parse(text, "app.py", exclude=[r"# off\n(?:.*\n)*?# on"])
+    parsed = parsed_source.parse(text, "app.py", exclude=[r"# off\n(?:.*\n)*?# on"])
     assert parsed.statements == {1, 7}
     assert parsed.excluded == {2, 3, 4, 5, 6}
 
 
 def test_patterns_are_the_callers():
-    parsed = source.parse("a = 1  # pragma: no cover\nassert b\n", "app.py", exclude=["^assert"])
+    parsed = parsed_source.parse("a = 1  # pragma: no cover\nassert b\n", "app.py", exclude=["^assert"])
     assert (parsed.statements, parsed.excluded) == ({1}, {2})
-    assert source.parse("a = 1  # pragma: no cover\n", "app.py", exclude=[]).excluded == frozenset()
+    assert parsed_source.parse("a = 1  # pragma: no cover\n", "app.py", exclude=[]).excluded == frozenset()
 
 
 def test_a_bad_pattern_is_named():
     with pytest.raises(UsageError) as caught:
-        source.parse("a = 1\n", "app.py", exclude=[*defaults.EXCLUDE, "(a"])
+        parsed_source.parse("a = 1\n", "app.py", exclude=[*default_exclusions.EXCLUDE, "(a"])
     assert caught.value.where == "(a"
 
 
@@ -234,22 +234,22 @@ ARCS = {
 @pytest.mark.parametrize("case", ARCS)
 def test_branches(case):
     text, expected = ARCS[case]
-    assert branches(source.parse(text, "app.py")) == expected
+    assert branches(parsed_source.parse(text, "app.py")) == expected
 
 
 def test_steps_through_a_with_are_put_straight():
-    parsed = source.parse("with a:\n    with b:\n        c = 1\nd = 2\n", "app.py")
+    parsed = parsed_source.parse("with a:\n    with b:\n        c = 1\nd = 2\n", "app.py")
     assert parsed.steps.with_steps == {(3, 2): (3, 4), (2, 1): None, (1, 4): None}
     assert parsed.arcs == {(1, 2), (2, 3), (3, 4), (4, -1)}
 
 
 def test_excluded_ways_do_not_make_a_branch():
-    parsed = source.parse("if a:\n    b = 1  # pragma: no cover\nc = 2\n", "app.py")
+    parsed = parsed_source.parse("if a:\n    b = 1  # pragma: no cover\nc = 2\n", "app.py")
     assert parsed.exit_counts[1] == 1
 
 
 def test_lines_of_partial_branches():
-    parsed = source.parse(
+    parsed = parsed_source.parse(
         "while True:\n    pass\nif a:  # pragma: no branch\n    b = 1\nif (c and  # pragma: no branch\n d):\n  e\n", "a"
     )
     assert parsed.no_branch == {1, 3, 5}
@@ -257,7 +257,7 @@ def test_lines_of_partial_branches():
 
 def test_words_for_steps():
     text = "def f(a):\n    for i in a:\n        if i:\n            return 1\n    raise A\nclass C:\n    x = 1\n"
-    steps = source.parse(text, "app.py").steps
+    steps = parsed_source.parse(text, "app.py").steps
     assert steps.does((3, 4)) == "jump to line 4"
     assert steps.does((4, -1)) == "return from function 'f'"
     assert steps.does((5, -1)) == "except from function 'f'"
@@ -270,7 +270,7 @@ def test_words_for_steps():
 
 def test_long_chains_and_deep_code():
     text = "if a == 0:\n    b = 0\n" + "".join(f"elif a == {i}:\n    b = {i}\n" for i in range(1, 90))
-    parsed = source.parse(text, "app.py")
+    parsed = parsed_source.parse(text, "app.py")
     assert len(parsed.statements) == 180
     assert parsed.exit_counts[1] == 2
 
@@ -305,7 +305,7 @@ def test_regions():
 
 
 def test_first_lines():
-    parsed = source.parse("a = (\n    1)\nb = 2\n", "app.py")
+    parsed = parsed_source.parse("a = (\n    1)\nb = 2\n", "app.py")
     assert [parsed.first_line(n) for n in (1, 2, 3, -2, 99)] == [1, 1, 3, -1, 99]
 
 
@@ -331,7 +331,7 @@ def test_first_lines():
     ],
 )
 def test_texts(data, statements):
-    assert source.parse(data, "app.py").statements == statements
+    assert parsed_source.parse(data, "app.py").statements == statements
 
 
 @pytest.mark.parametrize(
@@ -350,13 +350,13 @@ def test_texts(data, statements):
     ],
 )
 def test_texts_that_are_no_python(data, what):
-    with pytest.raises(source.SourceError) as caught:
-        source.parse(data, "folder/app.py")
+    with pytest.raises(parsed_source.SourceError) as caught:
+        parsed_source.parse(data, "folder/app.py")
     assert what in caught.value.what
     assert caught.value.where.startswith("folder/app.py")
     assert "\n" not in caught.value.what
 
 
 def test_warnings_of_the_source_are_not_shown(recwarn):
-    source.parse("a = '\\d'\nassert (a, b)\nc is 1\n", "app.py")
+    parsed_source.parse("a = '\\d'\nassert (a, b)\nc is 1\n", "app.py")
     assert not recwarn.list
