@@ -17,8 +17,8 @@ import children
 import pytest
 
 from seismo import formats
-from seismo.formats.text import name
-from seismo.formats.timeline import steps, timeline
+from seismo.formats.function_names import name
+from seismo.formats.trace_tracks import steps, timeline
 
 pytestmark = pytest.mark.slow
 

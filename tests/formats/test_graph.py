@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.forest import Forest
-from seismo.formats.graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
-from seismo.formats.text import Frame
+from seismo.formats.call_graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
+from seismo.formats.call_trees import Forest
+from seismo.formats.function_names import Frame
 from seismo.model import Builder
 
 

@@ -20,8 +20,8 @@ from format_samples import written
 
 from seismo import model
 from seismo.formats import chrome, perfetto
-from seismo.formats.text import name
-from seismo.formats.timeline import timeline
+from seismo.formats.function_names import name
+from seismo.formats.trace_tracks import timeline
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ from children import seismo
 
 from seismo import model
 from seismo.cli.main import main
-from seismo.formats.timeline import timeline
+from seismo.formats.trace_tracks import timeline
 from seismo.model.trace.process_clocks import apart_ns, hosts, starts
 
 DAY = 10**18

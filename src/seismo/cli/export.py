@@ -71,8 +71,8 @@ def run(args: Namespace) -> int:
     from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
-    from seismo.formats.covered import problems_of, settings_of, use
-    from seismo.formats.output import check_free
+    from seismo.formats.coverage_base import problems_of, settings_of, use
+    from seismo.formats.destination import check_free
     from seismo.process.output_file import path_of
     from seismo.report.coverage.options import say_settings
 

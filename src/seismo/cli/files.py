@@ -163,7 +163,7 @@ def recording_path(path: str, force: bool) -> str:
 
 def check_pages(path: str, force: bool) -> None:
     """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
     from seismo.report.page import MARK
 
     check_free(path, force, MARK.encode())

@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Runs the query and writes what it gives."""
     from seismo.cli.files import or_newest
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
     from seismo.query import Database
     from seismo.report.paper import paper_for
 
@@ -138,7 +138,7 @@ def _by_suffix(output: str | None) -> str:
 def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     import io
 
-    from seismo.formats.output import into_path
+    from seismo.formats.destination import into_path
     from seismo.query.output import write_csv, write_json, write_text
     from seismo.report.paper import Paper, paper_for
 

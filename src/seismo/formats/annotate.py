@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.formats.base import Format, TextSink
-from seismo.formats.covered import report_of, settings_of
+from seismo.formats.coverage_base import report_of, settings_of
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What every format is made of: its entry in the registry, bounded reading, buffered writing.
 
 A writer takes a recording and a file open for bytes; it never sees a path, so that the care about half-written
-outputs stands in one place (output.py). A reader takes the whole content as bytes, for a profile that another tool
+outputs stands in one place (destination.py). A reader takes the whole content as bytes, for a profile that another tool
 wrote fits in memory or is refused, and raises ValueError with the reason when the content is not what it should be.
 """
 
@@ -156,7 +156,7 @@ class Format:
         """Where a trace is cut that has more calls than are written, in ns from its start; None: nowhere."""
         if not self.most_calls or not recording.calls:
             return None
-        from seismo.formats.timeline import cut_ns
+        from seismo.formats.trace_tracks import cut_ns
 
         return cut_ns(recording, self.most_calls)
 

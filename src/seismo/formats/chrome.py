@@ -10,9 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.forest import frames, program
-from seismo.formats.text import escape, json_text, name, word
-from seismo.formats.timeline import Timeline, said_data, timeline, told, value_of
+from seismo.formats.call_trees import frames, program
+from seismo.formats.function_names import escape, json_text, name, word
+from seismo.formats.trace_tracks import Timeline, said_data, timeline, told, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink

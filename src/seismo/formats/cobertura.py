@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, report_of, tool_version
+from seismo.formats.coverage_base import Covered, field_path, field_text, report_of, tool_version
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:

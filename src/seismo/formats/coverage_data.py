@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
-from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of, resolved
+from seismo.formats.coverage_base import Covered, Ran, has_arcs, numbers_in, report_of, resolved
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
-    from seismo.formats.covered import Arc, RanFile
+    from seismo.formats.coverage_base import Arc, RanFile
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.covered import Covered, report_of, settings_of, tool_version
-from seismo.formats.text import json_text
+from seismo.formats.coverage_base import Covered, report_of, settings_of, tool_version
+from seismo.formats.function_names import json_text
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:

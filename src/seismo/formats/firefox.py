@@ -14,15 +14,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink, number
-from seismo.formats.forest import Forest, frames, pids, process_names, program
-from seismo.formats.text import SYNTHETIC, C, json_text, name
-from seismo.formats.timeline import Timeline, said_data, steps, timeline, value_of
+from seismo.formats.call_trees import Forest, frames, pids, process_names, program
+from seismo.formats.function_names import SYNTHETIC, C, json_text, name
+from seismo.formats.trace_tracks import Timeline, said_data, steps, timeline, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from seismo.formats.base import ByteSink
-    from seismo.formats.text import Frame
+    from seismo.formats.function_names import Frame
     from seismo.model import Recording
 
 MOST = 1_000_000

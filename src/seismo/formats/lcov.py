@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of, resolved
+from seismo.formats.coverage_base import Covered, field_path, field_text, files_of, report_of, resolved
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
-    from seismo.formats.covered import Arc
+    from seismo.formats.coverage_base import Arc
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")

@@ -10,10 +10,10 @@ import struct
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
-from seismo.formats.forest import frames, program
+from seismo.formats.call_trees import frames, program
+from seismo.formats.function_names import escape, json_text, name
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
-from seismo.formats.text import escape, json_text, name
-from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
+from seismo.formats.trace_tracks import Timeline, Track, said_data, steps, timeline, told, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink

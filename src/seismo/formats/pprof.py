@@ -2,9 +2,9 @@
 
 A sample is a path (the last function first) with one value of each type: calls, resumes, exceptions, awaits, own
 time, time awaited. The default type is the time. A function is a location of its own: `name` is what is shown,
-`module.qualname`, and `system_name` the word of text.py, from which both can be told apart again. Labels on each
-sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments of
-the profile.
+`module.qualname`, and `system_name` the word of function_names.py, from which both can be told apart again. Labels on
+each sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments
+of the profile.
 
 Like collapsed stacks, a path is written whole, so what lies deeper than MAX_DEPTH is put under one `<deeper>`; see
 collapsed.py. The current path is kept at the end of a buffer that grows towards its front, because the last function
@@ -17,10 +17,10 @@ import zlib
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
-from seismo.formats.forest import Forest, frames, pids, program
-from seismo.formats.paths import ROOT, Paths
+from seismo.formats.call_path_builder import ROOT, Paths
+from seismo.formats.call_trees import Forest, frames, pids, program
+from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
-from seismo.formats.text import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ import struct
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_NODES, Format, whole
-from seismo.formats.forest import Forest, frames
-from seismo.formats.graph import REBUILT, CallGraphs, Cost, Graph, into_tree
-from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, escape, unescape
+from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
+from seismo.formats.call_trees import Forest, frames
+from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
 
 if TYPE_CHECKING:
     from typing import TypeAlias

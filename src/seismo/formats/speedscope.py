@@ -5,7 +5,7 @@ closed. That takes two events a node however deep the tree is (stacks would take
 say how long things took, not when: a profile keeps no order of events, so "Left Heavy" is the view to look at, and
 "Time Order" shows the tree's order. A trace does: its calls are opened and closed when they were.
 
-Of a recording of objects it is one profile that is sampled: the stacks of object_stacks.py, whose last frame is a
+Of a recording of objects it is one profile that is sampled: the stacks of allocation_stacks.py, whose last frame is a
 type, with what was asked for as their weights.
 
 Reading takes evented and sampled profiles, of any unit of time; weights without one are taken for nanoseconds.
@@ -17,12 +17,12 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
-from seismo.formats.forest import Forest, frames, program, thread_names
-from seismo.formats.object_stacks import stacks
-from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import Frame, json_text, name, parse
-from seismo.formats.timeline import steps, timeline
+from seismo.formats.call_path_builder import ROOT, Paths
+from seismo.formats.call_trees import Forest, frames, program, thread_names
+from seismo.formats.function_names import Frame, json_text, name, parse
+from seismo.formats.trace_tracks import steps, timeline
 from seismo.kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:

@@ -136,7 +136,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
 def _check_free(path: str, force: bool) -> None:
     """Before the cell runs: raises FormatError where its recording would overwrite what may be anybody's."""
     from seismo import formats
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
 
     check_free(path, force, formats.for_path(path).mark)
 

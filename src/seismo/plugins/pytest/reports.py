@@ -74,7 +74,7 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
 
 def check(settings: Settings, reports: Sequence[Wanted], force: bool) -> None:
     """Raises FormatError where a report would take the place of what is no report of its kind."""
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
     from seismo.report.page import MARK
 
     with chdir(settings.folder):
@@ -136,7 +136,7 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
             else:
                 from seismo import formats
 
-                formats.covered.use(result.recording, result.settings, result.report)
+                formats.coverage_base.use(result.recording, result.settings, result.report)
                 name, setting, told, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)

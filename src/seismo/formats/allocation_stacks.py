@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH
-from seismo.formats.forest import frames
-from seismo.formats.text import SYNTHETIC, Frame
+from seismo.formats.call_trees import frames
+from seismo.formats.function_names import SYNTHETIC, Frame
 
 if TYPE_CHECKING:
     from seismo.model import Recording

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from seismo.formats.base import MAX_NODES
 
 if TYPE_CHECKING:
-    from seismo.formats.text import Frame
+    from seismo.formats.function_names import Frame
     from seismo.model import Builder, Recording
 
 ROOT = -1

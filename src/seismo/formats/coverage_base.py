@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from seismo.errors import FormatError
-from seismo.formats import text
+from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
 from seismo.kinds import COVERAGE
 from seismo.model.enums import RAN_ONLY
@@ -284,13 +284,13 @@ def numbers_in(bits: bytes | bytearray) -> Iterator[int]:
 
 def field_text(path: str) -> str:
     """A path that ends no line and no field: what does so is written as in a URL. Semicolons are harmless here."""
-    parts = (text.escape(part) for part in path.split(";"))
+    parts = (function_names.escape(part) for part in path.split(";"))
     return _NOT_XML.sub(lambda found: "%EF%BF%BE" if found[0] == "\ufffe" else "%EF%BF%BF", ";".join(parts))
 
 
 def field_path(field: str) -> str:
     """What field_text() was given."""
-    return text.unescape(field)
+    return function_names.unescape(field)
 
 
 def tool_version() -> str:

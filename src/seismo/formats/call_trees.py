@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from seismo.formats.text import Frame
+from seismo.formats.function_names import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -33,8 +33,8 @@ from seismo.formats.base import MAX_REBUILT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from seismo.formats.forest import Forest
-    from seismo.formats.text import Frame
+    from seismo.formats.call_trees import Forest
+    from seismo.formats.function_names import Frame
     from seismo.model import Builder
 
 SPREAD = 32

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.formats.forest import pids, process_names, thread_names
+from seismo.formats.call_trees import pids, process_names, thread_names
 from seismo.model.enums import CallFlags
 from seismo.model.trace.runtime_events import landmarks
 
