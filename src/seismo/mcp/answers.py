@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import formats
 from seismo.errors import SeismoError, UsageError, did_you_mean
 from seismo.query import TABLES, Database, Source, described
-from seismo.query.output import json_rows
+from seismo.query.result_writers import json_rows
 from seismo.report import facts
 from seismo.report.kind import of
 from seismo.report.words import Signs
