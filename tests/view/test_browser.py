@@ -9,7 +9,7 @@ from browser import MILLISECONDS, drag_over_all, page, started
 from browsers import violations
 
 import seismo
-from seismo.view.answers import Answers, Shown
+from seismo.view.routes import Answers, Shown
 from seismo.view.server import Server
 
 pytestmark = pytest.mark.browser

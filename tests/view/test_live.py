@@ -10,7 +10,7 @@ from children import SECONDS, environment, popen
 
 from seismo import model
 from seismo.errors import RecordingError
-from seismo.view.answers import Answers, Shown
+from seismo.view.routes import Answers, Shown
 from seismo.view.server import Server
 
 pytestmark = pytest.mark.browser

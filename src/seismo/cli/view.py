@@ -19,7 +19,7 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from seismo.view.answers import Shown
+    from seismo.view.routes import Shown
 
 MOST_FILES = 20
 
@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     """Serves until it is interrupted."""
     from seismo.cli.files import say
     from seismo.cli.pages import opened
-    from seismo.view.answers import Answers
+    from seismo.view.routes import Answers
     from seismo.view.server import Server
 
     server = Server(Answers(_shown(args)), args.port)
@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
 
 def _shown(args: Namespace) -> list[Shown]:
     from seismo.cli.files import open_recording, open_running, or_newest
-    from seismo.view.answers import Shown
+    from seismo.view.routes import Shown
 
     files = args.files or [or_newest(None)]
     if len(files) > MOST_FILES:

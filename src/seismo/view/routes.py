@@ -35,9 +35,9 @@ from seismo.report.kind import of
 from seismo.report.libraries import library_of
 from seismo.report.page.payload import doubles, integers, laid_out, shown
 from seismo.report.words import Signs
-from seismo.view import shell
-from seismo.view.ranges import call_at, functions_of, next_call
+from seismo.view import viewer_page
 from seismo.view.server import Answer, NothingThereError
+from seismo.view.trace_ranges import call_at, functions_of, next_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,7 +118,7 @@ class Answers:
     def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
         """The answer for a path below the token. Raises NothingThereError, UsageError."""
         if path == "":
-            return Answer(shell.page().encode(), "text/html; charset=utf-8", shell.policy())
+            return Answer(viewer_page.page().encode(), "text/html; charset=utf-8", viewer_page.policy())
         if path == "recordings":
             return _json([self._about(number) for number in range(len(self.shown))])
         number, _, what = path.partition("/")

@@ -13,7 +13,7 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
-from seismo.view.answers import Answers, Shown
+from seismo.view.routes import Answers, Shown
 from seismo.view.server import NothingThereError
 
 NO_PROCESS = 2**22 + 1  # beyond the numbers of processes
@@ -195,8 +195,8 @@ def test_reading_again_takes_a_part_of_the_time_only(tmp_path, trace, profile, m
         now[0] += 2.0
         return read_file(path, **how)
 
-    monkeypatch.setattr("seismo.view.answers.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("seismo.view.answers.model.read", slowly)
+    monkeypatch.setattr("seismo.view.routes.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("seismo.view.routes.model.read", slowly)
     path = tmp_path / "live.seismo"
     path.write_bytes(Path(profile.path).read_bytes())
     shown = Shown(str(path), seismo.open(path), live=True)
@@ -238,7 +238,7 @@ def test_a_stretch_has_a_page_of_its_own(trace, monkeypatch):
     part = got(answers, "0/page", **{"from": call.start_ns, "to": call.end_ns}).content
     assert b"seismo-data" in part
     assert b"seismo-data" in whole
-    monkeypatch.setattr("seismo.view.answers.MOST_CUT", 10)
+    monkeypatch.setattr("seismo.view.routes.MOST_CUT", 10)
     with pytest.raises(UsageError, match="more than can be cut out"):
         got(answers, "0/page", **{"from": 0, "to": 1e15})
 
