@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.coverage import read_source
 from seismo.errors import SeismoError, UsageError
-from seismo.mcp.answers import NOTE, Answers, failure
-from seismo.mcp.confined import Root
+from seismo.mcp.allowed_files import Root
+from seismo.mcp.tools import NOTE, Answers, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
