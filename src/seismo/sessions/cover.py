@@ -1,7 +1,7 @@
 """Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
 
-The sessions are those of seismo.sessions.recorded on the recorder of coverage, which runs beside a profile and any
-number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
+The sessions are those of seismo.sessions.recording_session on the recorder of coverage, which runs beside a profile and
+any number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
 `seismo cover`, or inside of another) is a part of it. A line tells only once that it ran, so a part is no difference of
 two states; it is a context: what runs while the part is open belongs to it. Of a part, hits say only that a line ran.
 """
@@ -16,8 +16,8 @@ from seismo.errors import UsageError
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import shown
+from seismo.sessions.recording_session import Recorded
+from seismo.sessions.session_results import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

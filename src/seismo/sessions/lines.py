@@ -1,7 +1,7 @@
 """Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.recorded, on another recorder. There is one engine in a process, so calls and
-lines are not recorded at the same time.
+The sessions are those of seismo.sessions.recording_session, on another recorder. There is one engine in a process, so
+calls and lines are not recorded at the same time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from seismo import kinds
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.only_filter import chosen
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo.sessions.recording_session import Recorded
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Recording births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.recorded, on another recorder. What a session makes itself is in no recording:
-its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes known
-objects counts exactly those. All threads are counted.
+The sessions are those of seismo.sessions.recording_session, on another recorder. What a session makes itself is in no
+recording: its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes
+known objects counts exactly those. All threads are counted.
 
     with seismo.objects() as r:
         r.mark("before")
@@ -20,8 +20,8 @@ from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.objects import recorder as life
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo.sessions.recording_session import Recorded
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo.sessions.recording_session import Recorded
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

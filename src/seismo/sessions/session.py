@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
-from seismo.sessions.functions import decorated
+from seismo.sessions.decorator import decorated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

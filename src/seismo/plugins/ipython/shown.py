@@ -13,7 +13,7 @@ from seismo.escape import printable
 from seismo.report.html import WIDTH, HtmlPaper
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
-from seismo.sessions.results import checked_time
+from seismo.sessions.session_results import checked_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.sessions.cover import Cover
-    from seismo.sessions.recorded import Recorded
+    from seismo.sessions.recording_session import Recorded
 
     S = TypeVar("S", bound=Recorded)
 

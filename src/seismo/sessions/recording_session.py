@@ -16,8 +16,8 @@ from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.output_file import Output, beside
-from seismo.sessions.results import Results
 from seismo.sessions.session import Session
+from seismo.sessions.session_results import Results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
