@@ -15,7 +15,7 @@ import children
 import pytest
 
 from seismo.check import baseline
-from seismo.plugins.pytest.sides import shuffled
+from seismo.plugins.pytest.check_runs import shuffled
 from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from inner import PLUGIN, expected, outcomes
 
 import seismo
-import seismo.plugins.pytest.leaks  # here, or each inner pytest has modules of its own
+import seismo.plugins.pytest.leaks_marker  # here, or each inner pytest has modules of its own
 from seismo.process.objects import recorder
 
 pytest_plugins = ["pytester"]

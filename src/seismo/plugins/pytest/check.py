@@ -33,10 +33,10 @@ from seismo.check.measurement import over_runs
 from seismo.check.outcome import BORN, Outcome, of_other_versions
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
-from seismo.plugins.pytest import junit, sizes
-from seismo.plugins.pytest.counted import Counting, CountingBirths, test_of
-from seismo.plugins.pytest.run import is_worker, words
-from seismo.plugins.pytest.sides import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
+from seismo.plugins.pytest import junit, parametrized_growth
+from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
+from seismo.plugins.pytest.recorded_run import is_worker, words
+from seismo.plugins.pytest.suite_counts import Counting, CountingBirths, test_of
 from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ class Main(Again):
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)
-        outcome.worse = sizes.worse(before, found.new)
+        outcome.worse = parametrized_growth.worse(before, found.new)
         outcome.worse_decides = True
         outcome.explain(found, OPTIONS)
         if not sums:

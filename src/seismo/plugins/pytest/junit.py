@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from seismo.check.writers import words
 from seismo.escape import printable
-from seismo.plugins.pytest.counted import test_of
+from seismo.plugins.pytest.suite_counts import test_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.errors import UsageError
-from seismo.plugins.pytest.run import Run
+from seismo.plugins.pytest.recorded_run import Run
 from seismo.process import engine
 from seismo.process.output_file import SUFFIX
 
@@ -82,7 +82,7 @@ class Profile(Run):
     def show(self, terminal: TerminalReporter) -> None:
         """Writes the slowest tests and what they share."""
         from seismo.model import read
-        from seismo.plugins.pytest.slowest import write
+        from seismo.plugins.pytest.slowest_tests import write
         from seismo.plugins.pytest.terminal import paper_of
 
         paper = paper_of(terminal)

@@ -23,10 +23,10 @@ from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.model.enums import FunctionKind
-from seismo.plugins.pytest.again import put_back
-from seismo.plugins.pytest.callers import Callers, Made
-from seismo.plugins.pytest.objects import interrupted, started, unavailable
+from seismo.plugins.pytest.call_sites import Callers, Made
+from seismo.plugins.pytest.objects_fixture import interrupted, started, unavailable
 from seismo.plugins.pytest.profile import PLACE, frame_of, machinery
+from seismo.plugins.pytest.rerun import put_back
 from seismo.process import engine
 from seismo.process.engine import unrecorded
 from seismo.report.words import function_name

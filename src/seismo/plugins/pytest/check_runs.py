@@ -18,7 +18,7 @@ from seismo.check.counted_runs import run, stamp_for
 from seismo.check.measurement import over_runs
 from seismo.check.portable_paths import Places
 from seismo.errors import CheckError
-from seismo.plugins.pytest.counted import births_of, measurement_of, test_of
+from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

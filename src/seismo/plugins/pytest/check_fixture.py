@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from seismo.plugins.pytest.counted import Counting, CountingBirths
+    from seismo.plugins.pytest.suite_counts import Counting, CountingBirths
 
 
 class Blocks:
@@ -26,7 +26,7 @@ class Blocks:
     def __init__(self, test: str, counting: Counting | CountingBirths | None) -> None:
         self._test, self._counting = test, counting
         if counting is not None:  # in the test it would be the test that imports
-            import seismo.plugins.pytest.counted
+            import seismo.plugins.pytest.suite_counts
             import seismo.sessions.profile  # noqa: F401
 
     def __call__(self, name: object) -> AbstractContextManager[None]:
@@ -57,7 +57,7 @@ class Block:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         from seismo import _core
-        from seismo.plugins.pytest.counted import calls_of
+        from seismo.plugins.pytest.suite_counts import calls_of
         from seismo.process import engine
 
         lines = _core.cover_executed() - self._lines

@@ -26,8 +26,8 @@ import pytest
 
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
-from seismo.plugins.pytest.again import empty_caches, put_back
-from seismo.plugins.pytest.objects import interrupted, started, unavailable
+from seismo.plugins.pytest.objects_fixture import interrupted, started, unavailable
+from seismo.plugins.pytest.rerun import empty_caches, put_back
 from seismo.process.engine import unrecorded
 from seismo.process.objects.survivors import SurvivorRow, ask, full_name
 

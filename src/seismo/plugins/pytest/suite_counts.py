@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from seismo.check.measurement import Counts, Range
 from seismo.check.portable_paths import is_import
 from seismo.check.read_recordings import functions_of, of_recordings
+from seismo.plugins.pytest.parametrized_growth import families, sizes_of
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
-from seismo.plugins.pytest.run import Quiet
-from seismo.plugins.pytest.sizes import families, sizes_of
+from seismo.plugins.pytest.recorded_run import Quiet
 from seismo.process import check_recorder, engine
 from seismo.process.objects import recorder
 from seismo.process.output_file import SUFFIX, Output
@@ -96,7 +96,7 @@ class Counting:
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
         """A part of a test, which is counted by itself; it may run several times."""
-        from seismo.plugins.pytest.blocks import Block
+        from seismo.plugins.pytest.check_fixture import Block
 
         return Block(self._blocks, block_of(engine.printable(test), name))
 
@@ -143,7 +143,7 @@ class CountingBirths:
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
         """A part of a test, which is counted by itself; it may run several times."""
-        from seismo.plugins.pytest.blocks import BirthsBlock
+        from seismo.plugins.pytest.check_fixture import BirthsBlock
 
         return BirthsBlock(self._blocks, block_of(engine.printable(test), name))
 
