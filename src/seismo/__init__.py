@@ -115,7 +115,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'seismo' has no attribute {name!r}")
-    from seismo.originals import AtOnce
+    from seismo.original_builtins import AtOnce
 
     with AtOnce():
         value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])

@@ -105,7 +105,7 @@ PYTHON_LAYERS = {
 }
 
 # The built-in names for code that runs inside of the program; the table of kinds, which imports nothing.
-ANYBODY = {"originals", "kinds"}
+ANYBODY = {"original_builtins", "kinds"}
 PYTHON_LAYERS |= {part: set() for part in ANYBODY}
 
 PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}

@@ -7,7 +7,7 @@ import sys
 
 from seismo.cli.failures import failed
 from seismo.errors import SeismoError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

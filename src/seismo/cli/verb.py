@@ -12,7 +12,7 @@ from __future__ import annotations
 from seismo.cli.failures import failed
 from seismo.cli.options import one_of
 from seismo.errors import SeismoError, UsageError, did_you_mean
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

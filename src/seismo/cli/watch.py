@@ -22,8 +22,8 @@ from seismo.cli.running import current_folder, is_terminal, run, shown_path, std
 from seismo.cli.verb import Verb
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

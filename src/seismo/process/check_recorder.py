@@ -13,7 +13,7 @@ import sys
 
 from seismo import kinds
 from seismo.errors import RecordingError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
 
 TYPE_CHECKING = False

@@ -21,8 +21,8 @@ import os
 import sys
 
 from seismo import kinds
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, exit_and_exec, fork_handlers
 from seismo.process.output_file import SUFFIX, Output, child_output, say
 

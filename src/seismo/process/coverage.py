@@ -19,7 +19,7 @@ import sys
 from seismo import kinds
 from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.recorder_users import Life as Recorder
 from seismo.process.recorder_users import Users

@@ -14,7 +14,7 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 
 from seismo import __version__, kinds
 from seismo.errors import RecordingError, UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.recorder_users import Life as Recorder
 from seismo.process.recorder_users import Users
 from seismo.process.secrets import masked

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.model import merge_files
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
 from seismo.process.children import PATIENCE, make_folder, part, remove_folder
 from seismo.process.output_file import SUFFIX, lock_own, out_of_the_way

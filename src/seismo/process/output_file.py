@@ -19,7 +19,7 @@ import sys
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.escape import shell_word
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.signal_handler_errors import leave_theirs
 
 TYPE_CHECKING = False

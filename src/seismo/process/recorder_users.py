@@ -5,7 +5,7 @@ The first one starts it, others join, and the last one stops it.
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import fork_handlers
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ is never taken for the failure of a file, and always reaches the program.
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
 def is_ours(error: BaseException) -> bool:

@@ -5,12 +5,12 @@ would show frames of ours, leave a recording of nothing, or be lost where someth
 signal waits, for the few hundredths of a second that the start takes. It does not where the program's text is read and
 compiled, which can take as long as it likes and is the same without us.
 
-Lazy imports (3.15): seismo.originals says why.
+Lazy imports (3.15): seismo.original_builtins says why.
 """
 
 from __future__ import annotations
 
-from seismo import originals
+from seismo import original_builtins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def let_go() -> None:
 def import_at_once() -> None:
     """From now on imports are made where they are written."""
     global _mode
-    _mode = _mode or originals.imports("normal")
+    _mode = _mode or original_builtins.imports("normal")
 
 
 def import_as_given() -> None:
     """Imports are made as the interpreter was told to make them."""
     global _mode
     mode, _mode = _mode, ""
-    originals.imports(mode)
+    original_builtins.imports(mode)

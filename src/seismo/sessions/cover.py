@@ -13,8 +13,8 @@ from itertools import count
 
 from seismo import kinds
 from seismo.errors import UsageError
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
 from seismo.sessions.recording_session import Recorded
 from seismo.sessions.session_results import shown

@@ -6,7 +6,7 @@ A generator is in it while it runs, not while it waits at a yield; a coroutine f
 from __future__ import annotations
 
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ calls and lines are not recorded at the same time.
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.only_filter import chosen
 from seismo.sessions.recording_session import Recorded

@@ -17,7 +17,7 @@ import os
 
 from seismo import kinds
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.objects import recorder as life
 from seismo.sessions.recording_session import Recorded

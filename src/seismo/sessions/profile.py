@@ -6,7 +6,7 @@ from _thread import get_ident
 
 from seismo import kinds
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
 from seismo.sessions.recording_session import Recorded
 from seismo.sessions.session_results import Paged

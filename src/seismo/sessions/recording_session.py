@@ -12,8 +12,8 @@ import os
 
 from seismo import kinds
 from seismo.errors import RecordingError
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.output_file import Output, beside
 from seismo.sessions.session import Session

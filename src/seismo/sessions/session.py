@@ -6,7 +6,7 @@ for its kind to say: `recorded` has the sessions that make a recording, `watch` 
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
 from seismo.sessions.decorator import decorated
 

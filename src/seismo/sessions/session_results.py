@@ -6,8 +6,8 @@ All of it is done quietly: a session that runs while it shows what it has so far
 from __future__ import annotations
 
 from seismo.errors import UsageError
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 
 TYPE_CHECKING = False

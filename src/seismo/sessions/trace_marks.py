@@ -10,7 +10,7 @@ from _contextvars import ContextVar  # contextvars imports it and nothing else
 from itertools import count as _numbers
 
 from seismo.errors import RecordingError, UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ beside all that records, and any number of watches beside each other.
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
 from seismo.watching.actions import Actions
 from seismo.watching.active_watch import Watched

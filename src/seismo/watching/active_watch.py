@@ -11,7 +11,7 @@ import os
 from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.engine import HIDE
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match

@@ -9,7 +9,7 @@ import sys
 from time import monotonic
 
 from seismo.expression import KINDS
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match

@@ -7,7 +7,7 @@ import os
 from seismo.escape import printable
 from seismo.expression.glob import matches
 from seismo.expression.terms import paths_of
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching import source_lines
 from seismo.watching.actions import full_name
 

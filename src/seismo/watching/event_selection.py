@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.errors import UsageError
 from seismo.expression import KINDS, parse
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

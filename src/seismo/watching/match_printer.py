@@ -7,7 +7,7 @@ import sys
 
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import COLOURS, wants_colour
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.fork_handlers import new_lock
 from seismo.watching import match_text as text
 from seismo.watching.json_lines import line as json_line

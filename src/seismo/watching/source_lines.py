@@ -5,7 +5,7 @@ Read by ourselves: linecache would be imported into the program, and might be th
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 _LARGEST = 4 << 20  # bytes of a file that is still read
 _MOST = 256  # files that are kept

@@ -31,7 +31,7 @@ from types import (
 )
 
 from seismo.escape import printable
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.secrets import MASK, looks_secret
 
 TYPE_CHECKING = False

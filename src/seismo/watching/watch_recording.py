@@ -14,7 +14,7 @@ from array import array
 from time import monotonic_ns, time_ns
 
 from seismo.errors import RecordingError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.fork_handlers import new_lock
 from seismo.process.output_file import Output

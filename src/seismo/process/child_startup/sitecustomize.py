@@ -30,7 +30,7 @@ def _begin():
     before = set(sys.modules)
     sys.path.insert(0, home)
     try:
-        from seismo.originals import AtOnce
+        from seismo.original_builtins import AtOnce
 
         with AtOnce():
             from seismo.process.children import follow

@@ -33,7 +33,7 @@ import sys
 from time import monotonic
 
 from seismo import _core
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.objects import reference_labels
 

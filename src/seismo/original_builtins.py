@@ -4,7 +4,7 @@ A program may replace what is built in: len, isinstance, open, print. What a fun
 in its module's `__builtins__`, which is the shared one unless the module has a dict of its own there when the function
 is made. So a module whose functions run in the middle of the program begins with
 
-    from seismo.originals import builtins as __builtins__
+    from seismo.original_builtins import builtins as __builtins__
 
 and then neither notices what the program does to the built-in names, nor fails by it inside of the program.
 
