@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-from seismo import kinds
-from seismo.kinds import KINDS, load
+from seismo import recording_kinds
+from seismo.recording_kinds import KINDS, load
 
 NATIVE = ROOT / "native"
 PACKAGE = ROOT / "src" / "seismo"
@@ -105,7 +105,7 @@ PYTHON_LAYERS = {
 }
 
 # The built-in names for code that runs inside of the program; the table of kinds, which imports nothing.
-ANYBODY = {"original_builtins", "kinds"}
+ANYBODY = {"original_builtins", "recording_kinds"}
 PYTHON_LAYERS |= {part: set() for part in ANYBODY}
 
 PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}
@@ -332,7 +332,7 @@ def test_kinds_of_reports_do_not_see_each_other(path):
 
 # Who asks for one kind by its name: doctor, whether objects are recorded in this process.
 ASK_FOR_ONE = {"cli/doctor.py"}
-KIND_NAMES = {name for name, value in vars(kinds).items() if isinstance(value, str) and value in KINDS}
+KIND_NAMES = {name for name, value in vars(recording_kinds).items() if isinstance(value, str) and value in KINDS}
 
 
 def test_only_the_table_of_kinds_tells_them_apart():
@@ -344,7 +344,11 @@ def test_only_the_table_of_kinds_tells_them_apart():
                 names = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)} & KINDS.keys()
                 names |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & KIND_NAMES
                 named = {part for part in ast.walk(node) if isinstance(part, ast.Attribute) and part.attr in KIND_NAMES}
-                names |= {part.attr for part in named if isinstance(part.value, ast.Name) and part.value.id == "kinds"}
+                names |= {
+                    part.attr
+                    for part in named
+                    if isinstance(part.value, ast.Name) and part.value.id == "recording_kinds"
+                }
                 if names - {"coverage"}:  # which is a word of other tools' files, too
                     found.add(path.relative_to(PACKAGE).as_posix())
     assert found == ASK_FOR_ONE

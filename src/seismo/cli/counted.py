@@ -10,7 +10,7 @@ what becomes another program by exec is counted as well.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option
 from seismo.cli.recording import RecordedRun, RecordingVerb
 
@@ -62,7 +62,7 @@ def _objects(_given: Given, _program: Program) -> dict[str, object]:
 
 VERBS = {
     "calls": _Calls(
-        kinds.CALLS,
+        recording_kinds.CALLS,
         __doc__,
         (
             Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
@@ -72,7 +72,7 @@ VERBS = {
         _calls,
         name="check",
     ),
-    "births": _Counted(kinds.OBJECTS, __doc__, (), _objects, name="check"),
+    "births": _Counted(recording_kinds.OBJECTS, __doc__, (), _objects, name="check"),
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option, of_a_program, parts, percent
 from seismo.cli.recording import RecordedRun, RecordingVerb
 
@@ -79,7 +79,7 @@ class _Cover(RecordingVerb):
 
 
 VERB = _Cover(
-    kinds.COVERAGE,
+    recording_kinds.COVERAGE,
     of_a_program(__doc__, "a table"),
     (
         Option("--branch", "branch", "also record which branches were taken"),

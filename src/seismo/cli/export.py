@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import FORCE
 from seismo.errors import UsageError
 
@@ -86,7 +86,7 @@ def run(args: Namespace) -> int:
     rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)
     entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
-    if rcfile is not None and not kinds.entry(recording.kind).by_settings:
+    if rcfile is not None and not recording_kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
         raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
     if entry.needs_sources and entry.holds(recording.kind):
@@ -148,7 +148,7 @@ def _list() -> int:
     for entry in entries:
         way = "read and written" if entry.reader else "written only"
         facts = [
-            *[f"of {kind.what}" for kind in map(kinds.entry, entry.of) if kind.by_settings],
+            *[f"of {kind.what}" for kind in map(recording_kinds.entry, entry.of) if kind.by_settings],
             way,
             *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
         ]

@@ -5,7 +5,7 @@ seismo report shows the times next to the source. Without --only or --where, the
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import RATE, Option, of_a_program, source
 from seismo.cli.recording import RecordingVerb, settings_of
 
@@ -27,7 +27,7 @@ def _settings(given: Given, _program: Program) -> dict[str, object]:
 
 
 VERB = RecordingVerb(
-    kinds.LINES,
+    recording_kinds.LINES,
     of_a_program(__doc__),
     (
         Option(

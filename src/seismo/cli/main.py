@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.failures import FORESEEN, failed
 from seismo.errors import SeismoError, UsageError
 from seismo.process import startup_guard
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
-    **{entry.verb: entry.does for entry in kinds.KINDS.values()},
+    **{entry.verb: entry.does for entry in recording_kinds.KINDS.values()},
     "trace": "run a program and record every call it makes, and when: a timeline",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "report": "show a recording: functions, call tree, lines, coverage, objects",

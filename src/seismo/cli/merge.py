@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
         raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
     output = recording_path(args.output, args.force)
     openers = [_opener(path) for path in args.files]
-    if args.paths or kinds.entry(openers[0]().kind).by_settings:
+    if args.paths or recording_kinds.entry(openers[0]().kind).by_settings:
         openers = _mapped(openers, args)
     model.merge_into(openers, output)
     return 0

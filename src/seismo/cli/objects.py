@@ -12,7 +12,7 @@ CPython 3.13.3 or newer.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option, count, of_a_program, whole
 from seismo.cli.recording import RecordingVerb
 from seismo.errors import UsageError
@@ -66,7 +66,7 @@ def _span(text: str, program: Program) -> str:
 
 
 VERB = RecordingVerb(
-    kinds.OBJECTS,
+    recording_kinds.OBJECTS,
     of_a_program(__doc__),
     (
         Option(

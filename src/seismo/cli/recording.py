@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET
 from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
@@ -86,7 +86,7 @@ class RecordingVerb(Verb):
         settings: Callable[[Given, Program], dict[str, object]] = settings_of,
         name: str = "",
     ) -> None:
-        name = name or kinds.KINDS[kind].verb
+        name = name or recording_kinds.KINDS[kind].verb
         usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
         super().__init__(name, usage, text or "", (OUTPUT, OVERWRITE, QUIET, CHILDREN, *options, FLUSH, COLOR))
         self.kind, self.settings = kind, settings
@@ -101,7 +101,7 @@ class RecordingVerb(Verb):
 
     def life(self) -> Life:
         """What is started and stopped: by default the recorder of the kind."""
-        life: Life = kinds.life(self.kind)
+        life: Life = recording_kinds.life(self.kind)
         return life
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from seismo.escape import printable
 from seismo.formats.base import Format, TextSink
 from seismo.formats.coverage_base import report_of, settings_of
-from seismo.kinds import COVERAGE
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.kinds import CALLS, shown_as
+from seismo.recording_kinds import CALLS, shown_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,7 +96,7 @@ class Format:
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
-        has_times = bool(kinds.entry(recording.kind).times)
+        has_times = bool(recording_kinds.entry(recording.kind).times)
         if time is None:
             if not has_times:
                 return recording  # itself, with the settings that it is to be written by
@@ -108,7 +108,7 @@ class Format:
             if self.all_times:
                 raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
             if not has_times:
-                what = kinds.entry(recording.kind).of
+                what = recording_kinds.entry(recording.kind).of
                 raise FormatError(f"there is no choice of times in a recording of {what}")
         return recording.timed(time or "cpu")
 
@@ -145,8 +145,8 @@ class Format:
 
     def _refuse(self, kind: str) -> NoReturn:
         """Says which formats there are instead."""
-        wanted = kinds.KINDS[self.of[0]]
-        what = kinds.KINDS[kind].of if kind in kinds.KINDS else kind
+        wanted = recording_kinds.KINDS[self.of[0]]
+        what = recording_kinds.KINDS[kind].of if kind in recording_kinds.KINDS else kind
         raise FormatError(
             f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
             hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(_names(kind))}",

@@ -26,8 +26,8 @@ from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import Forest, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
-from seismo.kinds import CALLS as OF_CALLS
-from seismo.kinds import OBJECTS
+from seismo.recording_kinds import CALLS as OF_CALLS
+from seismo.recording_kinds import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 from seismo.errors import FormatError
 from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
-from seismo.kinds import COVERAGE
 from seismo.model.enums import RAN_ONLY
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

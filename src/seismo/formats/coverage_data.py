@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
 from seismo.formats.coverage_base import Covered, Ran, has_arcs, numbers_in, report_of, resolved
-from seismo.kinds import COVERAGE
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     import sqlite3

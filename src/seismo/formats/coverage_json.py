@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.base import Format, TextSink
 from seismo.formats.coverage_base import Covered, report_of, settings_of, tool_version
 from seismo.formats.function_names import json_text
-from seismo.kinds import COVERAGE
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from seismo.formats.base import Format, TextSink
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
-from seismo.kinds import CALLS, OBJECTS
+from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.coverage_base import Covered, field_path, field_text, files_of, report_of, resolved
-from seismo.kinds import COVERAGE
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage

@@ -23,7 +23,7 @@ from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import Forest, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
 from seismo.formats.trace_tracks import steps, timeline
-from seismo.kinds import CALLS, OBJECTS
+from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,7 +15,8 @@ from itertools import accumulate, chain, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core, kinds
+from seismo import _core
+from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
 from seismo.model.lines import tables as lines
 from seismo.model.lines.tables import ints

@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core, kinds
+from seismo import _core
+from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
 from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects.rows import (

@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
@@ -27,7 +27,7 @@ OURS = ("lines", "everywhere")  # settings that are not the engine's
 class Life(engine.Life):
     """Both recorders, as one who records a whole process sees them."""
 
-    def __init__(self, name: str = kinds.CALLS) -> None:
+    def __init__(self, name: str = recording_kinds.CALLS) -> None:
         super().__init__(name)
         self._lines = coverage.Life()
         self._path = ""

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, exit_and_exec, fork_handlers
@@ -349,7 +349,7 @@ def _life(recorder: str, settings: dict[str, object]) -> Life:
         from seismo.process import check_recorder
 
         return check_recorder.Life(recorder)
-    life: Life = kinds.life(recorder)
+    life: Life = recording_kinds.life(recorder)
     return life
 
 

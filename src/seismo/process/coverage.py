@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -358,7 +358,7 @@ def meta(settings: dict[str, object]) -> str:
     config = settings.get("config")
     return engine.meta(
         {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
-        kinds.COVERAGE,
+        recording_kinds.COVERAGE,
         branch=how["branch"],
         counts=how["counts"],
         folder=folder,
@@ -371,7 +371,7 @@ class Life(Recorder):
 
     users = users
 
-    def __init__(self, name: str = kinds.COVERAGE) -> None:
+    def __init__(self, name: str = recording_kinds.COVERAGE) -> None:
         super().__init__(name)
 
     def begin(self, settings: dict[str, object], fd: int) -> None:

@@ -12,7 +12,7 @@ import os
 import sys
 from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
 
-from seismo import __version__, kinds
+from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.recorder_users import Life as Recorder
@@ -58,7 +58,7 @@ def hidden(also: Iterable[str] = ()) -> str:
 
 
 # The recorders that the engine runs, one at a time: what each does, and how to have both.
-_RECORDS = {name: entry.engine for name, entry in kinds.KINDS.items() if entry.engine is not None}
+_RECORDS = {name: entry.engine for name, entry in recording_kinds.KINDS.items() if entry.engine is not None}
 
 SETTINGS = {
     "source": (None, "starts", "monitoring", "profilefunc", "evalframe", "tracefunc"),
@@ -105,7 +105,7 @@ def start(
     interpreter cannot be recorded.
     """
     wanted = {name: value for name, value in settings.items() if value is not None}
-    wanted.setdefault("recorder", kinds.CALLS)
+    wanted.setdefault("recorder", recording_kinds.CALLS)
     check(wanted)
 
     def begin() -> None:
@@ -146,7 +146,11 @@ def check(settings: dict[str, object]) -> None:
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
             raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
-        if name == "timing" and value == "none" and not kinds.entry(str(settings.get("recorder", kinds.CALLS))).untimed:
+        if (
+            name == "timing"
+            and value == "none"
+            and not recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).untimed
+        ):
             raise UsageError("only calls can be recorded without times", hint="leave timing out")
         if name == "timing" and value == "none" and settings.get("journal"):
             raise UsageError("a trace has times", hint="seismo profile counts calls without them")
@@ -235,7 +239,7 @@ class Life(Recorder):
 
     users = users
 
-    def __init__(self, name: str = kinds.CALLS, hide: Iterable[str] = ()) -> None:
+    def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
         """hide: as start() takes it."""
         super().__init__(name)
         self._hide = tuple(hide)
@@ -313,7 +317,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def meta(settings: dict[str, object], recorder: str = kinds.CALLS, **more: object) -> str:
+def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **more: object) -> str:
     """What a recording says about how it was made, as JSON. more: what else it says, by name."""
     fields = {
         "format": "1",

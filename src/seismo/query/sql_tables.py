@@ -13,7 +13,7 @@ import array
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.model import table as rows
 from seismo.model.enums import OF_ROWS
 from seismo.model.objects import rows as object_rows
@@ -155,7 +155,7 @@ def _given(source: Source) -> list[tuple[str, str, int, int]]:
     started = recording.processes["start_ns"].tolist()
     return [
         (
-            kinds.entry(recording.kind).what,
+            recording_kinds.entry(recording.kind).what,
             "none" if recording.timeless else recording.times,
             sum(recording.tree["calls"]),
             min(started, default=0),

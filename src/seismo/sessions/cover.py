@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from itertools import count
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -39,7 +39,7 @@ class Cover(Recorded):
     """A session that records which lines and branches are executed."""
 
     name = "cover"
-    recorder = kinds.COVERAGE
+    recorder = recording_kinds.COVERAGE
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))

@@ -6,7 +6,7 @@ calls and lines are not recorded at the same time.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.only_filter import chosen
@@ -29,7 +29,7 @@ class Lines(Paged, Recorded):
     """A session that times lines."""
 
     name = "lines"
-    recorder = kinds.LINES
+    recorder = recording_kinds.LINES
 
 
 if TYPE_CHECKING:

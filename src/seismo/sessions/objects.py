@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -54,7 +54,7 @@ class Objects(Paged, Recorded):
     """
 
     name = "objects"
-    recorder = kinds.OBJECTS
+    recorder = recording_kinds.OBJECTS
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
         super().__init__(output, settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
@@ -28,7 +28,7 @@ class Profile(Paged, Recorded):
     """A session that records calls."""
 
     name = "profile"
-    recorder = kinds.CALLS
+    recorder = recording_kinds.CALLS
 
 
 def chosen(where: str | Expression | None, **settings: object) -> dict[str, object]:

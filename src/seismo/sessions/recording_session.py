@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -45,7 +45,7 @@ class Recorded(Results, Session):
         self.output = None if output is None else os.path.abspath(os.fspath(output))
         self._settings = settings
         self._pid = os.getpid()
-        self._life = kinds.life(self.recorder)
+        self._life = recording_kinds.life(self.recorder)
         self._before: bytes | None = None  # the engine's state at the beginning; None: it had nothing
         self._file: Output | None = None  # the recorder writes into it
         self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet

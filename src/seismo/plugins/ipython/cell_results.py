@@ -7,7 +7,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.html import WIDTH, HtmlPaper
@@ -101,7 +101,7 @@ class Profiled(Recorded):
         import seismo
         from seismo.report.kind import named
 
-        self.order = named(kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
+        self.order = named(recording_kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
         settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
         self.session = seismo.profile(**settings)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
@@ -84,7 +84,7 @@ class _Session(Profile):
         from seismo import _core
 
         meta = engine.meta(self._settings, self.recorder)
-        started = engine.start({**settings, "recorder": kinds.CALLS}, fd, meta, user=self, hide=machinery())
+        started = engine.start({**settings, "recorder": recording_kinds.CALLS}, fd, meta, user=self, hide=machinery())
         self._before = None if started else _core.snapshot()
         return started
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -44,7 +44,7 @@ def check_possible() -> None:
 class Life(engine.Life):
     """The recorder of a whole process, which asks at the end who holds what lives."""
 
-    def __init__(self, name: str = kinds.OBJECTS) -> None:
+    def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
         super().__init__(name)
         self._holders = 0
         self._leaks = False

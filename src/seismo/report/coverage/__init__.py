@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.kind import MOST, Kind
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Coverage(Kind):
     """Which lines and branches were executed."""
 
-    name = kinds.COVERAGE
+    name = recording_kinds.COVERAGE
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
