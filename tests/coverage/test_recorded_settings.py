@@ -8,7 +8,7 @@ import children
 import pytest
 
 import seismo
-from seismo.coverage.recorded_settings import NAMES, for_recording, packed, said
+from seismo.coverage.recorded_settings import NAMES, for_recording, packed, settings_text
 from seismo.coverage.settings import OPTIONS, Settings
 from seismo.process.engine import Json, meta
 
@@ -129,7 +129,7 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
 def test_what_is_carried_is_what_was_given():
     file = Settings(file="/x/.coveragerc", folder="/x", **_other_values())
     found = for_recording(_of(meta({}, "coverage", config=Json(packed(file)))), "/")
-    assert said(found).startswith("those that it was recorded with")
+    assert settings_text(found).startswith("those that it was recorded with")
     assert {name: getattr(found, name) for name in NAMES} == _other_values()
     assert found.folder == "/x"
 

@@ -13,7 +13,7 @@ import pytest
 
 from seismo import formats
 from seismo.formats import firefox, function_names
-from seismo.formats.trace_tracks import steps, timeline
+from seismo.formats.trace_tracks import steps, trace_tracks
 
 
 def document(recording):
@@ -75,7 +75,7 @@ def stacks(found, thread, whole=False):
 def test_a_trace_has_a_sample_at_each_change_of_the_stack(seed):
     made = trace(seed)
     found = check(document(made))
-    shown = timeline(made, 10**9)
+    shown = trace_tracks(made, 10**9)
     names = made.functions["qualname"]
     functions = shown.calls["function"]
     assert len(found["threads"]) == len(shown.tracks)

@@ -126,16 +126,16 @@ def cut_short(recording):
 
 def test_what_the_tree_has_more_of_stays():
     """A journal that is damaged, or that leaves short calls out, takes nothing away."""
-    found = crash_recovery.caught_up(cut_short(made([3, 4])))
+    found = crash_recovery.recovered(cut_short(made([3, 4])))
     assert found._raw["nodes"]["calls"].tolist() == [3, 10]
 
 
 def test_what_ended_in_order_is_as_it_was_written():
     recording = made([1, 4])
-    assert crash_recovery.caught_up(recording) is recording
+    assert crash_recovery.recovered(recording) is recording
 
 
 def test_a_long_journal_is_not_read_for_its_last_second(monkeypatch):
     monkeypatch.setattr(crash_recovery, "MOST_BYTES", 10)
     recording = cut_short(made([1, 4]))
-    assert crash_recovery.caught_up(recording) is recording
+    assert crash_recovery.recovered(recording) is recording

@@ -8,8 +8,8 @@ from children import seismo
 
 from seismo import model
 from seismo.cli.main import main
-from seismo.formats.trace_tracks import timeline
-from seismo.model.trace.process_clocks import apart_ns, hosts, starts
+from seismo.formats.trace_tracks import trace_tracks
+from seismo.model.trace.process_clocks import difference_ns, hosts, starts
 
 DAY = 10**18
 
@@ -57,10 +57,10 @@ def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
     known = several(boot="b2", boot_ns=7 * 10**9, bound=3_000_000, host="other")
     first, second = hosts(known)
     assert (first.name, second.name) == ("box", "other")
-    assert apart_ns(first, second) == 5_000_000 + 2 * 10**9 // 2000
+    assert difference_ns(first, second) == 5_000_000 + 2 * 10**9 // 2000
     unknown = several(boot="b2", boot_ns=7 * 10**9)
     assert [host.name for host in hosts(unknown)] == ["box (1)", "box (2)"]
-    assert apart_ns(*hosts(unknown)) == 0
+    assert difference_ns(*hosts(unknown)) == 0
     assert starts(unknown) == [DAY, DAY + 4 * 10**9]
     for recording, words in ((known, "box and other may differ by up to 6.00 ms"), (unknown, "an unknown time")):
         recording.save(tmp_path / "m.seismo")
@@ -69,12 +69,12 @@ def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
 
 
 def test_processes_of_two_systems_with_one_pid_are_two_tracks():
-    found = timeline(several(boot="b2", boot_ns=7 * 10**9, host="other"), 10**9)
+    found = trace_tracks(several(boot="b2", boot_ns=7 * 10**9, host="other"), 10**9)
     assert [(track.pid, track.process) for track in found.tracks] == [
         (1, "process 1 on box"),
         (10_000_001, "process 1 on other"),
     ]
-    assert {track.pid for track in timeline(several(boot="b1", boot_ns=7 * 10**9), 10**9).tracks} == {1}
+    assert {track.pid for track in trace_tracks(several(boot="b1", boot_ns=7 * 10**9), 10**9).tracks} == {1}
 
 
 FORKS = """
@@ -122,5 +122,5 @@ def test_children_lie_within_the_calls_that_waited_for_them(tmp_path):
     for (start, end), name in zip(children, ("parent_waits", "around_spawn", "around_exec"), strict=True):
         ((before, after),) = found[name]
         assert before < start < end < after, name
-    shown = timeline(recording, 10**9)
+    shown = trace_tracks(recording, 10**9)
     assert len({track.pid for track in shown.tracks}) == len(rows)

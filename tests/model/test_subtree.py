@@ -1,7 +1,7 @@
 """What some code did, without what it ran in."""
 
 from seismo.model import Builder
-from seismo.model.subtree import done_by
+from seismo.model.subtree import subtree_of
 
 BEFORE = 4
 
@@ -21,7 +21,7 @@ def test_code_with_all_it_called_and_the_threads_that_began():
     waits = b.node(-1, other, loop, calls=0, own_ns=5000, flags=BEFORE)
     b.node(waits, other, helper, calls=7, own_ns=70)
     b.node(b.node(-1, new, loop, calls=1, own_ns=4), new, helper, calls=1, own_ns=2)
-    part = done_by(b.build({}), "c".__eq__)
+    part = subtree_of(b.build({}), "c".__eq__)
     names = part.functions["qualname"]
     assert [(names[row.function], row.parent, row.calls, row.own_ns) for row in part.tree] == [
         ("cell", -1, 1, 10),
@@ -36,4 +36,4 @@ def test_code_with_all_it_called_and_the_threads_that_began():
 
 
 def test_nothing():
-    assert len(done_by(Builder().build({}), bool).tree) == 0
+    assert len(subtree_of(Builder().build({}), bool).tree) == 0

@@ -13,7 +13,7 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
-from seismo.view.routes import Answers, Shown
+from seismo.view.routes import Routes, ServedRecording
 from seismo.view.server import NothingThereError
 
 NO_PROCESS = 2**22 + 1  # beyond the numbers of processes
@@ -39,7 +39,7 @@ def trace(tmp_path_factory):
         seismo.count("queue", 2)
         seismo.mark("<b>done</b>\u202e", n=1)
     t.save(path)
-    return Shown(str(path), seismo.open(path))
+    return ServedRecording(str(path), seismo.open(path))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def profile(tmp_path_factory):
     with seismo.profile() as p:
         outer()
     p.save(path)
-    return Shown(str(path), seismo.open(path))
+    return ServedRecording(str(path), seismo.open(path))
 
 
 def got(answers, path, **query):
@@ -60,14 +60,14 @@ def loaded(answers, path, **query):
 
 
 def test_recordings_are_listed(trace, profile):
-    found = loaded(Answers([trace, profile]), "recordings")
+    found = loaded(Routes([trace, profile]), "recordings")
     assert [entry["trace"] for entry in found] == [True, False]
     assert found[0]["name"] == "a\\x1b[31m.seismo"
     assert next(label for label, _ in found[0]["facts"]) == "took"
 
 
 def test_what_is_not_there(trace, profile):
-    answers = Answers([trace, profile])
+    answers = Routes([trace, profile])
     for path in ("2/rows", "x/rows", "-1/rows", "0/rows/", "0/", "nothing", "99999999999999/rows", "²/rows"):
         with pytest.raises(NothingThereError):
             got(answers, path)
@@ -78,7 +78,7 @@ def test_what_is_not_there(trace, profile):
 
 
 def test_names_are_text_without_what_cannot_be_seen(trace):
-    said = loaded(Answers([trace]), "0/said")
+    said = loaded(Routes([trace]), "0/said")
     marks = [row for row in said["instants"] if row["kind"] == "mark"]
     assert [(row["name"], row["text"]) for row in marks] == [("<b>done</b>\\u202e", "n=1")]
     assert [row["value"] for row in said["instants"] if row["kind"] == "counter"] == [4, 2]
@@ -88,7 +88,7 @@ def test_names_are_text_without_what_cannot_be_seen(trace):
 
 def test_rows_are_the_calls_of_the_trace(trace):
     """Close enough, each row is a call; far away, runs stand for them, and nothing is left out."""
-    answers = Answers([trace])
+    answers = Routes([trace])
     about = loaded(answers, "0/trace")
     names = about["names"]
     window = trace.recording.calls.window()
@@ -104,13 +104,13 @@ def test_rows_are_the_calls_of_the_trace(trace):
 
 
 def test_density_counts_every_call(trace):
-    _, table = read(got(Answers([trace]), "0/density", columns=50).content)
+    _, table = read(got(Routes([trace]), "0/density", columns=50).content)
     assert len(table["calls"]) == 50
     assert round(sum(table["calls"])) == len(trace.recording.calls.window().calls)
 
 
 def test_a_range_adds_up(trace):
-    answers = Answers([trace])
+    answers = Routes([trace])
     names = loaded(answers, "0/trace")["names"]
     sums = loaded(answers, "0/range", **{"from": 0, "to": 1e15})
     calls = {}
@@ -125,7 +125,7 @@ def test_a_range_adds_up(trace):
 
 
 def test_search_goes_from_call_to_call(trace):
-    answers = Answers([trace])
+    answers = Routes([trace])
     names = loaded(answers, "0/trace")["names"]
     function = names.index("inner")
     starts = [row.start_ns for row in trace.recording.calls.window().calls if row.function == function]
@@ -146,8 +146,8 @@ def test_search_goes_from_call_to_call(trace):
 def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
     path = tmp_path / "live.seismo"
     path.write_bytes(Path(profile.path).read_bytes())
-    shown = Shown(str(path), seismo.open(path), live=True)
-    answers = Answers([shown])
+    shown = ServedRecording(str(path), seismo.open(path), live=True)
+    answers = Routes([shown])
     assert loaded(answers, "0/state") == {"version": 0, "grown": False, "ending": "", "to": 0, "sizes": []}
     path.write_bytes(Path(trace.path).read_bytes())
     found = loaded(answers, "0/state", version=0)
@@ -181,7 +181,7 @@ def test_how_the_program_ended_is_told(tmp_path, process, exit_status, age, endi
     builder.build({"recorder": "calltree"}).save(path)
     written = path.stat().st_mtime - age
     os.utime(path, (written, written))
-    answers = Answers([Shown(str(path), seismo.open(path), live=True)])
+    answers = Routes([ServedRecording(str(path), seismo.open(path), live=True)])
     assert loaded(answers, "recordings")[0]["ending"] == ending
     assert loaded(answers, "0/state")["ending"] == ending
 
@@ -199,7 +199,7 @@ def test_reading_again_takes_a_part_of_the_time_only(tmp_path, trace, profile, m
     monkeypatch.setattr("seismo.view.routes.model.read", slowly)
     path = tmp_path / "live.seismo"
     path.write_bytes(Path(profile.path).read_bytes())
-    shown = Shown(str(path), seismo.open(path), live=True)
+    shown = ServedRecording(str(path), seismo.open(path), live=True)
     for content, seconds, version in [(trace, 0, 1), (profile, 1, 1), (profile, 8, 1), (profile, 2, 2)]:
         path.write_bytes(Path(content.path).read_bytes())
         now[0] += seconds
@@ -209,7 +209,7 @@ def test_reading_again_takes_a_part_of_the_time_only(tmp_path, trace, profile, m
 
 def test_a_call_is_found_whole(trace):
     """A stretch that was read may have but a part of a long call."""
-    answers = Answers([trace])
+    answers = Routes([trace])
     names = loaded(answers, "0/trace")["names"]
     outer_call = next(row for row in trace.recording.calls.window().calls if names[row.function] == "outer")
     middle = (outer_call.start_ns + outer_call.end_ns) // 2
@@ -220,19 +220,19 @@ def test_a_call_is_found_whole(trace):
 
 
 def test_two_recordings_have_a_page_of_what_changed(trace, profile, tmp_path):
-    answers = Answers([trace, profile])
+    answers = Routes([trace, profile])
     page = got(answers, "0/changes", **{"with": 1}).content
     assert b"seismo-data" in page
     path = tmp_path / "c.seismo"
     Builder().build({"recorder": "coverage"}).save(path)
-    others = Answers([profile, Shown(str(path), seismo.open(path))])
+    others = Routes([profile, ServedRecording(str(path), seismo.open(path))])
     assert [one["compares"] for one in loaded(others, "recordings")] == [True, False]
     with pytest.raises(UsageError, match="cannot be compared"):
         got(others, "0/changes", **{"with": 1})
 
 
 def test_a_stretch_has_a_page_of_its_own(trace, monkeypatch):
-    answers = Answers([trace])
+    answers = Routes([trace])
     whole = got(answers, "0/page").content
     call = next(row for row in trace.recording.calls.window().calls if row.depth == 0)
     part = got(answers, "0/page", **{"from": call.start_ns, "to": call.end_ns}).content
@@ -245,7 +245,7 @@ def test_a_stretch_has_a_page_of_its_own(trace, monkeypatch):
 
 def test_what_was_said_comes_in_stretches(trace):
     """One after the other, they have all of it, and nothing twice."""
-    answers = Answers([trace])
+    answers = Routes([trace])
     end = trace.recording.calls.end_ns + 1
     cuts = [end * part // 7 for part in range(8)]
     parts = [loaded(answers, "0/said", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
@@ -263,7 +263,7 @@ def in_process(pid):
 
 def test_spans_and_counts_of_two_processes_stay_apart():
     """Each process numbers its spans from 1, and both count what they call by the same name."""
-    said = loaded(Answers([Shown("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/said")
+    said = loaded(Routes([ServedRecording("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/said")
     spans = {}
     for row in said["instants"]:
         if row["kind"] in ("begin", "end"):

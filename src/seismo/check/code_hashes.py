@@ -15,7 +15,7 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def codes_of(text: str) -> dict[str, str]:
+def code_hashes_of(text: str) -> dict[str, str]:
     """{qualname: hash} of all that is defined in a source file, `<module>` too; {} if it cannot be parsed."""
     try:
         tree = ast.parse(text)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
-from seismo.check.portable_paths import INSTALLED, Places
+from seismo.check.portable_paths import INSTALLED, PortablePaths
 from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
@@ -95,10 +95,10 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
         parts, uncounted = _parts(f"{first}.parts")
         counted = _read([Path(first), *parts.kept])
         if kind == RUN_OF_BIRTHS:
-            found = of_recordings(Places(side.root), objects=counted)
+            found = of_recordings(PortablePaths(side.root), objects=counted)
         else:
             by_line = [path for path in sorted(Path(scratch).glob("lines.seismo*")) if not parts.is_left(path)]
-            found = of_recordings(Places(side.root), calls=counted, lines=_read(by_line))
+            found = of_recordings(PortablePaths(side.root), calls=counted, lines=_read(by_line))
         found.uncounted = uncounted
         return found
 
@@ -206,9 +206,9 @@ def measured(
     objects: bool = True,
     show: Callable[[bytes, bool], None] | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Runs:
+) -> CountedRuns:
     """All that is measured of a side: so many runs of calls and lines, and one of births. tell: says what begins."""
-    found = Runs(side, tell=tell)
+    found = CountedRuns(side, tell=tell)
     for number in range(runs):
         found.again(RUN_OF_CALLS, show if not number else None)
     if objects:
@@ -217,7 +217,7 @@ def measured(
 
 
 @dataclass
-class Runs:
+class CountedRuns:
     """The runs of a side."""
 
     side: Side

@@ -26,7 +26,7 @@ FEWEST, MOST = 5, 25  # pairs
 
 
 @dataclass
-class Times:
+class CpuTimes:
     """CPU seconds of both sides, run by run; and the limit: how much more is allowed, as a share."""
 
     limit: float
@@ -57,9 +57,11 @@ class Times:
         return low > self.limit or high < self.limit
 
 
-def compared(old: Side, new: Side, limit: float, tell: Callable[[str], None] | None = None, most: int = MOST) -> Times:
+def compared(
+    old: Side, new: Side, limit: float, tell: Callable[[str], None] | None = None, most: int = MOST
+) -> CpuTimes:
     """Runs both sides in turn until they decide, or for `most` pairs. Raises FailedError, CheckError."""
-    found = Times(limit)
+    found = CpuTimes(limit)
     cpu_seconds(old)
     cpu_seconds(new)  # the first runs fill caches, and count for nothing
     while len(found.old) < most and not (len(found.old) >= FEWEST and found.is_decided):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from seismo.check.change_causes import Suspect, suspects
 from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
-from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS, Runs
+from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS, CountedRuns
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.check.cpu_time import Times
+    from seismo.check.cpu_time import CpuTimes
     from seismo.check.growth import Growth
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement, Stamp
@@ -42,7 +42,7 @@ class Outcome:
     growths: list[Growth] = field(default_factory=list)
     worse: list[tuple[Growth, Growth | None]] = field(default_factory=list)
     worse_decides: bool = False
-    times: Times | None = None
+    times: CpuTimes | None = None
     updated: str = ""
 
     def explain(self, found: Comparison, options: str = "--") -> None:
@@ -74,8 +74,12 @@ class Outcome:
         return 0 if self.updated else {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)
 
 
-def decided(
-    old: Runs | Measurement, new: Runs, limits: Sequence[Limit], bands: Bands = EXACT, confirm: bool = True
+def compared_and_confirmed(
+    old: CountedRuns | Measurement,
+    new: CountedRuns,
+    limits: Sequence[Limit],
+    bands: Bands = EXACT,
+    confirm: bool = True,
 ) -> Comparison:
     """Compares; where something is beyond its limit, measures the sides that run once more, and compares again."""
     found = compare(_of(old), new.measurement(), limits, bands)
@@ -88,14 +92,14 @@ def decided(
         ]
         for kind in kinds:
             for side in (old, new):
-                if isinstance(side, Runs):
+                if isinstance(side, CountedRuns):
                     side.again(kind)
         found = compare(_of(old), new.measurement(), limits, bands)
     return found
 
 
-def _of(side: Runs | Measurement) -> Measurement:
-    return side.measurement() if isinstance(side, Runs) else side
+def _of(side: CountedRuns | Measurement) -> Measurement:
+    return side.measurement() if isinstance(side, CountedRuns) else side
 
 
 def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, options: str = "--") -> list[str]:

@@ -16,7 +16,7 @@ INSTALLED = ("site-packages", "dist-packages")
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
 
 
-class Places:
+class PortablePaths:
     """root: the folder of the project. Symbolic links are followed where it helps."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seismo.check.code_hashes import codes_of
+from seismo.check.code_hashes import code_hashes_of
 from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
 from seismo.check.portable_paths import is_import
 from seismo.model.enums import FunctionKind
@@ -20,7 +20,7 @@ from seismo.model.enums import FunctionKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from seismo.check.portable_paths import Places
+    from seismo.check.portable_paths import PortablePaths
     from seismo.model import Recording
 
 
@@ -47,7 +47,7 @@ class _Sums:
 
 
 def of_recordings(
-    places: Places,
+    places: PortablePaths,
     calls: Iterable[Recording] = (),
     lines: Iterable[Recording] = (),
     objects: Iterable[Recording] = (),
@@ -85,7 +85,7 @@ def of_recordings(
     return found
 
 
-def read_sources(measurement: Measurement, places: Places) -> None:
+def read_sources(measurement: Measurement, places: PortablePaths) -> None:
     """Notes the text of the project's own files, and what their functions consist of."""
     known: dict[str, dict[str, str]] = {}
     for function in measurement.functions:
@@ -97,13 +97,13 @@ def read_sources(measurement: Measurement, places: Places) -> None:
                 text = Path(path).read_bytes().decode("utf-8", "replace")
             except OSError:
                 text = ""
-            known[path] = codes_of(text)
+            known[path] = code_hashes_of(text)
             measurement.texts[function.file] = text.splitlines()
         if code := known[path].get(function.qualname):
             measurement.codes[function] = code
 
 
-def functions_of(recording: Recording, places: Places, sums: _Sums | None = None) -> list[Function | None]:
+def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None = None) -> list[Function | None]:
     """The function of each row, by its number; None: it is of the import system, or none of the program's."""
     found: list[Function | None] = []
     table = recording.functions
@@ -122,7 +122,7 @@ def functions_of(recording: Recording, places: Places, sums: _Sums | None = None
 
 def _add_calls(
     recording: Recording,
-    places: Places,
+    places: PortablePaths,
     sums: _Sums,
     only_below: Callable[[str, str], bool] | None,
     since: int | None,
@@ -184,7 +184,7 @@ def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set
     return {number for number in range(len(recording.functions)) if below(files[number], names[number])}
 
 
-def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:
+def _add_lines(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
     functions = functions_of(recording, places, sums)
     total = sums.of("lines")
     table = recording.lines
@@ -195,7 +195,7 @@ def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:
             sums.lines[function][line] += hits
 
 
-def _add_objects(recording: Recording, places: Places, sums: _Sums) -> None:
+def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
     functions = functions_of(recording, places, sums)
     births, size = sums.of("births"), sums.of("bytes")
     sizes = recording.types["size"].tolist()

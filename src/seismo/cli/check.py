@@ -34,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.check.counted_runs import Runs, Side
+    from seismo.check.counted_runs import CountedRuns, Side
     from seismo.check.growth import Sizes
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement
@@ -297,18 +297,22 @@ class _Checking:
         here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
-    def _compared(self, old: Runs | Measurement, new: Runs, outcome: Outcome) -> Outcome:
+    def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
         from seismo.check.compare import Bands
-        from seismo.check.outcome import decided
+        from seismo.check.outcome import compared_and_confirmed
 
         relative = self.given.get("tolerate", 0) / 100
         # What is to become the baseline itself is not looked at twice.
-        outcome.explain(decided(old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")))
+        outcome.explain(
+            compared_and_confirmed(
+                old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")
+            )
+        )
         return outcome
 
     # ---- what is measured ----
 
-    def _measured(self, side: Side, shown: bool) -> Runs:
+    def _measured(self, side: Side, shown: bool) -> CountedRuns:
         from seismo.check.counted_runs import measured
 
         show = self._show if shown and not self.quiet else None

@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
     from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
-    from seismo.formats.coverage_base import problems_of, settings_of, use
+    from seismo.formats.coverage_base import problems_of, settings_of, write_with_settings
     from seismo.formats.destination import check_free
     from seismo.process.output_file import path_of
     from seismo.report.coverage.options import say_settings
@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
         option = "--rcfile" if args.rcfile else "--no-config"
         raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
     if entry.needs_sources and entry.holds(recording.kind):
-        use(recording, for_recording(recording, rcfile=rcfile))
+        write_with_settings(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         if entry.name == "seismo":
             args.output = path_of("-o", args.output)

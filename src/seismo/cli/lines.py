@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def _settings(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.process.only_filter import chosen
+    from seismo.process.only_filter import only_expression
 
     settings = settings_of(given)
     if "opcodes" in settings:
         settings["opcodes"] = 1
     if settings.pop("only", None) or "where" in settings:
-        settings["where"] = chosen(given.get("only", ()), given.get("where"))
+        settings["where"] = only_expression(given.get("only", ()), given.get("where"))
     return settings
 
 

@@ -69,14 +69,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(verb: str, words: list[str]) -> int:
-    startup_guard.hold()
-    startup_guard.import_at_once()
+    startup_guard.defer_interrupts()
+    startup_guard.disable_lazy_imports()
     module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
     fast = getattr(module, "main", None)
     if fast is not None:  # what comes out of it is the recorded program's, and goes up to the interpreter as if bare
         status = int(fast(words))  # nothing of it has run
         try:
-            startup_guard.let_go()
+            startup_guard.allow_interrupts()
         except KeyboardInterrupt as error:
             return failed(error)
         return status
@@ -84,7 +84,7 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout = _NoOutput()
     show_every_name(sys.stdout)
     try:
-        startup_guard.let_go()
+        startup_guard.allow_interrupts()
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
         status = int(module.run(args))

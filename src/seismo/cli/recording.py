@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from seismo.cli.options import Option
     from seismo.cli.verb import Given
     from seismo.process.children import Life
-    from seismo.process.merge_parts import Taken
+    from seismo.process.merge_parts import TakenParts
     from seismo.process.output_file import Output
     from seismo.process.run_program import Program
 
@@ -151,7 +151,7 @@ class RecordedRun:
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         process.heir, process.has_over = bool(folder), True
-        self.taken: Taken | None = None
+        self.taken: TakenParts | None = None
 
     def go(self) -> int:
         """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
@@ -217,8 +217,8 @@ class RecordedRun:
             elif self.process.parts:
                 from seismo.process import merge_parts
 
-                self.taken = self.taken or merge_parts.Taken()
-                told += merge_parts.gather(output.path, self.process.parts, self.taken, not self.process.done)
+                self.taken = self.taken or merge_parts.TakenParts()
+                told += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
                     told.append("the program becomes another (exec): if that is Python, its end adds what it does")
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)

@@ -160,12 +160,12 @@ class Verb:
         if program.kind == "stdin":
             from seismo.process import startup_guard
 
-            startup_guard.let_go()  # the user may be writing it
+            startup_guard.allow_interrupts()  # the user may be writing it
             try:
                 program.read_stdin()
             except OSError as error:
                 raise UsageError(f"cannot read the program from standard input: {error.strerror or error}") from None
-            startup_guard.hold()
+            startup_guard.defer_interrupts()
         if program.kind != "script" or program.importable or program.flows:
             return
         try:

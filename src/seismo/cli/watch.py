@@ -96,7 +96,7 @@ class _Run:
         from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import Actions
         from seismo.watching.describe_match import Detail
-        from seismo.watching.event_selection import Selection
+        from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
         self.hints = end_summary  # now: the program may have modules of the same names
@@ -114,7 +114,7 @@ class _Run:
         if not output:
             color = "always" if wants_colour(color, is_terminal(2)) else "never"
         self.watch = Watch(
-            Selection(
+            EventSelection(
                 given["before"],
                 limit=given.get("limit"),
                 script=program.full if program.kind == "script" and not program.importable else "",

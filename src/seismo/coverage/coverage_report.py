@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.percentages import Numbers
+from seismo.coverage.percentages import Percentages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class RegionCoverage:
     excluded: list[int]
     executed_branches: list[Arc]
     missing_branches: list[Arc]
-    numbers: Numbers
+    numbers: Percentages
 
 
 @dataclass
@@ -111,7 +111,7 @@ class FileCoverage:
         return [(line, to) for line, (_, missing) in sorted(self.branches.items()) for to in missing]
 
     @functools.cached_property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Percentages:
         """What the file comes to."""
         return self._numbers(self.statements, self.missing, self.excluded, self.missing_branches, self.exits)
 
@@ -122,9 +122,9 @@ class FileCoverage:
         excluded: Collection[int],
         missing_branches: Collection[Arc],
         exits: Mapping[int, int],
-    ) -> Numbers:
+    ) -> Percentages:
         lines = set(missing)
-        return Numbers(
+        return Percentages(
             statements=len(statements),
             missing=len(lines),
             excluded=len(excluded),
@@ -252,9 +252,9 @@ class CoverageReport:
     has_contexts: bool = False
 
     @functools.cached_property
-    def totals(self) -> Numbers:
+    def totals(self) -> Percentages:
         """What all files come to together."""
-        return sum((file.numbers for file in self.files), Numbers())
+        return sum((file.numbers for file in self.files), Percentages())
 
 
 def common_folder(files: Sequence[FileCoverage]) -> str:

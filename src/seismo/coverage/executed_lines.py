@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PYTHON = 0  # kind of function
 
 
-class Recorded:
+class ExecutedLines:
     """What was recorded of one file. Lines and arcs are as the interpreter reported them.
 
     `hits`: how often each line ran. `functions`: for each code object, by first line and name, its lines and arcs.
@@ -42,17 +42,17 @@ class Recorded:
         return set(self.hits) or {line for arc in self.arcs for line in arc if line > 0}
 
 
-class Recordings:
+class ExecutedFiles:
     """The files of a recording. `files`: by absolute path, links resolved. `generated`: code that is of no file."""
 
     def __init__(self, recording: Recording, folder: str, contexts: Sequence[str] = ()) -> None:
         """folder: where relative paths begin. contexts: regular expressions; only what ran in such a context counts."""
-        self.files: dict[str, Recorded] = {}
+        self.files: dict[str, ExecutedLines] = {}
         self.generated: set[str] = set()
         self._folder = folder
         self._places = _places(recording)
         self._resolved: dict[str, str] = {}
-        self._of_function: list[tuple[Recorded, set[int], set[Arc]] | None] = []
+        self._of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
         self._functions(recording)
         lines, arcs = self._context_names(recording)
         wanted = None
@@ -96,7 +96,7 @@ class Recordings:
             own, steps = recorded.functions.setdefault((line, name), (set(), set()))
             self._of_function.append((recorded, own, steps))
 
-    def _file(self, file: str) -> Recorded | None:
+    def _file(self, file: str) -> ExecutedLines | None:
         path, versions = self._places.get(file, (None, ()))
         if path is None:  # the recorder did not say: as good as can be told from the name
             path = "" if not file or file.startswith("<") else os.path.join(self._folder, file)
@@ -110,7 +110,7 @@ class Recordings:
             except ValueError:  # no path at all: it has a zero byte, or cannot be encoded
                 resolved = path
             self._resolved[path] = resolved
-        recorded = self.files.setdefault(resolved, Recorded())
+        recorded = self.files.setdefault(resolved, ExecutedLines())
         recorded.versions.update(versions)
         return recorded
 

@@ -9,7 +9,7 @@ from seismo.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Percentages:
     """What a file, or a part of it, or many files come to. Numbers of disjoint parts add up.
 
     Excluded lines are in none of the other counts. `partial_branches`: missing branches of lines that were executed.
@@ -23,10 +23,10 @@ class Numbers:
     missing_branches: int = 0
     files: int = 0
 
-    def __add__(self, other: Numbers) -> Numbers:
-        if not isinstance(other, Numbers):
+    def __add__(self, other: Percentages) -> Percentages:
+        if not isinstance(other, Percentages):
             return NotImplemented
-        return Numbers(
+        return Percentages(
             self.statements + other.statements,
             self.missing + other.missing,
             self.excluded + other.excluded,
@@ -99,7 +99,7 @@ def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
     return round(percent, threshold_precision(threshold, precision)) < threshold
 
 
-def too_little(totals: Numbers, threshold: float, precision: int = 0) -> bool:
+def too_little(totals: Percentages, threshold: float, precision: int = 0) -> bool:
     """As fails_under, of the total of a report; where nothing is reported, nothing was shown to be covered."""
     return fails_under(totals.percent if totals.files else 0.0, threshold, precision)
 

@@ -133,7 +133,7 @@ def _unpacked(config: dict[str, Any], folder: str) -> Settings:
     )
 
 
-def said(settings: Settings) -> str:
+def settings_text(settings: Settings) -> str:
     """Which settings are used, for the user; "": those that hold without a file."""
     if not settings.carried:
         return settings.file

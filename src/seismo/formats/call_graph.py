@@ -33,7 +33,7 @@ from seismo.formats.base import MAX_REBUILT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from seismo.formats.call_trees import Forest
+    from seismo.formats.call_trees import CallTrees
     from seismo.formats.function_names import Frame
     from seismo.model import Builder
 
@@ -76,7 +76,7 @@ class Graph:
 class CallGraphs:
     """Makes graphs of some threads each. What is as large as the forest is made once, for there may be many threads."""
 
-    def __init__(self, forest: Forest, keys: Sequence[int]) -> None:
+    def __init__(self, forest: CallTrees, keys: Sequence[int]) -> None:
         """keys: the number of each row of functions; equal numbers become one."""
         self._forest = forest
         self._keys = keys
@@ -154,7 +154,7 @@ class _Sums:
         return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at], self.wait[at], self.total_wait[at])
 
 
-def _nested_calls(forest: Forest) -> array[int]:
+def _nested_calls(forest: CallTrees) -> array[int]:
     """The calls of each node and of all below it."""
     nested = array("q", forest.recording.tree["calls"])
     parent = forest.parent

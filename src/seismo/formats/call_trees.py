@@ -21,7 +21,7 @@ NONE = -1
 _APART = 10_000_000  # more than any pid of Linux
 
 
-class Forest:
+class CallTrees:
     """The trees of a recording, one a thread, by row of `recording.tree`.
 
     `parent[row]` is a row or NONE, `function[row]` and `thread[row]` are rows of the tables they are named after.

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
-from seismo.formats.call_trees import Forest, frames, pids, program
+from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import escape, name, parse, unescape, word
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Writer:
 
     def __init__(self, recording: Recording, out: TextSink) -> None:
         self._out = out
-        self._forest = Forest(recording)
+        self._forest = CallTrees(recording)
         self._frames = frames(recording)
         self._graphs = CallGraphs(self._forest, range(len(self._frames)))
         plain = [name(frame.module, frame.qualname) for frame in self._frames]

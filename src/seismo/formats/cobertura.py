@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import Covered, field_path, field_text, report_of, tool_version
+from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class _Reader:
     """Takes the elements of a file as they come."""
 
     def __init__(self) -> None:
-        self.covered = Covered()
+        self.covered = CoverageBuilder()
         self.root = ""
         self.largest = 0
         self.branches = 0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
-from seismo.formats.call_trees import Forest, frames, pids
+from seismo.formats.call_trees import CallTrees, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
 from seismo.recording_kinds import CALLS as OF_CALLS
 from seismo.recording_kinds import OBJECTS
@@ -53,7 +53,7 @@ def _write(
     places: bool = False,
 ) -> None:
     """places: with the file and the line of each function."""
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     functions = frames(recording)
     words = [text.encode() for text in (map(word, functions) if places else _short(functions))]
     weight = weigh(recording)
@@ -88,7 +88,7 @@ def _short(functions: list[Frame]) -> Iterator[str]:
 
 
 def _lines(
-    forest: Forest, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
+    forest: CallTrees, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
 ) -> Iterator[bytes]:
     """A thread's lines. One buffer holds the current path; it grows and shrinks as the walk goes down and up."""
     function = forest.function
@@ -129,7 +129,7 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
             out.write(f"{';'.join(map(words.__getitem__, stack))} {amount}\n")
 
 
-def _beginnings(recording: Recording, forest: Forest) -> list[bytes]:
+def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
     """What the stacks of each thread begin with: nothing, or what tells the threads apart."""
     busy = forest.busy_threads()
     processes = pids(recording)

@@ -43,7 +43,7 @@ def resolved(path: str) -> str:
 
 
 @dataclass(slots=True)
-class RanFile:
+class ExecutedFile:
     """What ran of one file. `path` is absolute where it is known. Lines are as they were reported."""
 
     path: str
@@ -61,7 +61,7 @@ def has_arcs(recording: Recording) -> bool:
     return said or next(rows_of(recording, "arcs"), None) is not None
 
 
-class Ran:
+class ExecutedByFile:
     """A recording by files: those of which anything ran, or that it names. What is no file is left out."""
 
     def __init__(self, recording: Recording) -> None:
@@ -69,11 +69,11 @@ class Ran:
 
         self._recording = recording
         paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
-        self._files: dict[str, RanFile] = {path: RanFile(path) for path in paths.values() if path}
+        self._files: dict[str, ExecutedFile] = {path: ExecutedFile(path) for path in paths.values() if path}
         of_function = [self._file(paths.get(file, file)) for file in recording.functions.strings("file")]
         # Of each row of the tables, in their order:
-        self._lines: list[tuple[RanFile | None, int]] = []
-        self._arcs: list[tuple[RanFile | None, Arc]] = []
+        self._lines: list[tuple[ExecutedFile | None, int]] = []
+        self._arcs: list[tuple[ExecutedFile | None, Arc]] = []
         for function, line, hits, *_ in rows_of(recording, "lines"):
             ran = of_function[function] if line > 0 else None
             self._lines.append((ran, line))
@@ -85,15 +85,15 @@ class Ran:
             if ran is not None:
                 ran.arcs[arc] = ran.arcs.get(arc, 0) + hits
 
-    def _file(self, path: str) -> RanFile | None:
-        return self._files.setdefault(path, RanFile(path)) if path and not path.startswith("<") else None
+    def _file(self, path: str) -> ExecutedFile | None:
+        return self._files.setdefault(path, ExecutedFile(path)) if path and not path.startswith("<") else None
 
     @property
-    def files(self) -> list[RanFile]:
+    def files(self) -> list[ExecutedFile]:
         """The files by path."""
         return [self._files[path] for path in sorted(self._files)]
 
-    def contexts(self) -> Iterator[tuple[str, list[RanFile]]]:
+    def contexts(self) -> Iterator[tuple[str, list[ExecutedFile]]]:
         """What ran in each context, one after the other; last what ran in none, under the name that is empty.
 
         Hits are 1. All contexts at once would be lines times contexts, which a large test suite has no memory for.
@@ -111,23 +111,23 @@ class Ran:
         rest = self._chosen(outside, seen)
         known = {ran.path: ran for ran in rest}
         for kind in (0, 1):
-            places: list[tuple[RanFile | None, Any]] = self._arcs if kind else self._lines
+            places: list[tuple[ExecutedFile | None, Any]] = self._arcs if kind else self._lines
             for row, (ran, place) in enumerate(places):
                 if ran is not None and not seen[kind][row]:
-                    of = known.setdefault(ran.path, RanFile(ran.path))
+                    of = known.setdefault(ran.path, ExecutedFile(ran.path))
                     (of.arcs if kind else of.lines)[place] = 1
         yield _OUTSIDE, list(known.values())
 
-    def _chosen(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, bytearray]) -> list[RanFile]:
+    def _chosen(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, bytearray]) -> list[ExecutedFile]:
         """The files with only those lines and arcs whose bits are set. Marks their rows as seen."""
-        found: dict[str, RanFile] = {}
+        found: dict[str, ExecutedFile] = {}
         for kind, base, bits in blocks:
             bits &= (1 << 64) - 1
             while bits:
                 low = bits & -bits
                 bits ^= low
                 row = base + low.bit_length() - 1
-                places: list[tuple[RanFile | None, Any]] = self._arcs if kind else self._lines
+                places: list[tuple[ExecutedFile | None, Any]] = self._arcs if kind else self._lines
                 if kind > 1 or row >= len(places):
                     continue  # a damaged file
                 seen[kind][row] = 1
@@ -135,14 +135,14 @@ class Ran:
                 if ran is not None:
                     of = found.get(ran.path)
                     if of is None:
-                        of = found[ran.path] = RanFile(ran.path)
+                        of = found[ran.path] = ExecutedFile(ran.path)
                     (of.arcs if kind else of.lines)[place] = 1
         return list(found.values())
 
 
-def files_of(recording: Recording) -> list[RanFile]:
+def files_of(recording: Recording) -> list[ExecutedFile]:
     """The files of which anything ran, or that the recording names, by path."""
-    return Ran(recording).files
+    return ExecutedByFile(recording).files
 
 
 _reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKeyDictionary()
@@ -170,7 +170,7 @@ def problems_of(recording: Recording) -> list[Problem]:
     return [problem for problem in _joined(recording)[1].problems if not problem.minor]
 
 
-def use(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
+def write_with_settings(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
     """From now on, the recording is written by these settings. report: what it comes to by them, if that is known."""
     from seismo.coverage.analysis import analyze
 
@@ -182,11 +182,11 @@ def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
     if recording not in _reports:
         from seismo.coverage.recorded_settings import for_recording
 
-        use(recording, for_recording(recording))
+        write_with_settings(recording, for_recording(recording))
     return _reports[recording]
 
 
-class Covered:
+class CoverageBuilder:
     """A recording of coverage that is being read from another tool's file."""
 
     def __init__(self) -> None:

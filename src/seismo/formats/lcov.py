@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import Covered, field_path, field_text, files_of, report_of, resolved
+from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, files_of, report_of, resolved
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Reader:
     """A file that is read line by line."""
 
     def __init__(self) -> None:
-        self.covered = Covered()
+        self.covered = CoverageBuilder()
         self.file: int | None = None
         self.test = ""
         self.largest = 0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
 from seismo.formats.call_path_builder import ROOT, Paths
-from seismo.formats.call_trees import Forest, frames, pids, program
+from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
 from seismo.model.enums import LOWER_BOUND
@@ -87,7 +87,7 @@ class _Zipped:
 def _write(recording: Recording, file: ByteSink) -> None:
     out = _Zipped(file)
     strings = _Strings()
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     for type_, unit in _TYPES:
         out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings(type_)) + number_field(2, strings(unit))))
     labels = _thread_labels(recording, strings)
@@ -129,7 +129,7 @@ def _values(recording: Recording) -> Callable[[int], list[int]]:
 
 
 def _samples(
-    forest: Forest, thread: int, values: Callable[[int], list[int]], deeper_id: int
+    forest: CallTrees, thread: int, values: Callable[[int], list[int]], deeper_id: int
 ) -> Iterator[tuple[bytes, list[int], int]]:
     """A thread's samples: the ids of a path as varints, its values, and whether its calls are a lower bound."""
     flags = forest.recording.tree["flags"]

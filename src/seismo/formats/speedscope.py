@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.call_path_builder import ROOT, Paths
-from seismo.formats.call_trees import Forest, frames, program, thread_names
+from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
-from seismo.formats.trace_tracks import steps, timeline
+from seismo.formats.trace_tracks import steps, trace_tracks
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     if recording.calls:
         _write_trace(recording, file)
         return
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     own = recording.tree["own_ns"]
     names = thread_names(recording)
     durations = [0] * forest.threads
@@ -65,7 +65,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _write_trace(recording: Recording, file: ByteSink) -> None:
-    found = timeline(recording, MOST)
+    found = trace_tracks(recording, MOST)
     calls = found.calls
     functions = calls.numbers("function")
     longest = max(range(len(found.tracks)), key=lambda at: found.tracks[at].last - found.tracks[at].first, default=0)
@@ -132,7 +132,7 @@ def _head(out: TextSink, title: str, duration: int) -> None:
     out.write(f'"startValue":0,"endValue":{duration},"events":[')
 
 
-def _events(out: TextSink, forest: Forest, thread: int) -> None:
+def _events(out: TextSink, forest: CallTrees, thread: int) -> None:
     own = forest.recording.tree["own_ns"]
     function = forest.function
     now = 0

@@ -52,7 +52,7 @@ class Track(NamedTuple):
     last: int
 
 
-class Timeline(NamedTuple):
+class TraceTracks(NamedTuple):
     """What is written. cut_ns: where the trace was cut, None: nowhere."""
 
     calls: Table[CallRow]
@@ -72,7 +72,7 @@ def cut_ns(recording: Recording, most: int) -> int | None:
     return None
 
 
-def timeline(recording: Recording, most: int) -> Timeline:
+def trace_tracks(recording: Recording, most: int) -> TraceTracks:
     """The trace's beginning, of about so many calls at most."""
     cut = cut_ns(recording, most)
     window = recording.calls.window(0, FOREVER if cut is None else cut, limit=2 * most + 1_000_000)
@@ -102,7 +102,7 @@ def timeline(recording: Recording, most: int) -> Timeline:
     marks = [mark._replace(name=f"{mark.kind} {mark.name}") for mark in landmarks(recording, window.calls)]
     marks = [mark for mark in marks if mark.kind in _SHOWN and (cut is None or mark.time_ns < cut)]
     instants = [_as_span(said) for said in window.instants]
-    return Timeline(window.calls, tracks, instants + marks, window.gaps, cut)
+    return TraceTracks(window.calls, tracks, instants + marks, window.gaps, cut)
 
 
 def _as_span(said: InstantRow) -> InstantRow:
@@ -131,12 +131,12 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
         yield now, ~done
 
 
-def told(flags: int) -> str:
+def flag_words(flags: int) -> str:
     """What is to be said of a call besides its name and its times."""
     return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
 
 
-def said_data(data: Any) -> Any:
+def mark_data(data: Any) -> Any:
     """What the program said beside a name, as JSON can hold it."""
     try:
         json.dumps(data, allow_nan=False)

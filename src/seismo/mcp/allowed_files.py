@@ -7,7 +7,7 @@ import os
 from seismo.errors import UsageError
 
 
-class Root:
+class RootFolder:
     """The folder that was given when the server started."""
 
     def __init__(self, folder: str) -> None:

@@ -14,7 +14,7 @@ import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.model.enums import FunctionKind
-from seismo.model.run_variance import Group, error_of_change, group, scale, variance
+from seismo.model.run_variance import RunGroup, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,7 @@ class Difference(NamedTuple):
     """
 
     rows: list[DiffRow]
-    whole: tuple[Group, Group]
+    whole: tuple[RunGroup, RunGroup]
     paces: tuple[list[float], list[float]]
 
 
@@ -287,7 +287,7 @@ def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | Lin
     return Difference(rows, whole, paces)
 
 
-def _whole(side: list[_Sums]) -> Group:
+def _whole(side: list[_Sums]) -> RunGroup:
     wholes = []
     for sums in side:
         wholes.append(_Sum())
@@ -318,6 +318,6 @@ def _paces(
     return sides
 
 
-def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
+def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> RunGroup:
     found = [sums.get(key, _NOTHING) for sums in side]
     return group([one.own for one in found], [one.variance for one in found])

@@ -115,9 +115,9 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
         if not raw["finished"] and recording._journal is not None:
-            from seismo.model.trace.crash_recovery import caught_up
+            from seismo.model.trace.crash_recovery import recovered
 
-            recording = caught_up(recording)
+            recording = recovered(recording)
     return recording
 
 
@@ -163,8 +163,8 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
     strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
-    recording = Recording(tables, strings, meta, problems, journal=_journal(raw, data))
-    if _lacks_journal(recording):
+    recording = Recording(tables, strings, meta, problems, journal=_trace_pieces(raw, data))
+    if _lacks_trace(recording):
         recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
     if raw["version"] == 1 and (recording._holds("nodes", "id") or recording._holds("lines", "sampled")):
         from seismo.model.combine import with_losses
@@ -174,7 +174,7 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
     return recording
 
 
-def _lacks_journal(recording: Recording) -> bool:
+def _lacks_trace(recording: Recording) -> bool:
     """Whether it was recorded as a trace, has calls, and says nothing of when they happened, nor why not."""
     settings = recording.meta.get("settings")
     if recording._journal is not None or not isinstance(settings, dict) or not settings.get("journal"):
@@ -183,7 +183,7 @@ def _lacks_journal(recording: Recording) -> bool:
     return any(recording._raw["nodes"]["calls"]) and "journal-left-out" not in kinds
 
 
-def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
+def _trace_pieces(raw: dict[str, Any], data: Any) -> Pieces | None:
     if not len(raw["journal"]):
         return None
     from seismo.model.trace.pieces import Pieces

@@ -36,7 +36,7 @@ PREEMPTED = 0.05  # of the time without a processor: who had it leaves the cache
 UNSTEADY = 0.3  # of waiting, and of C functions with long calls: they read files, or memory for the first time
 
 
-class Group(NamedTuple):
+class RunGroup(NamedTuple):
     """A time in several runs. `model`: the variance of a run by the model; `squares`: of the deviations, summed."""
 
     runs: int
@@ -54,13 +54,13 @@ def variance(time: float, stated: float, preempted: float, unsteady: float) -> f
     return stated / TWO_SIDED**2 + sum(part * part for part in parts) + DISTURBANCE_NS * time
 
 
-def group(times: Sequence[float], variances: Sequence[float]) -> Group:
+def group(times: Sequence[float], variances: Sequence[float]) -> RunGroup:
     """One side's runs: times in ns, and their variances by the model; at least one."""
     mean = sum(times) / len(times)
-    return Group(len(times), mean, sum(variances) / len(variances), sum((time - mean) ** 2 for time in times))
+    return RunGroup(len(times), mean, sum(variances) / len(variances), sum((time - mean) ** 2 for time in times))
 
 
-def scale(pairs: Sequence[tuple[Group, Group]]) -> float:
+def scale(pairs: Sequence[tuple[RunGroup, RunGroup]]) -> float:
     """Return how many times the model's variance the rows with half of the time show; 1: no side has several runs."""
     known = []
     for old, new in pairs:
@@ -76,7 +76,7 @@ def scale(pairs: Sequence[tuple[Group, Group]]) -> float:
     return 1.0
 
 
-def error_of_change(old: Group, new: Group, rows: int = 1, scale: float = 1.0) -> float:
+def error_of_change(old: RunGroup, new: RunGroup, rows: int = 1, scale: float = 1.0) -> float:
     """The half-width of the interval of new.mean - old.mean, in ns, of a row of so many that are asked about at once.
 
     scale: what scale() gives of all rows.
@@ -89,11 +89,11 @@ def error_of_change(old: Group, new: Group, rows: int = 1, scale: float = 1.0) -
     return student(freedom + prior, DOUBT / rows) * math.sqrt(of_a_run * (1 / old.runs + 1 / new.runs))
 
 
-def _freedom(old: Group, new: Group) -> int:
+def _freedom(old: RunGroup, new: RunGroup) -> int:
     return old.runs + new.runs - 2
 
 
-def _model(old: Group, new: Group) -> float:
+def _model(old: RunGroup, new: RunGroup) -> float:
     return (old.runs * old.model + new.runs * new.model) / (old.runs + new.runs)
 
 

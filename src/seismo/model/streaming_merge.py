@@ -31,7 +31,7 @@ from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, t
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings
-from seismo.model.trace.copy_to_file import carried
+from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
     import os
@@ -184,7 +184,7 @@ class _Plan:
             else:
                 out.table(kind, summed[kind], total._strings)
         for part in compress(range(len(openers)), self._traces):
-            for kind, payload in carried(openers[part](), maps[part]):
+            for kind, payload in copied(openers[part](), maps[part]):
                 writer.of_journal(kind, payload)
         return writer.finish()
 

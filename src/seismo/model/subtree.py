@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BEFORE = NodeFlags.BEFORE_START.value
 
 
-def done_by(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
+def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
     """The recording of what code did: its functions, all they called, and the threads that began meanwhile.
 
     is_its: whether a file (co_filename) is the code's. What called the code, and threads that ran already when the

@@ -43,7 +43,7 @@ class Life(engine.Life):
             how: dict[str, object] = {"counts": 1}
             if settings.get("everywhere"):
                 how["include"] = "/**"
-            coverage.users.forked_hook = _told_by_the_engine
+            coverage.users.forked_hook = _nothing_to_do
             self._lines.begin(how, _opened(self._path))
         begin_collecting()
         super().begin(settings, fd)
@@ -84,7 +84,7 @@ class Life(engine.Life):
             self._lines.ahead(exit_)
 
 
-def _told_by_the_engine() -> None:
+def _nothing_to_do() -> None:
     """In a forked child: nothing to do, since what the engine is told tells coverage, too (Life.after_fork)."""
 
 

@@ -337,7 +337,7 @@ def _inherit(process: Process) -> None:
             from seismo.process import merge_parts
 
             output.finish(process.life)
-            merge_parts.gather(process.parts.removesuffix(PARTS), process.parts)
+            merge_parts.merge_folder(process.parts.removesuffix(PARTS), process.parts)
         return 0
 
     process.heir, process.at_end, process.prepare = True, end, load
@@ -368,7 +368,7 @@ def _fork_only(process: Process) -> None:
             mark(process.parts, error)
 
     _watch_pools(process.life, load=True)
-    fork_handlers.tell(child, fork_handlers.LAST)
+    fork_handlers.register(child, fork_handlers.LAST)
 
 
 def abandon() -> None:

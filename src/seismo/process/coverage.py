@@ -22,7 +22,7 @@ from seismo.errors import RecordingError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.recorder_users import Life as Recorder
-from seismo.process.recorder_users import Users
+from seismo.process.recorder_users import RecorderUsers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def after_fork(fd: int, about: str = "{}") -> None:
         _switch()
 
 
-users = Users(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else "{}"))
+users = RecorderUsers(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else "{}"))
 
 
 def meta(settings: dict[str, object]) -> str:

@@ -16,7 +16,7 @@ from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.recorder_users import Life as Recorder
-from seismo.process.recorder_users import Users
+from seismo.process.recorder_users import RecorderUsers
 from seismo.process.secrets import masked
 
 TYPE_CHECKING = False
@@ -231,7 +231,7 @@ def after_fork(fd: int, meta: str = "{}") -> None:
         users.clear()
 
 
-users = Users(after_fork)
+users = RecorderUsers(after_fork)
 
 
 class Life(Recorder):

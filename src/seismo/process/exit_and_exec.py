@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from seismo import _core
 
-    class Receiver(Protocol):
+    class Listener(Protocol):
         """Who wants to know.
 
         parts: the folder of --children, or ""; first: this is the process that gathers them; heir: what it becomes by
@@ -57,17 +57,17 @@ PATH = "PYTHONPATH"
 _LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
 _LONGEST = 128 << 10  # bytes of one word of a command line, and its end
 
-_receivers: list[Receiver] = []
+_receivers: list[Listener] = []
 
 
-def subscribe(process: Receiver) -> None:
+def subscribe(process: Listener) -> None:
     """From now on the process is told; with parts, what it starts is reached."""
     _receivers.append(process)
     refresh(process)
     _connect()
 
 
-def unsubscribe(process: Receiver) -> None:
+def unsubscribe(process: Listener) -> None:
     """Takes back what subscribe did: for a process that goes on after its recording has ended."""
     if process in _receivers:
         _receivers.remove(process)
@@ -89,13 +89,13 @@ def _receive(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) 
                 process.exec_failed()
                 refresh(process)
             else:
-                values = _told(process, name, values, names)
+                values = _notify(process, name, values, names)
         except BaseException:  # Ctrl-C, too: the program is told by the next
             continue
     return values
 
 
-def _told(process: Receiver, name: str, values: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
+def _notify(process: Listener, name: str, values: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
     if name == "_exit":
         process.finish(f"os._exit({values[0]})")
         return (values[0] or process.verdict,)
@@ -187,7 +187,7 @@ def clear_environment() -> None:
             os.putenv(name, value)
 
 
-def refresh(process: Receiver) -> None:
+def refresh(process: Listener) -> None:
     """Puts our variables into the C environment, unseen by os.environ: again, as the program may set PYTHONPATH."""
     if process.parts:
         os.putenv(VARIABLE, process.packed())
@@ -201,7 +201,7 @@ def _with_hook(path: str) -> str:
     return hook + os.pathsep + path if path else hook
 
 
-def _mapping(process: Receiver, env: Mapping[str, str]) -> Mapping[str, str]:
+def _mapping(process: Listener, env: Mapping[str, str]) -> Mapping[str, str]:
     """The environment for a child, with our variables. What is no mapping of text is left for the callee to refuse."""
     try:
         changed: dict[str, str] = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
@@ -212,7 +212,7 @@ def _mapping(process: Receiver, env: Mapping[str, str]) -> Mapping[str, str]:
     return changed
 
 
-def _list(process: Receiver, env: Iterable[bytes]) -> Iterable[bytes]:
+def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
     """As _mapping, of a sequence of NAME=VALUE in bytes."""
     if not (isinstance(env, (list, tuple)) and all(type(entry) is bytes for entry in env)):
         return env

@@ -24,7 +24,7 @@ USERS, RECORDERS, LAST = range(3)
 _told: tuple[list[Callable[[], None]], ...] = ([], [], [])
 
 
-def tell(hook: Callable[[], None], when: int) -> None:
+def register(hook: Callable[[], None], when: int) -> None:
     """From now on, calls the hook in each forked child."""
     _told[when].append(hook)
 

@@ -27,7 +27,7 @@ _MOST_MARKS = 1000  # that are told one by one
 _MOVES = 5  # attempts to copy a file that another thread may write to meanwhile
 
 
-class Taken:
+class TakenParts:
     """What has been taken out of the folder before an exec, in case that fails and the recording goes on.
 
     The parts are one file that has no name, so that nothing stays behind when the exec succeeds.
@@ -93,14 +93,14 @@ def _copy(fd: int, to: int) -> None:
         at += os.write(to, some)
 
 
-def gather(recording: str, folder: str, taken: Taken | None = None, goes_on: bool = False) -> list[str]:
+def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
     """Merges the parts in the folder into the recording and removes them. Returns what to tell the user.
 
     goes_on: the process may need them again; they are put into `taken`, whose losses are told again.
     """
     from seismo.model import read
 
-    taken = taken or Taken()
+    taken = taken or TakenParts()
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
     alive = still_written(paths)
     losses, left = marks(folder)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from seismo.expression import Expression
 
 
-def chosen(only: Iterable[str], where: str | Expression | None = None) -> str | None:
+def only_expression(only: Iterable[str], where: str | Expression | None = None) -> str | None:
     """The expression about functions for what is chosen; None: everything is. Raises UsageError.
 
     Each of `only` is a glob or a name: of a module, of a function (with or without its module), or of a file. A name

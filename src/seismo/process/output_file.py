@@ -20,7 +20,7 @@ from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.escape import shell_word
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.signal_handler_errors import leave_theirs
+from seismo.process.signal_handler_errors import reraise_if_the_programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Output:
         except FileExistsError:
             raise
         except OSError as error:
-            leave_theirs(error)
+            reraise_if_the_programs(error)
             raise _unwritable(self.path, error, option) from None
         self.identity = _identity(self.fd)
         self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
@@ -128,7 +128,7 @@ class Output:
             if not in_place and not (named and _identity("/") != self._root):
                 replace(self.path, self.fd if whole and self.plain else life.snapshot())
         except OSError as error:
-            leave_theirs(error)
+            reraise_if_the_programs(error)
             return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
         finally:
             self.close()
@@ -172,7 +172,7 @@ def _open(
         try:
             is_plain = stat.S_ISREG(os.stat(path).st_mode)
         except OSError as error:
-            leave_theirs(error)
+            reraise_if_the_programs(error)
             exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 fd = os.open(path, exclusive_flags, mode)
@@ -210,7 +210,7 @@ def _open_plain(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except PermissionError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
 
 
@@ -227,7 +227,7 @@ def _lock(fd: int, path: str, option: str) -> None:
         hint = f"wait for its end, or name another file with {option}"
         raise RecordingError("another run is writing into this file", path, hint) from None
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
 
 
 def _begins_right(fd: int) -> bool:
@@ -235,7 +235,7 @@ def _begins_right(fd: int) -> bool:
     try:
         begin = os.pread(fd, len(MAGIC), 0)
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         return True
     return begin == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
 
@@ -259,7 +259,7 @@ def replace(path: str, content: bytes | int) -> None:
     try:
         special = not stat.S_ISREG(os.stat(path).st_mode)
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         special = False
     if not special:
         os.close(_put(path, content))
@@ -278,7 +278,7 @@ def lock_own(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        leave_theirs(error)  # as in _lock
+        reraise_if_the_programs(error)  # as in _lock
 
 
 def _put(path: str, content: bytes | int) -> int:
@@ -287,7 +287,7 @@ def _put(path: str, content: bytes | int) -> int:
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         mode = 0o600
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -309,7 +309,7 @@ def _behind_links(path: str) -> str:
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
         except OSError as error:
-            leave_theirs(error)
+            reraise_if_the_programs(error)
             break  # no link
     return path
 
@@ -318,7 +318,7 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError as error:
-        leave_theirs(error)  # it is gone already: there is nothing left to tidy
+        reraise_if_the_programs(error)  # it is gone already: there is nothing left to tidy
 
 
 def _write_all(fd: int, content: bytes | int) -> None:
@@ -337,20 +337,20 @@ def out_of_the_way(fd: int) -> int:
     try:
         limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
     except (OSError, ValueError) as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         limit = 256
     for number in range(limit - 1, max(fd, limit - 64), -1):
         try:
             os.fstat(number)
         except OSError as error:
-            leave_theirs(error)
+            reraise_if_the_programs(error)
             break  # free
     else:
         return fd
     try:
         os.dup2(fd, number, inheritable=False)
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         return fd
     os.close(fd)
     return number
@@ -366,7 +366,7 @@ def _folder() -> str:
     try:
         return os.getcwd()
     except OSError as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         raise RecordingError(
             "the current directory no longer exists", hint="name the recording: -o /PATH/FILE"
         ) from error
@@ -380,7 +380,7 @@ def _begin_of(fd: int, size: int) -> bytes:
     try:
         return os.pread(fd, size, 0)
     except OSError as error:  # it can only be written: nobody knows what is in it
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         return b"?" if os.stat(fd).st_size else b""
 
 
@@ -397,7 +397,7 @@ def _identity(file: int | str) -> tuple[int, int]:
     try:
         status = os.stat(file)
     except (OSError, ValueError) as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)
         return 0, 0
     return status.st_dev, status.st_ino
 
@@ -407,4 +407,4 @@ def say(text: str, fd: int = 2) -> None:
     try:
         os.write(fd, f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace"))
     except (OSError, ValueError) as error:
-        leave_theirs(error)
+        reraise_if_the_programs(error)

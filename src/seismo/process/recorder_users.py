@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Users:
+class RecorderUsers:
     """Those of one recorder. forked_hook: called in a forked child that has users, instead of `after_fork`."""
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
@@ -24,7 +24,7 @@ class Users:
         self._changing = False  # a thread is about to start or to stop the recorder, or was when this child was forked
         self._after_fork = after_fork
         self.forked_hook: Callable[[], None] | None = None
-        fork_handlers.tell(self._forked, fork_handlers.RECORDERS)
+        fork_handlers.register(self._forked, fork_handlers.RECORDERS)
 
     def __bool__(self) -> bool:
         return bool(self._all)
@@ -85,7 +85,7 @@ class Users:
 class Life:
     """A recorder as one who records a whole process sees it (process.children.Process)."""
 
-    users: Users
+    users: RecorderUsers
 
     def __init__(self, name: str) -> None:
         """name: the recorder's."""

@@ -101,14 +101,14 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     code: CodeType | None = None
     began = False
     try:
-        startup_guard.let_go()
+        startup_guard.allow_interrupts()
         if program.kind == "code":
             code = _compile_command(program.what)
         elif program.kind == "script" and not program.importable:
             code = _load_script(program.full, main)
         elif program.kind == "stdin":
             code = _load_stdin(program.text, main)
-        startup_guard.hold()
+        startup_guard.defer_interrupts()
         if code is not None:
             try:
                 _begin(begin)
@@ -133,8 +133,8 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
 
 def _begin(begin: Callable[[], None]) -> None:
     begin()
-    startup_guard.import_as_given()
-    startup_guard.let_go()
+    startup_guard.restore_lazy_imports()
+    startup_guard.allow_interrupts()
 
 
 def _over(error: BaseException, began: bool, ended: Callable[[str], None]) -> None:

@@ -25,7 +25,7 @@ def is_ours(error: BaseException) -> bool:
     return True
 
 
-def leave_theirs(error: BaseException) -> None:
+def reraise_if_the_programs(error: BaseException) -> None:
     """In an except clause, before the error is dealt with: raises it once more if it is the program's."""
     if not is_ours(error):
         raise error

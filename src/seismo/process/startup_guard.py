@@ -20,7 +20,7 @@ _mask: Iterable[int] | None = None  # of the thread that starts; None: nothing i
 _mode = ""  # of lazy imports, as the program will find it; "" as _mask's None
 
 
-def hold() -> None:
+def defer_interrupts() -> None:
     """From now on Ctrl-C waits."""
     global _mask
     import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations
@@ -29,7 +29,7 @@ def hold() -> None:
         _mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))
 
 
-def let_go() -> None:
+def allow_interrupts() -> None:
     """Ctrl-C comes through again: one that waited raises KeyboardInterrupt here."""
     global _mask
     import _signal
@@ -39,13 +39,13 @@ def let_go() -> None:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
 
-def import_at_once() -> None:
+def disable_lazy_imports() -> None:
     """From now on imports are made where they are written."""
     global _mode
     _mode = _mode or original_builtins.imports("normal")
 
 
-def import_as_given() -> None:
+def restore_lazy_imports() -> None:
     """Imports are made as the interpreter was told to make them."""
     global _mode
     mode, _mode = _mode, ""

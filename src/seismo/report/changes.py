@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from seismo.model import DiffRow, Recording
     from seismo.model.difference import Difference
-    from seismo.model.run_variance import Group
+    from seismo.model.run_variance import RunGroup
     from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 
@@ -189,7 +189,7 @@ def ranged(most: tuple[int, int]) -> str:
     return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
-def _time_change(before: Group, after: Group, signs: text.Signs) -> str:
+def _time_change(before: RunGroup, after: RunGroup, signs: text.Signs) -> str:
     """The change of all own time."""
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"

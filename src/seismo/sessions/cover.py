@@ -16,7 +16,7 @@ from seismo.errors import UsageError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
-from seismo.sessions.recording_session import Recorded
+from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import shown
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-class Cover(Recorded):
+class Cover(RecordingSession):
     """A session that records which lines and branches are executed."""
 
     name = "cover"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from seismo import recording_kinds
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
-from seismo.process.only_filter import chosen
-from seismo.sessions.recording_session import Recorded
+from seismo.process.only_filter import only_expression
+from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Lines(Paged, Recorded):
+class Lines(Paged, RecordingSession):
     """A session that times lines."""
 
     name = "lines"
@@ -80,7 +80,7 @@ def lines(
         rate=rate,
         source=source,
         opcodes=None if opcodes is None else int(opcodes),
-        where=engine.quietly(chosen, globs, where),
+        where=engine.quietly(only_expression, globs, where),
     )
     session = Lines(output, settings)
     return session if function is None else session(function)

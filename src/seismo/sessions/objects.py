@@ -20,7 +20,7 @@ from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.objects import recorder as life
-from seismo.sessions.recording_session import Recorded
+from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows of a failed budget's message
 
 
-class Objects(Paged, Recorded):
+class Objects(Paged, RecordingSession):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and

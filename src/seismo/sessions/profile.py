@@ -8,7 +8,7 @@ from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
-from seismo.sessions.recording_session import Recorded
+from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Profile(Paged, Recorded):
+class Profile(Paged, RecordingSession):
     """A session that records calls."""
 
     name = "profile"

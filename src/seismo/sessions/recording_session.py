@@ -17,7 +17,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.output_file import Output, beside
 from seismo.sessions.session import Session
-from seismo.sessions.session_results import Results
+from seismo.sessions.session_results import SessionResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ else:
 _STRETCHES = 32
 
 
-class Recorded(Results, Session):
+class RecordingSession(SessionResults, Session):
     """A session that has a recording. When it is used again, its recording adds up.
 
     recording: what it recorded, while it runs what it has so far; of several uses the sum, as one thread. output: the

@@ -95,4 +95,4 @@ def _after_fork() -> None:
         session._forked()
 
 
-fork_handlers.tell(_after_fork, fork_handlers.USERS)
+fork_handlers.register(_after_fork, fork_handlers.USERS)

@@ -34,7 +34,7 @@ def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
         return engine.unrecorded(function, *args)
 
 
-class Results:
+class SessionResults:
     """The base of all sessions that have a recording."""
 
     recorder = ""  # the kind of the recording, by its name in files
@@ -117,7 +117,7 @@ class Results:
         self._kind().page(self.recording, path)
 
 
-class Reported(Results):
+class Reported(SessionResults):
     """Those whose report is the terminal's."""
 
     def report(

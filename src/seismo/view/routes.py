@@ -59,7 +59,7 @@ JSON = "application/json; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 
 
-class Shown:
+class ServedRecording:
     """One recording that is shown, read again when its file has grown. path: of the file. version: counts from 0.
 
     A file is read from its beginning, though most of it, the journal of a trace, stays on the disk: only its pieces are
@@ -109,10 +109,10 @@ def _stamp(path: str) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns)
 
 
-class Answers:
+class Routes:
     """Answers for the recordings that are shown."""
 
-    def __init__(self, shown: Sequence[Shown]) -> None:
+    def __init__(self, shown: Sequence[ServedRecording]) -> None:
         self.shown = list(shown)
 
     def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
@@ -158,7 +158,7 @@ class Answers:
         }
 
 
-def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
+def _part(entry: ServedRecording, query: Mapping[str, str]) -> Recording:
     """The recording, or the stretch of it that is asked for. Raises UsageError: it holds too many calls."""
     recording = entry.recording
     if not (recording.calls and ("from" in query or "to" in query)):
@@ -173,7 +173,7 @@ def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
     return recording.cut(start, end)
 
 
-def _changes(old: Shown, new: Shown) -> bytes:
+def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
     """The page of what changed between two recordings. Raises UsageError: there is no such page of them."""
     kind, other = of(old.recording), of(new.recording)
     if kind is not other:
@@ -233,7 +233,7 @@ def _stretch(query: Mapping[str, str]) -> tuple[int, int]:
 # ---- traces ----
 
 
-def _trace(entry: Shown, _query: Mapping[str, str]) -> Answer:
+def _trace(entry: ServedRecording, _query: Mapping[str, str]) -> Answer:
     recording = entry.recording
     functions = recording.functions
     libraries = {file: bool(library_of(file)[0]) for file in set(functions["file"])}
@@ -257,14 +257,14 @@ def _trace(entry: Shown, _query: Mapping[str, str]) -> Answer:
     )
 
 
-def _threads(entry: Shown, query: Mapping[str, str]) -> list[int]:
+def _threads(entry: ServedRecording, query: Mapping[str, str]) -> list[int]:
     count = len(entry.recording.threads)
     words = query.get("threads", "")[:4096].split(",")
     chosen = [int(word) for word in words if word.isascii() and word.isdigit() and int(word[:9]) < count]
     return (chosen or list(range(count)))[:MOST_THREADS]
 
 
-def _rows(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _rows(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     start, end = _stretch(query)
     width = _whole(query, "columns", 1, MOST_COLUMNS, 1024)
     rows = entry.recording.calls.overview(start, end, width, _threads(entry, query)).runs
@@ -285,14 +285,14 @@ def _rows(entry: Shown, query: Mapping[str, str]) -> Answer:
     )
 
 
-def _call(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _call(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     """The call that was open at a time, with its own times, where a stretch that was read has but a part of it."""
     thread = _whole(query, "thread", 0, len(entry.recording.threads) - 1)
     depth = _whole(query, "depth", 0, 1 << 30)
     return _json({"row": call_at(entry.recording, thread, depth, _whole(query, "at", 0, FOREVER))})
 
 
-def _density(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     width = _whole(query, "columns", 1, MOST_COLUMNS, 1000)
     calls = entry.recording.calls
     whole = calls.end_ns + 1
@@ -308,16 +308,16 @@ def _density(entry: Shown, query: Mapping[str, str]) -> Answer:
     return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
 
 
-def _said(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _marks(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     return _json(said(entry.recording, *_stretch(query)))
 
 
-def _range(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _range(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     start, end = _stretch(query)
     return _json(functions_of(entry.recording, start, end, _threads(entry, query)))
 
 
-def _find(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     """The next call of one of the functions after a time. Which names match, the browser knows."""
     words = query.get("functions", "")[:MOST_NAMED].split(",")
     wanted = {int(word) for word in words if word.isascii() and word.isdigit()}
@@ -325,7 +325,7 @@ def _find(entry: Shown, query: Mapping[str, str]) -> Answer:
     return _json(next_call(entry.recording, wanted, start, query.get("back") == "1"))
 
 
-def _state(entry: Shown, query: Mapping[str, str]) -> Answer:
+def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     """Whether there is a later version than the one that is known, how much is in it, and whether more may come."""
     entry.refresh()
     recording = entry.recording
@@ -341,7 +341,7 @@ _OF_TRACES = {
     "rows": _rows,
     "call": _call,
     "density": _density,
-    "said": _said,
+    "said": _marks,
     "range": _range,
     "find": _find,
 }

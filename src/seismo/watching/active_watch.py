@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from seismo import _core
     from seismo.model import Recording
     from seismo.watching.describe_match import Detail
-    from seismo.watching.event_selection import Selection
+    from seismo.watching.event_selection import EventSelection
     from seismo.watching.match_printer import Printer
     from seismo.watching.watch_recording import File
 else:
@@ -35,7 +35,7 @@ KEPT = 1000  # matches that `matches` holds
 HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # beginnings of files, as in native/hub/watch.c
 
 
-class Watched:
+class ActiveWatch:
     """What seismo.sessions.watch.Watch is, but for its being a session.
 
     count: matches so far. matches: the first of them, as Match objects, unless nothing but counting was asked for.
@@ -44,7 +44,7 @@ class Watched:
 
     def __init__(
         self,
-        selection: Selection,
+        selection: EventSelection,
         actions: _actions.Actions,
         detail: Detail,
         printer: Printer,

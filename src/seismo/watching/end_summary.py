@@ -14,12 +14,12 @@ from seismo.watching.actions import full_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.watching.actions import Row
-    from seismo.watching.active_watch import Watched
+    from seismo.watching.active_watch import ActiveWatch
 
 _MOST_FILE = 4000  # lines of a file whose code is looked at for a near line
 
 
-def summary(watch: Watched) -> list[str]:
+def summary(watch: ActiveWatch) -> list[str]:
     """Plain lines: the count, what was limited, masked or lost, and a hint when nothing matched."""
     rows = watch.functions
     matched = [row for row in rows if row.matches]
@@ -41,7 +41,7 @@ def summary(watch: Watched) -> list[str]:
     return lines
 
 
-def _library(watch: Watched, matched: list[Row]) -> list[str]:
+def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
     """Where the matches come from, if more of them are in the standard library than in the program: seldom meant."""
     folder = os.__file__.rpartition("/")[0]
     modules: dict[str, int] = {}
@@ -66,7 +66,7 @@ def _library(watch: Watched, matched: list[Row]) -> list[str]:
     return [f"{here}; to leave it out: {before}and not file({printable(files)})"]
 
 
-def _why_not(watch: Watched, rows: list[Row]) -> list[str]:
+def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
     """At most two lines."""
     possible = [row for row in rows if row.possible and "<" not in row.qualname.rpartition(".")[2]]
     terms = _terms(watch.expression.text)

@@ -18,7 +18,7 @@ THREADS = ("all", "current")
 _C_KINDS = {"c_call", "c_return", "c_raise"}
 
 
-class Selection:
+class EventSelection:
     """What matches.
 
     limit: matches after which the watch takes itself out. threads: one of THREADS. script: the path of the program's

@@ -18,7 +18,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.fork_handlers import new_lock
 from seismo.process.output_file import Output
-from seismo.process.signal_handler_errors import is_ours, leave_theirs
+from seismo.process.signal_handler_errors import is_ours, reraise_if_the_programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     from seismo import _core
     from seismo.watching.actions import Row
-    from seismo.watching.active_watch import Watched
+    from seismo.watching.active_watch import ActiveWatch
 else:
     from seismo import _core
 
 _MOST = 2**63 - 1
 # ns from one writing to the next: at least so many, and 50 times what one takes
 _EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
-_open: dict[int, tuple[File, Watched]] = {}  # those that are written now and then
+_open: dict[int, tuple[File, ActiveWatch]] = {}  # those that are written now and then
 
 
 class File:
@@ -52,7 +52,7 @@ class File:
         self._refused = ""
         Output(path, option=option).discard()
 
-    def begin(self, watch: Watched) -> None:
+    def begin(self, watch: ActiveWatch) -> None:
         """From now on the file is written; what prevents it, the end tells. A forked child leaves it to the parent."""
         if os.getpid() != self.pid:
             return
@@ -67,9 +67,9 @@ class File:
             self.write(watch)
             _core.keep(_keep)
         except (OSError, RuntimeError) as error:  # no thread to be had, a full disk: the end tells
-            leave_theirs(error)
+            reraise_if_the_programs(error)
 
-    def write(self, watch: Watched, exit_: str = "", last: bool = False) -> None:
+    def write(self, watch: ActiveWatch, exit_: str = "", last: bool = False) -> None:
         """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
         with self._lock:
             if self._output is None or os.getpid() != self.pid:
@@ -84,7 +84,7 @@ class File:
                 self._output.put(self._ended, True)
             self._every = max(_EVERY, 50 * (monotonic_ns() - began))
 
-    def end(self, watch: Watched, go_on: bool = False) -> str:
+    def end(self, watch: ActiveWatch, go_on: bool = False) -> str:
         """Writes it with its end. Returns what went wrong, or ''. go_on: the watch may, and then there is more."""
         if os.getpid() != self.pid or self._output is None:
             return f"the recording was not written: {self._refused}: {self.path}" if self._refused else ""
@@ -133,7 +133,7 @@ def _keep(how: str) -> int:
     return every
 
 
-def image(watch: Watched, exit_: str = "", unended: bool = False) -> bytes:
+def image(watch: ActiveWatch, exit_: str = "", unended: bool = False) -> bytes:
     """What the watch has counted so far as the content of a .seismo file.
 
     exit_: how the process ended. unended: it goes on, and something is missing if nothing follows.
@@ -192,7 +192,7 @@ def _node(number: int, row: Row) -> dict[str, int]:
     return {"id": number, "parent": -1, "function": number, "timed_ns": own, **counts}
 
 
-def _losses(watch: Watched, rows: list[Row]) -> list[dict[str, Any]]:
+def _losses(watch: ActiveWatch, rows: list[Row]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if watch.selection.only_calls:
         unended = sum(row.matches - row.timed for row in rows)

@@ -32,7 +32,7 @@ def about_calls(where: str | Expression) -> Expression:
     return parse(str(where)).only(TERMS, KINDS, WHY)
 
 
-def choice(recording: Recording, where: str | Expression) -> dict[str, Any]:
+def call_filter(recording: Recording, where: str | Expression) -> dict[str, Any]:
     """What `_core.Journal.cut` takes. UsageError, as of `about_calls`."""
     expression = about_calls(where)
     bounds = [expression.bounds(name) for name in _NUMBERS]

@@ -22,7 +22,7 @@ _DEPTHS = 1 << 20
 _LIMITS = 1 | 4 | 8 | 64 | 512  # docs/format.md
 
 
-def carried(recording: Recording, threads: Mapping[int, int] | None = None) -> Iterator[tuple[str, bytes]]:
+def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> Iterator[tuple[str, bytes]]:
     """The kind and the payload of each chunk. threads: their new numbers, without which chunks are left out.
 
     Ranks stay true, for they count the nodes of one thread, whose order stays.
@@ -38,7 +38,7 @@ def carried(recording: Recording, threads: Mapping[int, int] | None = None) -> I
         yield from _renamed(SHEET, payload, threads)
     complete = pieces.finished and longest and 2 * len(longest) == len(pieces.longest)
     if not (complete and whole):
-        for made in _sheets_made(recording, whole):
+        for made in _zoom_sheets(recording, whole):
             yield from _renamed(SHEET, memoryview(made), threads)
     calls = _numbers(longest) if complete else _longest_of(recording)
     known = b"".join(_call(call, threads) for call in calls if threads is None or call[0] in threads)
@@ -79,7 +79,7 @@ def _call(call: list[int], threads: Mapping[int, int] | None) -> bytes:
     return b"".join(map(uvarint, [thread if threads is None else threads[thread], *rest]))
 
 
-def _sheets_made(recording: Recording, whole: bool) -> list[bytes]:
+def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
     """Sheets of those streams that have none and are worth them; of all, where some in the file are damaged."""
     from seismo.model.recording import Recording
     from seismo.model.trace.calls import UNSUMMED

@@ -27,7 +27,7 @@ _SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns":
 _SQUARES = {"ns_sq": "d", "ns_var": "d"}
 
 
-def caught_up(recording: Recording) -> Recording:
+def recovered(recording: Recording) -> Recording:
     """The recording with the counts and the times of all of its journal; itself, where there is nothing to add."""
     pieces = recording._journal
     if pieces is None or pieces.finished or UNENDED not in recording.losses["kind"]:

@@ -17,7 +17,7 @@ from seismo import _core
 from seismo.errors import UsageError
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER
-from seismo.model.trace.call_filter import choice
+from seismo.model.trace.call_filter import call_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -99,7 +99,7 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
         raise UsageError("the window ends before it begins", hint="give a beginning and an end after it")
     if first > calls.end_ns:
         raise UsageError("the recording had ended by then", hint=f"it took {calls.end_ns / 1e9:.6f} s")
-    chosen = None if where is None else choice(recording, where)
+    chosen = None if where is None else call_filter(recording, where)
     size = len(recording._raw["nodes"]["id"])
     counts = {name: array.array(code, bytes(8 * size)) for name, code in (_COUNTS | _SUMS).items()}
     notes = journal.cut(first, last, chosen, counts, None, None)

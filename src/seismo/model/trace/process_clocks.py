@@ -58,6 +58,6 @@ def hosts(recording: Recording) -> list[Host]:
     ]
 
 
-def apart_ns(one: Host, other: Host) -> int:
+def difference_ns(one: Host, other: Host) -> int:
     """How far the clocks of two systems may be apart; 0: not known."""
     return one.bound_ns + other.bound_ns if one.bound_ns and other.bound_ns else 0

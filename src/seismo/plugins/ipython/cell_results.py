@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MORE = "-l N"  # what shows more rows of a table
 
 
-class Recorded:
+class CellResult:
     """A session of one verb, and its table. session: a context manager with the attribute recording."""
 
     session: Any
@@ -93,7 +93,7 @@ class Recorded:
         return self._named(paper.html)
 
 
-class Profiled(Recorded):
+class Profiled(CellResult):
     """Calls."""
 
     def begin(self) -> None:
@@ -108,10 +108,10 @@ class Profiled(Recorded):
     @property
     def recording(self) -> Recording:
         """What the cell did: the kernel runs in the same process, and is busy meanwhile."""
-        from seismo.model.subtree import done_by
+        from seismo.model.subtree import subtree_of
 
         # Merged, because the last expression of a cell is compiled by itself, under the same name.
-        return done_by(super().recording, self.file.__eq__).merge()
+        return subtree_of(super().recording, self.file.__eq__).merge()
 
     def write(self, paper: Paper) -> None:
         """The functions."""
@@ -126,7 +126,7 @@ class Profiled(Recorded):
         write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
 
 
-class Timed(Recorded):
+class Timed(CellResult):
     """Lines and their times."""
 
     def begin(self) -> None:
@@ -159,7 +159,7 @@ class Timed(Recorded):
         write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
 
 
-class Covered(Recorded):
+class Covered(CellResult):
     """Lines that ran."""
 
     def begin(self) -> None:
@@ -203,7 +203,7 @@ class Covered(Recorded):
                 paper.line((f"     ~ {printable(why)}", "warning"))
 
 
-class Counted(Recorded):
+class Counted(CellResult):
     """Objects."""
 
     def begin(self) -> None:

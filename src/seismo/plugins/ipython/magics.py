@@ -144,7 +144,7 @@ def _check_free(path: str, force: bool) -> None:
     check_free(path, force, formats.for_path(path).mark)
 
 
-def _record(run: Cell, recorder: cell_results.Recorded, options: dict[str, Any]) -> object:
+def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any]) -> object:
     run.run(recorder.session)
     try:
         recording: Recording = recorder.recording

@@ -23,7 +23,7 @@ from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.model.enums import FunctionKind
-from seismo.plugins.pytest.call_sites import Callers, Made
+from seismo.plugins.pytest.call_sites import CallSites, Made
 from seismo.plugins.pytest.objects_fixture import interrupted, started, unavailable
 from seismo.plugins.pytest.profile import PLACE, frame_of, machinery
 from seismo.plugins.pytest.rerun import put_back
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.sessions.cover import Cover
-    from seismo.sessions.recording_session import Recorded
+    from seismo.sessions.recording_session import RecordingSession
 
-    S = TypeVar("S", bound=Recorded)
+    S = TypeVar("S", bound=RecordingSession)
 
 MARKER = "seismo_budget"
 PATTERNS = ("calls", "exceptions", "lines")
@@ -130,7 +130,7 @@ def _begun(session: S | None, counted: Counted, *quantities: str) -> S | None:
     return session
 
 
-def _ended(session: Recorded | None) -> Recording | None:
+def _ended(session: RecordingSession | None) -> Recording | None:
     if session is None:
         return None
     session.__exit__(None, None, None)
@@ -286,7 +286,7 @@ def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> l
     elif limit.quantity == "lines":
         number, made = _lines_over(limit, counted)
     elif counted.calls is not None:
-        callers = Callers(counted.calls, counted.coverage, code)
+        callers = CallSites(counted.calls, counted.coverage, code)
         wanted = [
             row.id
             for row in counted.calls.functions

@@ -37,7 +37,7 @@ class Made:
         return f"{self.what}{by}{f', {place}' if place else ''}{f': {source}' if source else ''}"
 
 
-class Callers:
+class CallSites:
     """Of one recording of calls. coverage: that of the same run with counts, or None. of: the test function's code.
 
     On the test's thread only what that function called counts, if it ran: not what plugins do around it.

@@ -237,7 +237,7 @@ class Main(Again):
             shutil.rmtree(self._scratch, ignore_errors=True)
         if self.outcome.status or self._over_budget:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        junit.tell(session.config, self.outcome, self._over_budget)
+        junit.add_results(session.config, self.outcome, self._over_budget)
 
     def _checked(self, session: pytest.Session) -> Outcome:
         args = [str(word) for word in session.config.invocation_params.args]

@@ -16,7 +16,7 @@ import pytest
 
 from seismo.check.counted_runs import run, stamp_for
 from seismo.check.measurement import over_runs
-from seismo.check.portable_paths import Places
+from seismo.check.portable_paths import PortablePaths
 from seismo.errors import CheckError
 from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_of
 
@@ -143,14 +143,14 @@ class SuiteSide:
             "over"
         ].keys()
         if births:
-            self.births.append(births_of(folder, Places(self.side.root)))
+            self.births.append(births_of(folder, PortablePaths(self.side.root)))
             shutil.rmtree(folder, ignore_errors=True)
         else:
             self.add(folder, only)
 
     def add(self, folder: str, only: Iterable[str] | None) -> None:
         """A run whose recordings are in this folder, which is then removed."""
-        found = measurement_of(folder, Places(self.side.root), None if only is None else set(only))
+        found = measurement_of(folder, PortablePaths(self.side.root), None if only is None else set(only))
         self.runs.append(found)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from seismo.plugins.pytest.recorded_run import Run
+from seismo.plugins.pytest.recorded_run import RecordedTestRun
 from seismo.process import coverage
 from seismo.process.output_file import SUFFIX, Output
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_FILE = f"cover{SUFFIX}"
 
 
-class Cover(Run):
+class Cover(RecordedTestRun):
     """The plugin of one run that is covered."""
 
     name, names_file = "cover", "--seismo-cover-file"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seismo.check.outcome import Outcome
 
 
-def tell(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
+def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
     """Adds it, where --junitxml was given. over: tests that made more objects than their budgets, and what was said."""
     try:
         from _pytest.junitxml import mangle_test_address, xml_key

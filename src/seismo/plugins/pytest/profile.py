@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.errors import UsageError
-from seismo.plugins.pytest.recorded_run import Run
+from seismo.plugins.pytest.recorded_run import RecordedTestRun
 from seismo.process import engine
 from seismo.process.output_file import SUFFIX
 
@@ -44,7 +44,7 @@ def _phase(function: Callable[..., object], item: pytest.Item, *rest: object) ->
 _CODE = _phase.__code__.replace(co_filename=PLACE)
 
 
-class Profile(Run):
+class Profile(RecordedTestRun):
     """The plugin of one run that is profiled."""
 
     name, names_file = "profile", "--seismo-profile"

@@ -43,7 +43,7 @@ class Quiet(children.Process):
         super().forked()
 
 
-class Run:
+class RecordedTestRun:
     """The plugin of one run: registered when it has started, in the first process and in each worker.
 
     name: of the option, --seismo-NAME. names_file: the option that names the recording. heading: of the summary. doing:
@@ -187,9 +187,9 @@ class Run:
         process = self.process
         output = process.output
         assert output is not None  # only a worker's is
-        from seismo.process.merge_parts import gather
+        from seismo.process.merge_parts import merge_folder
 
-        told = [output.finish(process.life), *gather(output.path, self.parts)]
+        told = [output.finish(process.life), *merge_folder(output.path, self.parts)]
         self.notes += [line for line in told if line]
         if output.path != self.path:
             from seismo.model import merge, read

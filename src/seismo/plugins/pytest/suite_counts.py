@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pytest
 
     from seismo.check.measurement import Function, Measurement
-    from seismo.check.portable_paths import Places
+    from seismo.check.portable_paths import PortablePaths
     from seismo.model import Recording
 
 BLOCK = "|block "  # between a test's name and that of a block in it
@@ -217,13 +217,13 @@ class _CountedFrames(Frames):
 # ---- reading ----
 
 
-def measurement_of(folder: str, places: Places, only: Collection[str] | None = None) -> Measurement:
+def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
     """The measurement of a run. only: of these tests; where more ran, no lines of functions."""
     from seismo.model import read
 
     calls = [read(path) for path in sorted(Path(folder).glob(f"calls-*{SUFFIX}"))]
     lines = [read(path) for path in sorted(Path(folder).glob(f"lines-*{SUFFIX}"))]
-    told = _told(folder)
+    told = _notes(folder)
     by_test = _added(one["lines"] for one in told)
 
     def below(file: str, qualname: str) -> bool:
@@ -265,11 +265,11 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
     return [f"processes that tests started are not counted: {started:,}"] if started else []
 
 
-def births_of(folder: str, places: Places) -> Measurement:
+def births_of(folder: str, places: PortablePaths) -> Measurement:
     """What a run of births has counted."""
     from seismo.model import read
 
-    told = _told(folder)
+    told = _notes(folder)
     hidden = tuple({path for one in told for path in one["hidden"]})
     found = of_recordings(places, objects=[read(path) for path in sorted(Path(folder).glob(f"births-*{SUFFIX}"))])
     ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
@@ -280,7 +280,7 @@ def births_of(folder: str, places: Places) -> Measurement:
     return found
 
 
-def _told(folder: str) -> list[dict[str, Any]]:
+def _notes(folder: str) -> list[dict[str, Any]]:
     """What the processes of a run have noted."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
 
@@ -323,7 +323,7 @@ def calls_of(recording: Recording) -> int:
 
 
 def _calls_of_tests(
-    recordings: Collection[Recording], places: Places, wanted: Collection[str]
+    recordings: Collection[Recording], places: PortablePaths, wanted: Collection[str]
 ) -> dict[str, tuple[int, dict[Function, int]]]:
     """{test: the calls that its call made, and of those that are wanted, by function}, without the import system's."""
     found: dict[str, tuple[int, dict[Function, int]]] = {}

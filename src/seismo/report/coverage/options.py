@@ -67,7 +67,7 @@ def add_settings(add: Callable[..., object]) -> None:
 
 def say_settings(settings: Settings) -> None:
     """Says on stderr which settings are used, if a file says any."""
-    from seismo.coverage.recorded_settings import said
+    from seismo.coverage.recorded_settings import settings_text as said
 
     words = said(settings)
     if words:
