@@ -8,8 +8,8 @@ Regressions. Ten are planted in copies of packages from PyPI, one at a time: a c
 a lost cache, a needless copy. Found: the check ends with 1. Right: the function that was edited is named first; against
 a baseline file, which has no call graph, it alone.
 
-Cost. The CPU time of a child that counts, divided by the bare one, on the test suite of `packaging`: calls and lines, and
-births; and `valgrind --tool=cachegrind` on the same. Then `--against REV` as a whole on a small package.
+Cost. The CPU time of a child that counts, divided by the bare one, on the test suite of `packaging`: calls and lines,
+and births; and `valgrind --tool=cachegrind` on the same. Then `--against REV` as a whole on a small package.
 
     python benchmarks/check.py                 all of it, some fifteen minutes
     python benchmarks/check.py --only plants   one of: alarms, plants, cost
@@ -314,7 +314,7 @@ def seconds(command: list[str], folder: Path, path: str) -> float:
 
 def cost(rounds: int) -> dict[str, Any]:
     """What counting costs on a test suite, and `--against` as a whole on a small package."""
-    from seismo.record.objects.life import why_not
+    from seismo.process.objects.recorder import why_not
 
     with unchanged("packaging") as (folder, words, path), tempfile.TemporaryDirectory() as scratch:
         words = [*words[: -len(PACKAGES["packaging"][1])], *LARGE]

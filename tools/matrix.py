@@ -42,7 +42,7 @@ NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
-RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("record", "sessions", "watch"))]
+RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
@@ -57,14 +57,14 @@ ONCE = {
     "tests/model": "reads, merges and compares finished recordings",
     "tests/mcp": "answers by a protocol from finished recordings",
     "tests/check/test_baseline.py": "is about a text file",
-    "tests/check/test_blame.py": "reckons with counts, in plain Python",
+    "tests/check/test_change_causes.py": "reckons with counts, in plain Python",
     "tests/check/test_compare.py": "compares counts, in plain Python",
     "tests/check/test_growth.py": "reckons with counts, in plain Python",
     "tests/check/test_recipes.py": "is about files of CI services",
     "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
     "tests/cli/test_completion.py": "is about a shell",
     "tests/cli/test_newest.py": "is about the names of files",
-    "tests/coverage/test_paths.py": "is about the names of files",
+    "tests/coverage/test_path_aliases.py": "is about the names of files",
     "tests/native/base/test_workers.py": "builds a program in C that has no Python",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
@@ -85,7 +85,7 @@ ANY_PYTHON = {
     "tests/cli/test_overwriting.py": "is about what is in the way of a file",
     "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_journal.py holds what is recorded",
     "tests/cli/test_verbs.py": "is about what reads finished recordings",
-    "tests/coverage/test_carried.py": "is about settings in finished recordings",
+    "tests/coverage/test_recorded_settings.py": "is about settings in finished recordings",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/native/engine/test_waits.py": "is about what the kernel says",
     "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
@@ -97,15 +97,15 @@ ANY_PYTHON = {
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
-    "tests/record/test_children.py::test_the_environment_is_the_programs_own",
-    "tests/record/test_children.py::test_all_processes_in_one_file",
-    "tests/record/test_programs.py::test_program[greenlets-none]",
-    "tests/record/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
+    "tests/process/test_children.py::test_the_environment_is_the_programs_own",
+    "tests/process/test_children.py::test_all_processes_in_one_file",
+    "tests/process/test_programs.py::test_program[greenlets-none]",
+    "tests/process/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 # How often an error that is stated holds: many runs of the same. Slow builds run the same code in other tests.
 STATISTICS = [
-    "tests/model/test_spread.py",
+    "tests/model/test_run_variance.py",
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
     "tests/native/recorder/lines/test_estimates.py::test_stated_errors_hold",
@@ -113,11 +113,11 @@ STATISTICS = [
 # Under the sanitizers memory is not what it is; the others are about messages and warnings.
 NOT_SANITIZED += [
     *STATISTICS,
-    "tests/model/test_joining.py::test_memory_does_not_grow_with_the_number_of_recordings",
-    "tests/model/test_joining.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
-    "tests/model/test_joining.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
-    "tests/record/test_bad_input.py",
-    "tests/record/test_unseen.py::test_pytest_warns_of_nothing",
+    "tests/model/test_streaming_merge.py::test_memory_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_streaming_merge.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_streaming_merge.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
+    "tests/process/test_bad_input.py",
+    "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]
 
 

@@ -1,4 +1,4 @@
-/* Find who refers to objects, for the search for holders (seismo.record.objects.holders).
+/* Find who refers to objects, for the search for holders (seismo.process.objects.holder_search).
  *
  * An object's referents are those that the tp_traverse of its type visits. That is C code: nothing of the program runs,
  * and nothing is made that the collector would count. Each referent is looked up by its address in a map of the wanted

@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.sessions.cover import cover
     from seismo.sessions.lines import lines
-    from seismo.sessions.marks import count, mark, span
     from seismo.sessions.objects import objects
     from seismo.sessions.profile import profile, start, stop
     from seismo.sessions.trace import trace
+    from seismo.sessions.trace_marks import count, mark, span
     from seismo.sessions.watch import watch
 
 # A public name, the module it lives in, and its name there.
@@ -76,15 +76,15 @@ _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
     "SeismoError": ("seismo.errors", "SeismoError"),
-    "count": ("seismo.sessions.marks", "count"),
+    "count": ("seismo.sessions.trace_marks", "count"),
     "cover": ("seismo.sessions.cover", "cover"),
     "lines": ("seismo.sessions.lines", "lines"),
-    "mark": ("seismo.sessions.marks", "mark"),
+    "mark": ("seismo.sessions.trace_marks", "mark"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.sessions.profile", "profile"),
     "objects": ("seismo.sessions.objects", "objects"),
-    "span": ("seismo.sessions.marks", "span"),
+    "span": ("seismo.sessions.trace_marks", "span"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
     "trace": ("seismo.sessions.trace", "trace"),
@@ -115,7 +115,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'seismo' has no attribute {name!r}")
-    from seismo.originals import AtOnce
+    from seismo.original_builtins import AtOnce
 
     with AtOnce():
         value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])

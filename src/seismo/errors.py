@@ -8,10 +8,10 @@ On a command line the three parts are three plain lines on stderr and the proces
 
 from __future__ import annotations
 
-from seismo.originals import AtOnce
+from seismo.original_builtins import AtOnce
 
 with AtOnce():
-    from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+    from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ name that is shown passes through printable().
 
 import os
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 COLOURS = ("auto", "always", "never")
 

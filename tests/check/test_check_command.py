@@ -13,9 +13,9 @@ import pytest
 from paths import DOCS
 
 import seismo
-from seismo.check import Function, Range, measuring, read
+from seismo.check import Function, Range, counted_runs, read
 from seismo.errors import CheckError
-from seismo.record.objects.life import why_not
+from seismo.process.objects.recorder import why_not
 
 SEISMO = [sys.executable, "-m", "seismo", "check"]
 VALIDATOR = jsonschema.Draft202012Validator(json.loads((DOCS / "report-schema.json").read_text()))
@@ -227,10 +227,10 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
             str(number)
     path = tmp_path / "counted.seismo"
     data = bytearray(session.recording.to_bytes())
-    assert not measuring._read([_written(path, data)])[0].problems
+    assert not counted_runs._read([_written(path, data)])[0].problems
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(CheckError, match="cannot be read whole"):
-        measuring._read([_written(path, data)])
+        counted_runs._read([_written(path, data)])
 
 
 def _written(path, data):

@@ -15,7 +15,7 @@ from seismo.check import (
     over_runs,
     parse_limit,
 )
-from seismo.check.blame import suspects
+from seismo.check.change_causes import suspects
 from seismo.check.measurement import ELSEWHERE
 from seismo.errors import UsageError
 

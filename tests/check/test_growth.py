@@ -5,8 +5,8 @@ import math
 import pytest
 
 from seismo.check import Function, Measurement, exact
+from seismo.check.cpu_time import CpuTimes
 from seismo.check.growth import became_worse, growths, parse_sizes
-from seismo.check.timing import Times
 from seismo.errors import UsageError
 
 WORK = Function("app", "work", "app.py")
@@ -60,13 +60,13 @@ def test_bad_sizes_say_how_to_write_them(text):
 
 
 def test_times_decide_only_when_the_whole_interval_is_on_one_side():
-    clear = Times(0.1, [1.0, 1.01, 0.99, 1.0, 1.0], [1.3, 1.31, 1.29, 1.3, 1.3])
+    clear = CpuTimes(0.1, [1.0, 1.01, 0.99, 1.0, 1.0], [1.3, 1.31, 1.29, 1.3, 1.3])
     assert clear.is_beyond
     assert clear.change[0] == pytest.approx(0.3, abs=0.01)
-    noisy = Times(0.1, [1.0, 1.5, 0.8, 1.0, 1.2], [1.3, 1.0, 1.6, 0.9, 1.5])
+    noisy = CpuTimes(0.1, [1.0, 1.5, 0.8, 1.0, 1.2], [1.3, 1.0, 1.6, 0.9, 1.5])
     assert not noisy.is_beyond
     assert not noisy.is_decided
-    same = Times(0.1, [1.0, 1.01, 0.99, 1.0, 1.0], [1.0, 1.0, 1.0, 1.01, 0.99])
+    same = CpuTimes(0.1, [1.0, 1.01, 0.99, 1.0, 1.0], [1.0, 1.0, 1.0, 1.01, 0.99])
     assert same.is_decided
     assert not same.is_beyond
-    assert not Times(0.1, [1.0], [2.0]).is_beyond, "a single pair has no error"
+    assert not CpuTimes(0.1, [1.0], [2.0]).is_beyond, "a single pair has no error"

@@ -12,7 +12,7 @@ import pytest
 
 import seismo
 from seismo.coverage.analysis import analyze
-from seismo.coverage.carried import for_recording
+from seismo.coverage.recorded_settings import for_recording
 
 HOME = str(Path(seismo.__file__).parents[1])
 CORE = """\

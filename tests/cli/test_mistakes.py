@@ -10,7 +10,7 @@ from seismo.cli import main as command
 from seismo.cli.parsing import Parser
 from seismo.errors import RecordingError, did_you_mean
 from seismo.model import read
-from seismo.record.output import path_of
+from seismo.process.output_file import path_of
 from seismo.report.calls.orders import ORDERS
 from seismo.report.kind import OF_PSTATS
 

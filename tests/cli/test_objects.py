@@ -3,7 +3,7 @@
 import pytest
 
 from seismo.model import read
-from seismo.record.objects.life import why_not
+from seismo.process.objects.recorder import why_not
 
 POSSIBLE = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from seismo.coverage.analysis import analyze
-from seismo.coverage.numbers import Numbers, fails_under, percent_text, ranges, threshold_precision
+from seismo.coverage.percentages import Percentages, fails_under, percent_text, ranges, threshold_precision
 from seismo.coverage.settings import Settings
 from seismo.errors import UsageError
 from seismo.model import Builder
@@ -85,7 +85,7 @@ def test_what_ran_and_what_is_missing(folder, recorded):
     assert file.hits is None
     assert file.branches == {2: ((6,), (3,)), 6: ((8,), (7,))}
     assert (file.executed_branches, file.missing_branches) == ([(2, 6), (6, 8)], [(2, 3), (6, 7)])
-    assert file.numbers == Numbers(8, 3, 0, 4, 2, 2, 1)
+    assert file.numbers == Percentages(8, 3, 0, 4, 2, 2, 1)
     assert report.totals == file.numbers
     assert file.numbers.percent == pytest.approx(100 * 7 / 12)
     assert file.source_lines[0] == "def f(a):"
@@ -184,7 +184,7 @@ def test_regions(folder, recorded):
         ("", 1, [1, 2, 6, 8, 9, 10], []),
     ]
     assert (functions[0].executed_branches, functions[0].missing_branches) == ([(3, 4)], [(3, -2)])
-    assert functions[0].numbers == Numbers(2, 0, 0, 2, 1, 1, 1)
+    assert functions[0].numbers == Percentages(2, 0, 0, 2, 1, 1, 1)
     assert [(one.name, one.executed) for one in file.regions_of("class")] == [
         ("C", [3, 4]),
         ("D", []),
@@ -402,7 +402,7 @@ def test_a_line_table_that_lies(folder, recorded):
 
 def test_nothing_recorded(recorded):
     report = recorded.report()
-    assert (report.files, report.problems, report.totals) == ([], [], Numbers())
+    assert (report.files, report.problems, report.totals) == ([], [], Percentages())
     assert report.totals.percent == 100
 
 

@@ -18,7 +18,7 @@ from coverage.regions import code_regions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seismo.coverage import defaults, source
+from seismo.coverage import default_exclusions, parsed_source
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 # Large ones, and those with the unusual: other encodings, form feeds, match, async, except*, much on one line.
@@ -56,9 +56,9 @@ SAMPLE = [
 
 
 def test_the_default_patterns_are_the_same():
-    assert list(defaults.EXCLUDE) == DEFAULT_EXCLUDE
-    assert list(defaults.PARTIAL) == DEFAULT_PARTIAL
-    assert list(defaults.PARTIAL_ALWAYS) == DEFAULT_PARTIAL_ALWAYS
+    assert list(default_exclusions.EXCLUDE) == DEFAULT_EXCLUDE
+    assert list(default_exclusions.PARTIAL) == DEFAULT_PARTIAL
+    assert list(default_exclusions.PARTIAL_ALWAYS) == DEFAULT_PARTIAL_ALWAYS
 
 
 def coverages(text):
@@ -79,7 +79,7 @@ def coverages(text):
 
 
 def ours(text):
-    parsed = source.parse(text, "app.py")
+    parsed = parsed_source.parse(text, "app.py")
     found = {name: getattr(parsed, name) for name in ("statements", "excluded", "first_lines", "arcs", "no_branch")}
     regions = {(region.kind, region.name, region.start, region.lines) for region in parsed.regions}
     return {**found, "exit_counts": dict(parsed.exit_counts), "regions": regions}
@@ -98,10 +98,10 @@ def test_on_the_standard_library(name):
     try:
         expected = coverages(get_python_source(path))
     except (SyntaxError, NotPython):  # test data that is no Python
-        with pytest.raises(source.SourceError):
-            source.parse(source.read(path), path)
+        with pytest.raises(parsed_source.SourceError):
+            parsed_source.parse(parsed_source.read(path), path)
         return
-    assert ours(source.read(path)) == expected
+    assert ours(parsed_source.read(path)) == expected
 
 
 def test_most_of_the_sample_is_there():
@@ -130,7 +130,7 @@ def test_on_random_programs(seed):
 @pytest.mark.parametrize("name", differences.SOURCES)
 def test_what_differs_still_does(name):
     text, statements, branch_lines = differences.SOURCES[name]
-    parsed = source.parse(text, "app.py")
+    parsed = parsed_source.parse(text, "app.py")
     assert parsed.statements == statements
     assert {line for line, exits in parsed.exit_counts.items() if exits > 1} == branch_lines
     with pytest.raises(Exception, match=r"Expected one arc|Couldn't parse|maximum recursion"):

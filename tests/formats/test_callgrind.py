@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from seismo import formats
-from seismo.formats import graph
+from seismo.formats import call_graph
 from seismo.model import Builder
 
 FORMAT = formats.by_name("callgrind")
@@ -249,8 +249,8 @@ def test_what_is_as_large_as_the_recording_is_made_once_for_all_threads(tmp_path
     for number in range(50):
         b.node(-1, b.thread(process, name=f"Thread-{number}"), function, calls=1, own_ns=10)
     passes = []
-    whole = graph._nested_calls
-    monkeypatch.setattr(graph, "_nested_calls", lambda forest: passes.append(forest) or whole(forest))
+    whole = call_graph._nested_calls
+    monkeypatch.setattr(call_graph, "_nested_calls", lambda forest: passes.append(forest) or whole(forest))
     formats.write(b.build({}), str(tmp_path / "threads.callgrind"), "callgrind")
     assert (tmp_path / "threads.callgrind").read_text().count("desc: Thread:") == 50
     assert len(passes) == 1

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from seismo import formats
 from seismo.errors import FormatError
-from seismo.formats import paths
+from seismo.formats import call_path_builder as paths
 from seismo.formats.base import MAX_DEPTH
 from seismo.model import Builder
 

@@ -34,7 +34,7 @@ class Case:
         self.session = samples.covered(folder, branch=branch, contexts=contexts, programs=programs)
         self.contexts = contexts
         self.recording = formats.read(folder / ".coverage")
-        self.report = formats.covered.report_of(self.recording)
+        self.report = formats.coverage_base.report_of(self.recording)
 
     def written(self, name):
         out = io.BytesIO()
@@ -66,7 +66,7 @@ def branches(tmp_path, monkeypatch):
 def contexts(recording):
     """{path: {line: the names of its contexts, sorted}}"""
     found = {}
-    for name, files in formats.covered.Ran(recording).contexts():
+    for name, files in formats.coverage_base.Ran(recording).contexts():
         for ran in files:
             for line in ran.lines:
                 found.setdefault(ran.path, {}).setdefault(line, set()).add(name)
@@ -74,7 +74,10 @@ def contexts(recording):
 
 
 def lines_and_arcs(recording, arcs=True):
-    return {ran.path: (set(ran.lines), set(ran.arcs) if arcs else set()) for ran in formats.covered.files_of(recording)}
+    return {
+        ran.path: (set(ran.lines), set(ran.arcs) if arcs else set())
+        for ran in formats.coverage_base.files_of(recording)
+    }
 
 
 def branch_arcs(case):
@@ -86,7 +89,7 @@ def branch_arcs(case):
 
 def test_the_data_file_says_what_coverage_reads(case):
     data = case.session.get_data()
-    files = formats.covered.files_of(case.recording)
+    files = formats.coverage_base.files_of(case.recording)
     assert {ran.path for ran in files} == data.measured_files()
     assert case.recording.meta["branch"] is data.has_arcs()
     for ran in files:
@@ -122,8 +125,8 @@ def test_files_of_which_nothing_ran_are_counted(branches):
     (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
     recording = branches.recording
     recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
-    formats.covered._reports.pop(recording)
-    totals = formats.covered.report_of(recording).totals
+    formats.coverage_base._reports.pop(recording)
+    totals = formats.coverage_base.report_of(recording).totals
     assert totals.missing > branches.report.totals.missing
     formats.write(recording, "again.coverage")
     again = coverage.Coverage(data_file="again.coverage", config_file=False)
@@ -279,7 +282,7 @@ def counted(branches):
     """The same program with counts: each line ran as often as its number says."""
     files = [
         (ran.path, {line: line for line in ran.lines}, [*ran.arcs], {})
-        for ran in formats.covered.files_of(branches.recording)
+        for ran in formats.coverage_base.files_of(branches.recording)
     ]
     return samples.by_hand(*files)
 
@@ -360,7 +363,7 @@ def test_coverage_reads_of_other_tools_are_explained():
     assert recording.meta["branch"] is False
     assert recording.meta["counts"] is True
     assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 1)]
-    assert [list(ran.lines.items()) for ran in formats.covered.files_of(recording)] == [[(2, 5)]]
+    assert [list(ran.lines.items()) for ran in formats.coverage_base.files_of(recording)] == [[(2, 5)]]
     c = b"TN:unit\nSF:/a.py\nFN:1,f\nFNDA:3,f\nDA:1,3\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
     recording = formats.by_name("lcov").reader(c)
     assert recording.meta["branch"] is False
@@ -375,7 +378,7 @@ def test_sources_of_cobertura_place_its_paths(tmp_path):
     <packages><package><classes><class filename="pkg/a.py"><lines><line number="1" hits="1"/></lines></class></classes>
     </package></packages></coverage>"""
     recording = formats.by_name("cobertura").reader(document.encode())
-    assert [ran.path for ran in formats.covered.files_of(recording)] == [f"{tmp_path}/two/pkg/a.py"]
+    assert [ran.path for ran in formats.coverage_base.files_of(recording)] == [f"{tmp_path}/two/pkg/a.py"]
 
 
 # ---- what does not fit ----
@@ -426,7 +429,7 @@ def test_without_coverage_a_hint_says_so(branches, monkeypatch):
 def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = 'a"b<&>\u202e;,\x1b[31m.py'
-    monkeypatch.setattr(formats.covered.os.path, "isfile", lambda path: True)
+    monkeypatch.setattr(formats.coverage_base.os.path, "isfile", lambda path: True)
     case = Case(tmp_path, True, ("\x1b[0m</script>", "x"), {name: samples.HOSTILE})
     for format_ in NAMES:
         data = case.written(format_)
@@ -435,7 +438,7 @@ def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
             assert not any((ord(char) < 32 and char != "\n") or char == "\u202e" for char in text)
             assert "</script>" not in text or format_ == "annotate"
         if formats.by_name(format_).reader:
-            (ran,) = formats.covered.files_of(formats.by_name(format_).reader(data))
+            (ran,) = formats.coverage_base.files_of(formats.by_name(format_).reader(data))
             assert ran.path == str(tmp_path / name)
     case.session.get_data().close(force=True)
 

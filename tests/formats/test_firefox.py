@@ -12,8 +12,8 @@ import journal_made
 import pytest
 
 from seismo import formats
-from seismo.formats import firefox, text
-from seismo.formats.timeline import steps, timeline
+from seismo.formats import firefox, function_names
+from seismo.formats.trace_tracks import steps, trace_tracks
 
 
 def document(recording):
@@ -75,7 +75,7 @@ def stacks(found, thread, whole=False):
 def test_a_trace_has_a_sample_at_each_change_of_the_stack(seed):
     made = trace(seed)
     found = check(document(made))
-    shown = timeline(made, 10**9)
+    shown = trace_tracks(made, 10**9)
     names = made.functions["qualname"]
     functions = shown.calls["function"]
     assert len(found["threads"]) == len(shown.tracks)
@@ -127,7 +127,7 @@ def test_a_profile_has_made_up_times_and_says_so():
 
 def test_each_path_of_a_profile_has_its_own_time(tmp_path):
     made = samples.typical()
-    names, tree = [text.name(row.module, row.qualname) for row in made.functions], list(made.tree)
+    names, tree = [function_names.name(row.module, row.qualname) for row in made.functions], list(made.tree)
     wanted, paths = Counter(), []
     for row in tree:
         paths.append((*(paths[row.parent] if row.parent >= 0 else ()), names[row.function]))
@@ -147,7 +147,9 @@ def test_each_path_of_a_profile_has_its_own_time(tmp_path):
             for row, number in enumerate(table["name"]):
                 file = table["fileName"][row]
                 functions[texts[number]] = (texts[file] if file is not None else "", table["lineNumber"][row] or 0)
-        places = {names[row.id]: (row.file and text.name("", row.file), max(row.line, 0)) for row in made.functions}
+        places = {
+            names[row.id]: (row.file and function_names.name("", row.file), max(row.line, 0)) for row in made.functions
+        }
         assert functions == {shown: places[shown] for shown in functions}
 
 

@@ -17,8 +17,8 @@ import children
 import pytest
 
 from seismo import formats
-from seismo.formats.text import name
-from seismo.formats.timeline import steps, timeline
+from seismo.formats.function_names import name
+from seismo.formats.trace_tracks import steps, trace_tracks
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,7 @@ def threads_of(shown):
 
 
 def test_the_firefox_profiler_shows_every_path_with_its_time(profiler, recorded):
-    shown, found = profiler(recorded), timeline(recorded, 10**9)
+    shown, found = profiler(recorded), trace_tracks(recorded, 10**9)
     threads = threads_of(shown.ask("profile", "info", "--all"))
     assert [(thread["name"], thread["tid"]) for thread in threads] == [
         (track.label, track.tid) for track in found.tracks
@@ -170,7 +170,7 @@ def shown_ns(text):
 def test_speedscope_shows_every_function_with_its_times(recorded, tmp_path):
     index = package("speedscope/dist/release/index.html")
     formats.write(recorded, tmp_path / "x.speedscope.json")
-    found = timeline(recorded, 10**9)
+    found = trace_tracks(recorded, 10**9)
     paths = totals(recorded, found.tracks[0], found.calls)
     own, total = Counter(), Counter()
     for path, ns in paths.items():

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.forest import Forest
-from seismo.formats.graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
-from seismo.formats.text import Frame
+from seismo.formats.call_graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
+from seismo.formats.call_trees import CallTrees
+from seismo.formats.function_names import Frame
 from seismo.model import Builder
 
 
@@ -15,7 +15,7 @@ from seismo.model import Builder
 @given(samples.recordings())
 def test_a_graph_has_the_models_sums(recording):
     """Two ways to the same numbers: here by a walk, in the native core by columns."""
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     graph = CallGraphs(forest, range(len(recording.functions))).of(range(forest.threads))
     seen = {row.function for row in recording.tree}
     assert set(graph.functions) == seen
@@ -31,7 +31,7 @@ def test_a_graph_has_the_models_sums(recording):
 @settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_the_walk_enters_and_leaves_each_node_once(recording):
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     entered = []
     for thread in range(forest.threads):
         stack = []

@@ -17,7 +17,7 @@ from paths import DOCS
 from seismo import formats
 from seismo.errors import FormatError
 from seismo.formats.base import MAX_DEPTH
-from seismo.formats.text import escape
+from seismo.formats.function_names import escape
 from seismo.model import Builder
 from seismo.model.objects.groups import by_path, by_type
 from seismo.model.objects.leaks import leaks

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from seismo import formats
 from seismo.errors import FormatError
 from seismo.formats import pstats as pstats_format
+from seismo.formats.function_names import PYTHON, C, Frame
 from seismo.formats.pstats import _place, read_marshal
-from seismo.formats.text import PYTHON, C, Frame
 
 FORMAT = formats.by_name("pstats")
 

@@ -4,7 +4,7 @@ from format_samples import HOSTILE, texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, escape, json_text, parse, unescape, word
+from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, json_text, parse, unescape, word
 
 
 @settings(max_examples=500, deadline=None)

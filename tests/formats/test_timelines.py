@@ -12,7 +12,7 @@ from seismo import formats
 from seismo.cli.main import main
 from seismo.errors import FormatError
 from seismo.formats import chrome, perfetto, speedscope
-from seismo.formats.timeline import told
+from seismo.formats.trace_tracks import flag_words
 
 google = pytest.importorskip("google.protobuf")
 
@@ -123,7 +123,9 @@ def test_perfetto_holds_every_call_as_it_nested(seed):
     notes = {n.iid: n.name for packet in trace.packet for n in packet.interned_data.debug_annotation_names}
     begins = [packet.track_event for packet in trace.packet if packet.track_event.type == 1]
     said = [{notes[one.name_iid]: one for one in event.debug_annotations} for event in begins if event.name_iid]
-    assert [one["note"].string_value if "note" in one else "" for one in said] == [told(row.flags) for row in rows]
+    assert [one["note"].string_value if "note" in one else "" for one in said] == [
+        flag_words(row.flags) for row in rows
+    ]
     bounds = [one["bound_ns"].uint_value if "bound_ns" in one else 0 for one in said]
     assert bounds == [max(0, row.start_bound_ns, row.end_bound_ns) for row in rows]
     places = {
@@ -177,7 +179,7 @@ def test_chrome_holds_every_call(seed):
     assert [(round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in calls] == [
         (row.start_ns, row.end_ns - row.start_ns) for row in rows
     ]
-    assert [e.get("args", {}).get("note", "") for e in calls] == [told(row.flags) for row in rows]
+    assert [e.get("args", {}).get("note", "") for e in calls] == [flag_words(row.flags) for row in rows]
     assert any("left by an exception" in e.get("args", {}).get("note", "") for e in calls)
     bounds = [max(0, row.start_bound_ns, row.end_bound_ns) for row in rows]
     assert [e.get("args", {}).get("bound_ns", 0) for e in calls] == bounds
@@ -227,7 +229,7 @@ def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsy
     monkeypatch.setattr(module, "MOST", 500)
     made = long_trace()
     whole = len(made.calls.window().calls)
-    cut = formats.timeline.timeline(made, 500)
+    cut = formats.trace_tracks.timeline(made, 500)
     assert 0 < len(cut.calls) <= 1000 < whole
     made.save(tmp_path / "long.seismo")
     entry = module.FORMAT

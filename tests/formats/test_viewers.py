@@ -20,8 +20,8 @@ from format_samples import written
 
 from seismo import model
 from seismo.formats import chrome, perfetto
-from seismo.formats.text import name
-from seismo.formats.timeline import timeline
+from seismo.formats.function_names import name
+from seismo.formats.trace_tracks import trace_tracks
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -99,7 +99,7 @@ def viewer():
 
 def calls(made):
     """What Page.slices() gives of our own calls; each thread's in their order."""
-    shown = timeline(made, 10**9)
+    shown = trace_tracks(made, 10**9)
     tracks = {(track.thread, track.stream): track for track in shown.tracks}
     base, rows = {}, []
     for row in shown.calls:

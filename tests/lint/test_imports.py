@@ -29,8 +29,8 @@ sys.exit(bool(failed))
 
 
 def module_names() -> list[str]:
-    """All but record/hook, which is put in front of a child's path and is no module to import."""
-    found = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "hook"]
+    """All but process/child_startup, which is put in front of a child's path and is no module to import."""
+    found = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "child_startup"]
     paths = [path.relative_to(PACKAGE.parent).with_suffix("") for path in found]
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
     return sorted(name for name in names if not name.endswith("__main__"))

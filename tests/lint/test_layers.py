@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-from seismo import kinds
-from seismo.kinds import KINDS, load
+from seismo import recording_kinds
+from seismo.recording_kinds import KINDS, load
 
 NATIVE = ROOT / "native"
 PACKAGE = ROOT / "src" / "seismo"
@@ -62,11 +62,11 @@ PYTHON_LAYERS = {
     "coverage": {"errors", "model"},
     "formats": {"errors", "escape", "model", "coverage"},
     "report": {"errors", "escape", "expression", "model", "coverage"},
-    "record": {"errors", "escape", "expression", "model", "coverage", "_core"},
+    "process": {"errors", "escape", "expression", "model", "coverage", "_core"},
     "hooks": {"errors", "expression", "_core"},
-    "check": {"errors", "escape", "expression", "model", "record", "report"},
+    "check": {"errors", "escape", "expression", "model", "process", "report"},
     "cprofile": {"_core"},
-    "watching": {"errors", "escape", "expression", "model", "record", "_core"},
+    "watching": {"errors", "escape", "expression", "model", "process", "_core"},
     "sessions": {
         "errors",
         "escape",
@@ -75,7 +75,7 @@ PYTHON_LAYERS = {
         "coverage",
         "formats",
         "report",
-        "record",
+        "process",
         "watching",
         "_core",
     },
@@ -86,7 +86,7 @@ PYTHON_LAYERS = {
         "coverage",
         "formats",
         "report",
-        "record",
+        "process",
         "sessions",
         "check",
         "_core",
@@ -103,7 +103,7 @@ PYTHON_LAYERS = {
         "coverage",
         "formats",
         "report",
-        "record",
+        "process",
         "sessions",
         "watching",
         "check",
@@ -116,7 +116,7 @@ PYTHON_LAYERS = {
 }
 
 # The built-in names for code that runs inside of the program; the table of kinds, which imports nothing.
-ANYBODY = {"originals", "kinds"}
+ANYBODY = {"original_builtins", "recording_kinds"}
 PYTHON_LAYERS |= {part: set() for part in ANYBODY}
 
 PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}
@@ -352,7 +352,7 @@ def test_kinds_of_reports_do_not_see_each_other(path):
 
 # Who asks for one kind by its name: doctor, whether objects are recorded in this process.
 ASK_FOR_ONE = {"cli/doctor.py"}
-KIND_NAMES = {name for name, value in vars(kinds).items() if isinstance(value, str) and value in KINDS}
+KIND_NAMES = {name for name, value in vars(recording_kinds).items() if isinstance(value, str) and value in KINDS}
 
 
 def test_only_the_table_of_kinds_tells_them_apart():
@@ -364,7 +364,11 @@ def test_only_the_table_of_kinds_tells_them_apart():
                 names = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)} & KINDS.keys()
                 names |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & KIND_NAMES
                 named = {part for part in ast.walk(node) if isinstance(part, ast.Attribute) and part.attr in KIND_NAMES}
-                names |= {part.attr for part in named if isinstance(part.value, ast.Name) and part.value.id == "kinds"}
+                names |= {
+                    part.attr
+                    for part in named
+                    if isinstance(part.value, ast.Name) and part.value.id == "recording_kinds"
+                }
                 if names - {"coverage"}:  # which is a word of other tools' files, too
                     found.add(path.relative_to(PACKAGE).as_posix())
     assert found == ASK_FOR_ONE

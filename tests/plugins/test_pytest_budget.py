@@ -12,7 +12,7 @@ import children
 import pytest
 from inner import PLUGIN, expected, outcomes
 
-import seismo.plugins.pytest.budget  # here, or each inner pytest has modules of its own  # noqa: F401
+import seismo.plugins.pytest.budget_marker  # here, or each inner pytest has modules of its own  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable

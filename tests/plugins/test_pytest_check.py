@@ -15,8 +15,8 @@ import children
 import pytest
 
 from seismo.check import baseline
-from seismo.plugins.pytest.sides import shuffled
-from seismo.record.objects.life import why_not
+from seismo.plugins.pytest.check_runs import shuffled
+from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -305,7 +305,7 @@ def test_nothing_stays_behind(project):
     before = replaceable()
     assert project.run("--seismo-cover=app", "--seismo-cover-children").ret == 0
     assert replaceable() == before
-    program = "import os; print(os.environ.get('SEISMO_CHILDREN'), 'record/hook' in os.environ.get('PYTHONPATH', ''))"
+    program = "import os; print(os.environ.get('SEISMO_CHILDREN'), 'child_startup' in os.environ.get('PYTHONPATH', ''))"
     assert children.python("-c", program).stdout.split() == ["None", "False"]
     if sys.version_info >= (3, 12):
         assert "seismo cover" not in [sys.monitoring.get_tool(number) for number in range(6)]

@@ -13,8 +13,8 @@ import pytest
 from inner import PLUGIN, expected, outcomes
 
 import seismo
-import seismo.plugins.pytest.leaks  # here, or each inner pytest has modules of its own
-from seismo.record.objects import life
+import seismo.plugins.pytest.leaks_marker  # here, or each inner pytest has modules of its own
+from seismo.process.objects import recorder
 
 pytest_plugins = ["pytester"]
 
@@ -525,7 +525,7 @@ def test_fixture(seismo_objects):
 )
 def test_where_objects_cannot_be_recorded(run, monkeypatch, ini, counts):
     if CAN:
-        monkeypatch.setattr(life, "why_not", lambda: "they are told since CPython 3.13.3")
+        monkeypatch.setattr(recorder, "why_not", lambda: "they are told since CPython 3.13.3")
     done = run(UNAVAILABLE, **ini)
     done.assert_outcomes(**counts)
     said = done.stdout.str()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import seismo
-from seismo.plugins.pytest.slowest import Suite
+from seismo.plugins.pytest.slowest_tests import Suite
 
 if TYPE_CHECKING:
     from seismo.model import Recording

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import Builder, read
-from seismo.model.timeline.stream import STREAM_COLUMNS
+from seismo.model.trace.arrow_stream import STREAM_COLUMNS
 
 ALL = 2**63 - 1
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import read
-from seismo.model.timeline.stream import FROM_THE_BEGINNING, STREAM_COLUMNS, CallStream, Times
+from seismo.model.trace.arrow_stream import FROM_THE_BEGINNING, STREAM_COLUMNS, CallStream, Times
 from seismo.query import Database
 
 INDEPENDENT = [column for column in STREAM_COLUMNS if column not in FROM_THE_BEGINNING]

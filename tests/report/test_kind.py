@@ -1,42 +1,47 @@
-"""The table of kinds (seismo.kinds): what each entry names is there, and each option belongs to who takes it."""
+"""The table of kinds (seismo.recording_kinds).
+
+What each entry names is there, and each option belongs to who takes it.
+"""
 
 import children
 import pytest
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.main import VERBS, main
 from seismo.cli.parsing import Parser
 from seismo.model import Builder
 from seismo.report.kind import Kind, every, named, of
 
 
-@pytest.mark.parametrize("name", kinds.KINDS)
+@pytest.mark.parametrize("name", recording_kinds.KINDS)
 def test_an_entry_names_what_there_is(name):
-    entry = kinds.KINDS[name]
+    entry = recording_kinds.KINDS[name]
     assert entry.verb in VERBS
     kind = named(name)
     assert isinstance(kind, Kind)
     assert kind.name == name
     assert kind.what == entry.what
     assert kind.orders()
-    assert kinds.load(entry.life)(name).name == name
+    assert recording_kinds.load(entry.life)(name).name == name
 
 
 def test_the_table_imports_nothing():
-    program = "import sys; before = set(sys.modules); import seismo.kinds; print(*sorted(set(sys.modules) - before))"
+    program = (
+        "import sys; old = set(sys.modules); import seismo.recording_kinds; print(*sorted(set(sys.modules) - old))"
+    )
     done = children.python("-c", program)
-    assert {name for name in done.stdout.split() if name.startswith("seismo")} == {"seismo", "seismo.kinds"}
+    assert {name for name in done.stdout.split() if name.startswith("seismo")} == {"seismo", "seismo.recording_kinds"}
 
 
 def test_what_is_of_no_kind_is_shown_as_calls():
-    assert named("watch") is named("") is named(kinds.CALLS)
-    assert of(Builder().build({"recorder": "of a later version"})) is named(kinds.CALLS)
+    assert named("watch") is named("") is named(recording_kinds.CALLS)
+    assert of(Builder().build({"recorder": "of a later version"})) is named(recording_kinds.CALLS)
 
 
 def test_recorders_of_the_engine_are_those_that_cannot_be_together():
-    from seismo.record import engine
+    from seismo.process import engine
 
-    assert set(engine.SETTINGS["recorder"]) == {name for name, entry in kinds.KINDS.items() if entry.engine}
+    assert set(engine.SETTINGS["recorder"]) == {name for name, entry in recording_kinds.KINDS.items() if entry.engine}
 
 
 @pytest.fixture

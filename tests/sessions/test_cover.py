@@ -9,7 +9,7 @@ import pytest
 
 import seismo
 from seismo.errors import RecordingError, UsageError
-from seismo.record import coverage
+from seismo.process import coverage
 
 APP = """\
 def work(n):

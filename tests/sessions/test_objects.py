@@ -10,8 +10,8 @@ import pytest
 
 import seismo
 from seismo.errors import RecordingError, UsageError
-from seismo.record.objects.holders import Search
-from seismo.record.objects.life import why_not
+from seismo.process.objects.holder_search import Search
+from seismo.process.objects.recorder import why_not
 
 HERE = __name__
 

@@ -9,7 +9,7 @@ from browser import MILLISECONDS, drag_over_all, page, started
 from browsers import violations
 
 import seismo
-from seismo.view.answers import Answers, Shown
+from seismo.view.routes import Routes, ServedRecording
 from seismo.view.server import Server
 
 pytestmark = pytest.mark.browser
@@ -53,7 +53,7 @@ def address(tmp_path_factory):
     with seismo.trace() as t:
         outer()
     t.save(folder / "b.seismo")
-    server = Server(Answers([Shown(str(path), seismo.open(path)) for path in sorted(folder.iterdir())]))
+    server = Server(Routes([ServedRecording(str(path), seismo.open(path)) for path in sorted(folder.iterdir())]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     yield server.url
@@ -227,7 +227,7 @@ def test_what_the_program_said_is_told(browser, tmp_path):
         with seismo.span("the rest", part=2):
             outer()
     t.save(tmp_path / "a.seismo")
-    server = Server(Answers([Shown(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
+    server = Server(Routes([ServedRecording(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:
@@ -310,7 +310,7 @@ def test_two_recordings_side_by_side(browser, tmp_path):
             for _ in range(rounds):
                 outer()
         p.save(tmp_path / f"{name}.seismo")
-    server = Server(Answers([Shown(str(path), seismo.open(path)) for path in sorted(tmp_path.iterdir())]))
+    server = Server(Routes([ServedRecording(str(path), seismo.open(path)) for path in sorted(tmp_path.iterdir())]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:
@@ -331,7 +331,7 @@ def test_a_server_that_is_gone_is_said(browser, tmp_path):
     with seismo.trace() as t:
         outer()
     t.save(tmp_path / "a.seismo")
-    server = Server(Answers([Shown(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
+    server = Server(Routes([ServedRecording(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     context = browser.new_context()

@@ -10,7 +10,7 @@ from children import SECONDS, environment, popen
 
 from seismo import model
 from seismo.errors import RecordingError
-from seismo.view.answers import Answers, Shown
+from seismo.view.routes import Routes, ServedRecording
 from seismo.view.server import Server
 
 pytestmark = pytest.mark.browser
@@ -68,7 +68,7 @@ def go_on(path):
 
 def test_what_comes_later_is_shown(running):
     kind, path, recording = running
-    server = Server(Answers([Shown(str(path), recording, live=True)]))
+    server = Server(Routes([ServedRecording(str(path), recording, live=True)]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:

@@ -34,13 +34,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.check.deciding import Outcome
+    from seismo.check.counted_runs import CountedRuns, Side
     from seismo.check.growth import Sizes
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement
-    from seismo.check.measuring import Runs, Side
+    from seismo.check.outcome import Outcome
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 BASELINE = "seismo-check.txt"
 FORMATS = ("text", "markdown", "github", "junit", "json")
@@ -65,7 +65,7 @@ def _format(name: str, text: str) -> tuple[str, str]:
 
 
 def _lines(name: str, text: str) -> str:
-    from seismo.check.measuring import ALL, OWN
+    from seismo.check.counted_runs import ALL, OWN
 
     return one_of(name, text, (OWN, ALL))
 
@@ -160,10 +160,10 @@ class _Checking:
     """One check."""
 
     def __init__(self, given: Given, program: Program) -> None:
+        from seismo.check.counted_runs import Side
         from seismo.check.limits import DEFAULTS
-        from seismo.check.measuring import Side
-        from seismo.check.revision import path_of_project, root_of
-        from seismo.record.objects.life import why_not
+        from seismo.check.revision_checkout import path_of_project, root_of
+        from seismo.process.objects.recorder import why_not
 
         self.given = given
         folder = os.getcwd()
@@ -184,10 +184,14 @@ class _Checking:
 
     def run(self) -> int:
         """Checks, writes what was found, and returns the exit status."""
-        from seismo.check import revision
+        from seismo.check import revision_checkout
 
         against = self.given.get("against")
-        if against is not None and not os.path.isfile(against) and revision.is_revision(self.new.folder, against):
+        if (
+            against is not None
+            and not os.path.isfile(against)
+            and revision_checkout.is_revision(self.new.folder, against)
+        ):
             if self.given.get("update"):
                 raise UsageError("--update writes a file, and --against names a revision of git", against)
             outcome = self._with_revision(against)
@@ -202,17 +206,17 @@ class _Checking:
     # ---- what it is compared with ----
 
     def _with_revision(self, name: str) -> Outcome:
-        from seismo.check import revision
-        from seismo.check.deciding import Outcome
-        from seismo.check.measuring import FailedError
+        from seismo.check import revision_checkout
+        from seismo.check.counted_runs import FailedError
+        from seismo.check.outcome import Outcome
 
         remarks: list[str] = []
-        with revision.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
+        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
             remarks += said
             new_runs = self._measured(self.new, True)
             try:
                 old_runs = self._measured(old, False)
-                revision.refuse_others(old_runs.measurement(), old, self.root)
+                revision_checkout.refuse_others(old_runs.measurement(), old, self.root)
             except FailedError as error:
                 self._about_build(error)
                 raise
@@ -220,22 +224,22 @@ class _Checking:
             if self.sizes is not None:
                 self._grow(outcome, old)
             if self._timed:
-                from seismo.check.timing import compared
+                from seismo.check.cpu_time import compared
 
                 outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._tell)
         return outcome
 
     def _about_build(self, error: CheckError) -> None:
-        from seismo.check import revision
+        from seismo.check import revision_checkout
 
-        if "build" not in self.given and (built := revision.extensions(self.root)):
+        if "build" not in self.given and (built := revision_checkout.extensions(self.root)):
             shown = os.path.relpath(built[0], self.root)
             error.args = (error.what, error.where, f"the project has compiled modules ({shown}): give --build CMD")
             error.hint = error.args[2]
 
     def _with_file(self, given: str | None) -> Outcome:
         from seismo.check import baseline
-        from seismo.check.deciding import Outcome
+        from seismo.check.outcome import Outcome
 
         path = given or os.path.join(self.root, BASELINE)
         update = bool(self.given.get("update"))
@@ -253,7 +257,7 @@ class _Checking:
                 "there is nothing to compare with", path, "give --against REV, or write this file with --update"
             )
         if old is not None and not update:
-            from seismo.check.measuring import said
+            from seismo.check.counted_runs import said
 
             program = said(self._sized(self.new).words)
             if old.stamp.program in ("", program):
@@ -285,27 +289,31 @@ class _Checking:
         """Refuses a baseline of other versions; returns what is to be said of it. new: None before anything has run."""
         from dataclasses import replace
 
-        from seismo.check.deciding import of_other_versions
+        from seismo.check.counted_runs import OWN
         from seismo.check.measurement import stamp_of_here
-        from seismo.check.measuring import OWN
+        from seismo.check.outcome import of_other_versions
 
         lines = "" if self.new.lines == OWN else self.new.lines
         here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
-    def _compared(self, old: Runs | Measurement, new: Runs, outcome: Outcome) -> Outcome:
+    def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
         from seismo.check.compare import Bands
-        from seismo.check.deciding import decided
+        from seismo.check.outcome import compared_and_confirmed
 
         relative = self.given.get("tolerate", 0) / 100
         # What is to become the baseline itself is not looked at twice.
-        outcome.explain(decided(old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")))
+        outcome.explain(
+            compared_and_confirmed(
+                old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")
+            )
+        )
         return outcome
 
     # ---- what is measured ----
 
-    def _measured(self, side: Side, shown: bool) -> Runs:
-        from seismo.check.measuring import measured
+    def _measured(self, side: Side, shown: bool) -> CountedRuns:
+        from seismo.check.counted_runs import measured
 
         show = self._show if shown and not self.quiet else None
         return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._tell)
@@ -321,8 +329,8 @@ class _Checking:
 
     def _grow(self, outcome: Outcome, old: Side | None) -> None:
         """Measures the sides with all sizes."""
+        from seismo.check.counted_runs import measure
         from seismo.check.growth import became_worse, growths
-        from seismo.check.measuring import measure
 
         assert self.sizes is not None
         found = []
@@ -359,7 +367,7 @@ class _Checking:
             sys.stderr.flush()
 
     def _write(self, outcome: Outcome) -> None:
-        from seismo.check.shown import FORMATS as WRITERS
+        from seismo.check.writers import FORMATS as WRITERS
         from seismo.cli.main import show_every_name
 
         show_every_name(sys.stdout)

@@ -4,13 +4,13 @@ seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
 Every process that the program starts or forks writes files of its own, its part of the recording into the folder
-calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.measuring). So
+calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.counted_runs). So
 what becomes another program by exec is counted as well.
 """
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option
 from seismo.cli.recording import RecordedRun, RecordingVerb
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 class _Counted(RecordingVerb):
@@ -37,13 +37,13 @@ class _Calls(_Counted):
 
     def life(self) -> Any:
         """The two recorders."""
-        from seismo.record.counting import Life
+        from seismo.process.check_recorder import Life
 
         return Life()
 
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.counting import one_round
+    from seismo.process.check_recorder import one_round
 
     one_round()
     settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
@@ -51,8 +51,8 @@ def _calls(given: Given, _program: Program) -> dict[str, object]:
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.counting import begin_collecting, one_round
-    from seismo.record.objects import life
+    from seismo.process.check_recorder import begin_collecting, one_round
+    from seismo.process.objects import recorder as life
 
     life.check_possible()
     one_round()
@@ -62,7 +62,7 @@ def _objects(_given: Given, _program: Program) -> dict[str, object]:
 
 VERBS = {
     "calls": _Calls(
-        kinds.CALLS,
+        recording_kinds.CALLS,
         __doc__,
         (
             Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
@@ -72,7 +72,7 @@ VERBS = {
         _calls,
         name="check",
     ),
-    "births": _Counted(kinds.OBJECTS, __doc__, (), _objects, name="check"),
+    "births": _Counted(recording_kinds.OBJECTS, __doc__, (), _objects, name="check"),
 }
 
 

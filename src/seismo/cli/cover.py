@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option, of_a_program, parts, percent
 from seismo.cli.recording import RecordedRun, RecordingVerb
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seismo.cli.recording import Screen
     from seismo.cli.verb import Given
     from seismo.coverage.settings import Settings
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def wanted(given: dict[str, Any]) -> Settings:
@@ -52,7 +52,7 @@ class _End:
 
     def tell(self, path: str | bytes, screen: Screen) -> int:
         """Writes the table. Returns the exit status."""
-        from seismo.coverage.numbers import too_little
+        from seismo.coverage.percentages import too_little
         from seismo.model import read
         from seismo.report.coverage import KIND
 
@@ -70,7 +70,7 @@ class _Cover(RecordingVerb):
 
     def make(self, given: Given, program: Program) -> RecordedRun:
         """The program, ready to run."""
-        from seismo.record import coverage
+        from seismo.process import coverage
 
         settings = wanted(given)
         given["children"] = given.get("children") or settings.children
@@ -79,7 +79,7 @@ class _Cover(RecordingVerb):
 
 
 VERB = _Cover(
-    kinds.COVERAGE,
+    recording_kinds.COVERAGE,
     of_a_program(__doc__, "a table"),
     (
         Option("--branch", "branch", "also record which branches were taken"),

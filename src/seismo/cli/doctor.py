@@ -300,7 +300,7 @@ def _start_up(can: bool) -> dict[str, float]:
     bare, recorded = ["-c", ""], ["-m", "seismo", "profile", "-q", "-o", os.devnull, "-c", ""]
     costs = {"profile_ms": round(_fastest(recorded) - _fastest(bare), 1)}
 
-    from seismo.record import engine
+    from seismo.process import engine
 
     for name in ("start_ms", "start_again_ms"):
         before = perf_counter()

@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import FORCE
 from seismo.errors import UsageError
 
@@ -69,11 +69,11 @@ def run(args: Namespace) -> int:
         return _list()
     from seismo import formats
     from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
-    from seismo.coverage.carried import for_recording
+    from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
-    from seismo.formats.covered import problems_of, settings_of, use
-    from seismo.formats.output import check_free
-    from seismo.record.output import path_of
+    from seismo.formats.coverage_base import problems_of, settings_of, write_with_settings
+    from seismo.formats.destination import check_free
+    from seismo.process.output_file import path_of
     from seismo.report.coverage.options import say_settings
 
     args.file = or_newest(args.file)
@@ -86,11 +86,11 @@ def run(args: Namespace) -> int:
     rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)
     entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
-    if rcfile is not None and not kinds.entry(recording.kind).by_settings:
+    if rcfile is not None and not recording_kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
         raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
     if entry.needs_sources and entry.holds(recording.kind):
-        use(recording, for_recording(recording, rcfile=rcfile))
+        write_with_settings(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         if entry.name == "seismo":
             args.output = path_of("-o", args.output)
@@ -123,8 +123,8 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
         return recording
     from seismo.cli.files import same
     from seismo.cli.window import window_of
-    from seismo.model.timeline.choice import about_calls
-    from seismo.model.timeline.cut import cut_into
+    from seismo.model.trace.call_filter import about_calls
+    from seismo.model.trace.excerpt import cut_into
 
     if args.where is not None:
         about_calls(args.where)
@@ -148,7 +148,7 @@ def _list() -> int:
     for entry in entries:
         way = "read and written" if entry.reader else "written only"
         facts = [
-            *[f"of {kind.what}" for kind in map(kinds.entry, entry.of) if kind.by_settings],
+            *[f"of {kind.what}" for kind in map(recording_kinds.entry, entry.of) if kind.by_settings],
             way,
             *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
         ]

@@ -91,9 +91,9 @@ def open_recording(path: str) -> Recording:
     if begins(start):
         return model.read(path)
     from seismo import formats  # of which there are many, each with a module or two
-    from seismo.watching import jsonlines, shown
+    from seismo.watching import json_lines, match_text
 
-    if shown.is_ours(start) or jsonlines.is_ours(start):
+    if match_text.is_ours(start) or json_lines.is_ours(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
         raise RecordingError("this is what seismo watch shows of its matches, not a recording", path, hint)
     if path.endswith(".py"):
@@ -151,7 +151,7 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
 
 def recording_path(path: str, force: bool) -> str:
     """Where -o says that a recording goes. SeismoError: it cannot, or a file is there that force does not overwrite."""
-    from seismo.record.output import path_of
+    from seismo.process.output_file import path_of
 
     path = path_of("-o", path)
     if os.path.isdir(path):
@@ -163,7 +163,7 @@ def recording_path(path: str, force: bool) -> str:
 
 def check_pages(path: str, force: bool) -> None:
     """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
     from seismo.report.page import MARK
 
     check_free(path, force, MARK.encode())

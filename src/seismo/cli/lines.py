@@ -5,29 +5,29 @@ seismo report shows the times next to the source. Without --only or --where, the
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import RATE, Option, of_a_program, source
 from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _settings(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.choice import chosen
+    from seismo.process.only_filter import only_expression
 
     settings = settings_of(given)
     if "opcodes" in settings:
         settings["opcodes"] = 1
     if settings.pop("only", None) or "where" in settings:
-        settings["where"] = chosen(given.get("only", ()), given.get("where"))
+        settings["where"] = only_expression(given.get("only", ()), given.get("where"))
     return settings
 
 
 VERB = RecordingVerb(
-    kinds.LINES,
+    recording_kinds.LINES,
     of_a_program(__doc__),
     (
         Option(

@@ -32,9 +32,9 @@ def check(args: Namespace) -> None:
 def follow(kind: Kind, recording: Recording, args: Namespace) -> int:
     """Show what was done since the last look, whenever the file has grown, until its program has ended."""
     from seismo.cli.files import say
-    from seismo.view.answers import Shown
+    from seismo.view.routes import ServedRecording
 
-    shown, before = Shown(args.file, recording, live=True), None
+    shown, before = ServedRecording(args.file, recording, live=True), None
     try:
         while True:
             version = shown.version

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.failures import FORESEEN, failed
 from seismo.errors import SeismoError, UsageError
-from seismo.record import held
+from seismo.process import startup_guard
 
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
-    **{entry.verb: entry.does for entry in kinds.KINDS.values()},
+    **{entry.verb: entry.does for entry in recording_kinds.KINDS.values()},
     "trace": "run a program and record every call it makes, and when: a timeline",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "report": "show a recording: functions, call tree, lines, coverage, objects",
@@ -69,14 +69,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(verb: str, words: list[str]) -> int:
-    held.hold()
-    held.import_at_once()
+    startup_guard.defer_interrupts()
+    startup_guard.disable_lazy_imports()
     module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
     fast = getattr(module, "main", None)
     if fast is not None:  # what comes out of it is the recorded program's, and goes up to the interpreter as if bare
         status = int(fast(words))  # nothing of it has run
         try:
-            held.let_go()
+            startup_guard.allow_interrupts()
         except KeyboardInterrupt as error:
             return failed(error)
         return status
@@ -84,7 +84,7 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout = _NoOutput()
     show_every_name(sys.stdout)
     try:
-        held.let_go()
+        startup_guard.allow_interrupts()
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
         status = int(module.run(args))

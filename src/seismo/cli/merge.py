@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
         raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
     output = recording_path(args.output, args.force)
     openers = [_opener(path) for path in args.files]
-    if args.paths or kinds.entry(openers[0]().kind).by_settings:
+    if args.paths or recording_kinds.entry(openers[0]().kind).by_settings:
         openers = _mapped(openers, args)
     model.merge_into(openers, output)
     return 0
@@ -64,8 +64,8 @@ def run(args: Namespace) -> int:
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
     """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
-    from seismo.coverage.carried import for_recordings
-    from seismo.coverage.paths import aliases_of, mapped
+    from seismo.coverage.path_aliases import aliases_of, mapped
+    from seismo.coverage.recorded_settings import for_recordings
     from seismo.coverage.settings import rcfile_of
     from seismo.report.coverage.options import say_settings
 

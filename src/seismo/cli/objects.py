@@ -12,7 +12,7 @@ CPython 3.13.3 or newer.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option, count, of_a_program, whole
 from seismo.cli.recording import RecordingVerb
 from seismo.errors import UsageError
@@ -20,15 +20,15 @@ from seismo.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 HOLDERS, HOLDERS_OF_LEAKS = 3, 5
 
 
 def _settings(given: Given, program: Program) -> dict[str, object]:
-    from seismo.record.objects import life
+    from seismo.process.objects import recorder
 
-    life.check_possible()
+    recorder.check_possible()
     settings: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
     if "leaks" in given and "span" in given:
         raise UsageError(
@@ -56,7 +56,7 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
 
 def _span(text: str, program: Program) -> str:
     """The expression. A program's own module is meant by its name, although it runs as __main__."""
-    from seismo.record.engine import spanned
+    from seismo.process.engine import spanned
 
     expression = spanned(text)
     if program.kind in ("code", "stdin"):
@@ -66,7 +66,7 @@ def _span(text: str, program: Program) -> str:
 
 
 VERB = RecordingVerb(
-    kinds.OBJECTS,
+    recording_kinds.OBJECTS,
     of_a_program(__doc__),
     (
         Option(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import CLOCK, RATE, Option, of_a_program, source, whole
 from seismo.cli.recording import RecordingVerb, settings_of
 from seismo.errors import UsageError
@@ -10,11 +10,11 @@ from seismo.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _where(_name: str, text: str) -> str:
-    from seismo.record.engine import narrowed
+    from seismo.process.engine import narrowed
 
     return str(narrowed(text))
 
@@ -70,5 +70,5 @@ def _options(*sources: str) -> tuple[Option, ...]:
 _TIMED = ("monitoring", "profilefunc", "evalframe")
 OPTIONS = _options(*_TIMED)  # of a trace, too, which needs the ends of calls
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*_options("starts", *_TIMED), _NO_TIMES), _settings)
+VERB = RecordingVerb(recording_kinds.CALLS, of_a_program(__doc__), (*_options("starts", *_TIMED), _NO_TIMES), _settings)
 main = VERB.run

@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Runs the query and writes what it gives."""
     from seismo.cli.files import or_newest
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
     from seismo.query import Database
     from seismo.report.paper import paper_for
 
@@ -125,7 +125,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """The window of a trace that is asked about, ns."""
     from seismo.cli.window import window_of
-    from seismo.query.tables import FOREVER
+    from seismo.query.sql_tables import FOREVER
 
     return (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)
 
@@ -138,8 +138,8 @@ def _by_suffix(output: str | None) -> str:
 def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     import io
 
-    from seismo.formats.output import into_path
-    from seismo.query.output import write_csv, write_json, write_text
+    from seismo.formats.destination import into_path
+    from seismo.query.result_writers import write_csv, write_json, write_text
     from seismo.report.paper import Paper, paper_for
 
     result = database.run(sql)  # before the output is opened: what is wrong leaves what is there

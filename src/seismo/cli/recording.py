@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET
 from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import RecordingError, SeismoError
 from seismo.escape import wants_colour
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from seismo.cli.options import Option
     from seismo.cli.verb import Given
-    from seismo.record.children import Life
-    from seismo.record.gather import Taken
-    from seismo.record.output import Output
-    from seismo.record.run import Program
+    from seismo.process.children import Life
+    from seismo.process.merge_parts import TakenParts
+    from seismo.process.output_file import Output
+    from seismo.process.run_program import Program
 
 
 class Screen:
@@ -86,7 +86,7 @@ class RecordingVerb(Verb):
         settings: Callable[[Given, Program], dict[str, object]] = settings_of,
         name: str = "",
     ) -> None:
-        name = name or kinds.KINDS[kind].verb
+        name = name or recording_kinds.KINDS[kind].verb
         usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
         super().__init__(name, usage, text or "", (OUTPUT, OVERWRITE, QUIET, CHILDREN, *options, FLUSH, COLOR))
         self.kind, self.settings = kind, settings
@@ -101,7 +101,7 @@ class RecordingVerb(Verb):
 
     def life(self) -> Life:
         """What is started and stopped: by default the recorder of the kind."""
-        life: Life = kinds.life(self.kind)
+        life: Life = recording_kinds.life(self.kind)
         return life
 
 
@@ -124,8 +124,8 @@ class RecordedRun:
         always: bool = False,
     ) -> None:
         """Raises SeismoError."""
-        from seismo.record import children
-        from seismo.record.output import SUFFIX, Output, out_of_the_way
+        from seismo.process import children
+        from seismo.process.output_file import SUFFIX, Output, out_of_the_way
 
         self.program, self.summary, self.always = program, summary, always
         self.life = verb.life()
@@ -151,15 +151,15 @@ class RecordedRun:
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         process.heir, process.has_over = bool(folder), True
-        self.taken: Taken | None = None
+        self.taken: TakenParts | None = None
 
     def go(self) -> int:
         """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
-        from seismo.record import engine, reach
+        from seismo.process import engine, exit_and_exec
 
         def begin() -> None:
             engine.hide_launcher()
-            reach.subscribe(self.process)
+            exit_and_exec.subscribe(self.process)
             self.process.begin()
 
         def ended(how: str) -> None:
@@ -176,7 +176,7 @@ class RecordedRun:
         if process.output is not None:
             process.output.discard()
         if process.parts:
-            from seismo.record.children import remove_folder
+            from seismo.process.children import remove_folder
 
             remove_folder(process.parts)
 
@@ -192,7 +192,7 @@ class RecordedRun:
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
             if self.process.parts:
-                from seismo.record import gather  # noqa: F401
+                from seismo.process import merge_parts  # noqa: F401
             if self.stderr >= 0 or self.always:
                 self.summary(self.life.snapshot(), Screen(nowhere, "", self.coloured))
         finally:
@@ -205,7 +205,7 @@ class RecordedRun:
         Returns what the summary returns, or 130 if the user interrupts it.
         """
         from seismo import _core
-        from seismo.record.output import say
+        from seismo.process.output_file import say
 
         told = [output.finish(self.life)] if self.process.done else []  # else the process becomes another
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
@@ -215,10 +215,10 @@ class RecordedRun:
                 reason = "the recordings of child processes cannot be reached from here; to merge them, run"
                 told.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
             elif self.process.parts:
-                from seismo.record import gather
+                from seismo.process import merge_parts
 
-                self.taken = self.taken or gather.Taken()
-                told += gather.gather(output.path, self.process.parts, self.taken, not self.process.done)
+                self.taken = self.taken or merge_parts.TakenParts()
+                told += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
                     told.append("the program becomes another (exec): if that is Python, its end adds what it does")
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
@@ -247,8 +247,8 @@ class RecordedRun:
 
 def _folder(output: Output) -> str:
     """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
-    from seismo.record.children import PARTS, make_folder
-    from seismo.record.hook.mark import MARK
+    from seismo.process.child_startup.unrecorded_mark import MARK
+    from seismo.process.children import PARTS, make_folder
 
     folder = f"{output.path}{PARTS}"
     if not os.path.isfile(output.path):

@@ -227,9 +227,9 @@ def run(args: argparse.Namespace) -> int:
     kind = of(recording).instead(args, recording)
     _refuse(args, kind)
     if args.only:
-        from seismo.record.choice import chosen
+        from seismo.process.only_filter import only_expression
 
-        args.where = chosen(args.only, args.where)
+        args.where = only_expression(args.only, args.where)
     check_time(recording, args.time, args.file)
     if args.live:
         return live.follow(kind, recording, args)

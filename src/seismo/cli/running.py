@@ -7,13 +7,13 @@ import sys
 
 from seismo.cli.failures import failed
 from seismo.errors import SeismoError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None], give_up: Callable[[], None]) -> int:
@@ -24,7 +24,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     would be recorded as the program's. give_up(): nothing of the program has run.
     """
     from seismo import _core
-    from seismo.record import run
+    from seismo.process import run_program as run
 
     failure: list[SeismoError] = []
     began = False

@@ -6,7 +6,7 @@ too. It takes a byte or two a call.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.cli.options import Option, of_a_program, span_ns, whole
 from seismo.cli.profile import OPTIONS
 from seismo.cli.recording import RecordingVerb, settings_of
@@ -14,7 +14,7 @@ from seismo.cli.recording import RecordingVerb, settings_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
 
 def _settings(given: Given, program: Program) -> dict[str, object]:
@@ -39,5 +39,5 @@ _FILTERS = (
     ),
 )
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*OPTIONS, *_FILTERS), _settings, name="trace")
+VERB = RecordingVerb(recording_kinds.CALLS, of_a_program(__doc__), (*OPTIONS, *_FILTERS), _settings, name="trace")
 main = VERB.run

@@ -12,7 +12,7 @@ from __future__ import annotations
 from seismo.cli.failures import failed
 from seismo.cli.options import one_of
 from seismo.errors import SeismoError, UsageError, did_you_mean
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from seismo.cli.options import Option
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
 
     Given = dict[str, Any]
 
@@ -87,7 +87,7 @@ class Verb:
 
     def _take(self, given: Given, word: str, rest: list[str]) -> Program | None:
         """Takes in a word: an option, what stands before the program, or the program, to which the rest belongs."""
-        from seismo.record.run import Program
+        from seismo.process.run_program import Program
 
         if word in ("-m", "-c"):
             what = self._value(word, None, rest, empty=True)
@@ -158,14 +158,14 @@ class Verb:
     def check(self, program: Program) -> None:
         """Reads a program from stdin. Raises UsageError when it, or the script, cannot be read."""
         if program.kind == "stdin":
-            from seismo.record import held
+            from seismo.process import startup_guard
 
-            held.let_go()  # the user may be writing it
+            startup_guard.allow_interrupts()  # the user may be writing it
             try:
                 program.read_stdin()
             except OSError as error:
                 raise UsageError(f"cannot read the program from standard input: {error.strerror or error}") from None
-            held.hold()
+            startup_guard.defer_interrupts()
         if program.kind != "script" or program.importable or program.flows:
             return
         try:

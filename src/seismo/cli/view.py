@@ -19,7 +19,7 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from seismo.view.answers import Shown
+    from seismo.view.routes import ServedRecording
 
 MOST_FILES = 20
 
@@ -43,10 +43,10 @@ def run(args: Namespace) -> int:
     """Serves until it is interrupted."""
     from seismo.cli.files import say
     from seismo.cli.pages import opened
-    from seismo.view.answers import Answers
+    from seismo.view.routes import Routes
     from seismo.view.server import Server
 
-    server = Server(Answers(_shown(args)), args.port)
+    server = Server(Routes(_shown(args)), args.port)
     try:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
@@ -61,13 +61,13 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _shown(args: Namespace) -> list[Shown]:
+def _shown(args: Namespace) -> list[ServedRecording]:
     from seismo.cli.files import open_recording, open_running, or_newest
-    from seismo.view.answers import Shown
+    from seismo.view.routes import ServedRecording
 
     files = args.files or [or_newest(None)]
     if len(files) > MOST_FILES:
         raise UsageError(f"{len(files)} files are too many to look at together", hint=f"give {MOST_FILES} at most")
     if args.live:
-        return [Shown(file, open_running(file), live=True) for file in files]
-    return [Shown(file, open_recording(file)) for file in files]
+        return [ServedRecording(file, open_running(file), live=True) for file in files]
+    return [ServedRecording(file, open_recording(file)) for file in files]

@@ -22,15 +22,15 @@ from seismo.cli.running import current_folder, is_terminal, run, shown_path, std
 from seismo.cli.verb import Verb
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from seismo.cli.verb import Given
-    from seismo.record.run import Program
+    from seismo.process.run_program import Program
     from seismo.watching.actions import Action
 
 
@@ -88,18 +88,18 @@ def main(words: list[str]) -> int:
 
 
 class _Run:
-    """One run of a program under a watch. finish() is what record.children calls when the program ends early."""
+    """One run of a program under a watch. finish() is what process.children calls when the program ends early."""
 
     def __init__(self, given: Given, program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
         from seismo.sessions.watch import Watch
-        from seismo.watching import hints, source
+        from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import Actions
-        from seismo.watching.describing import Detail
-        from seismo.watching.printer import Printer
-        from seismo.watching.selection import Selection
+        from seismo.watching.describe_match import Detail
+        from seismo.watching.event_selection import EventSelection
+        from seismo.watching.match_printer import Printer
 
-        self.hints = hints  # now: the program may have modules of the same names
+        self.hints = end_summary  # now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
@@ -114,7 +114,7 @@ class _Run:
         if not output:
             color = "always" if wants_colour(color, is_terminal(2)) else "never"
         self.watch = Watch(
-            Selection(
+            EventSelection(
                 given["before"],
                 limit=given.get("limit"),
                 script=program.full if program.kind == "script" and not program.importable else "",
@@ -125,9 +125,9 @@ class _Run:
             given.get("record"),
         )
         if program.kind == "code":
-            source.give("<string>", program.what)
+            source_lines.give("<string>", program.what)
         elif program.kind == "stdin":
-            source.give("<stdin>", program.text.decode("utf-8", "replace"))
+            source_lines.give("<stdin>", program.text.decode("utf-8", "replace"))
 
     def go(self) -> int:
         """Runs the program."""
@@ -137,12 +137,12 @@ class _Run:
         import atexit
 
         from seismo import _core
-        from seismo.record import reach
+        from seismo.process import exit_and_exec
 
         if self.action is not None:
             self.action.load(self.call)
         atexit.register(_core.at_end, self.finish)  # first to be registered, last to run
-        reach.subscribe(self)
+        exit_and_exec.subscribe(self)
         self.watch.__enter__()
         self.began = True
 
@@ -241,7 +241,7 @@ class _Late:
 
 def _private(fd: int) -> TextIO | None:
     """A stream of our own on that descriptor's file, which the program may close or exchange. None: there is none."""
-    from seismo.record.output import out_of_the_way
+    from seismo.process.output_file import out_of_the_way
 
     try:
         number = out_of_the_way(os.dup(fd))
@@ -256,13 +256,13 @@ def _encoding() -> str:
 
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
-    from seismo.record.output import open_text
-    from seismo.watching import jsonlines
-    from seismo.watching import shown as text
+    from seismo.process.output_file import open_text
+    from seismo.watching import json_lines
+    from seismo.watching import match_text as text
 
     if name == "-":
         return _private(1)
-    is_ours = None if force else jsonlines.is_ours if json else text.is_ours
+    is_ours = None if force else json_lines.is_ours if json else text.is_ours
     try:
         fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:

@@ -1,7 +1,7 @@
 """A recording held against the source: what was executed, what is missing.
 
-The recording says which lines and steps were executed; the source (source.py, arcs.py) which could have been. Both are
-put in terms of first lines of logical lines, and then compared.
+The recording says which lines and steps were executed; the source (parsed_source.py, arcs.py) which could have been.
+Both are put in terms of first lines of logical lines, and then compared.
 
 **Lines.** A statement was executed if any line of its logical line was.
 
@@ -25,18 +25,18 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from seismo.coverage import reading as text
-from seismo.coverage import source
+from seismo.coverage import parsed_source
+from seismo.coverage import read_source as text
+from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
 from seismo.coverage.errors import SourceError
-from seismo.coverage.matching import Files, below, python_files
-from seismo.coverage.recorded import Recorded, Recordings
-from seismo.coverage.result import Arc, CoverageReport, FileCoverage, Problem
+from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
+from seismo.coverage.file_patterns import Files, below, python_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from seismo.coverage.parsed_source import ParsedSource
     from seismo.coverage.settings import Settings
-    from seismo.coverage.source import ParsedSource
     from seismo.model.recording import Recording
 
 _SHOWN = 5  # so many lines are named in a message
@@ -52,7 +52,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     branch, counts = _has(recording, "branch"), _has(recording, "counts")
     branch = branch or len(recording._raw["arcs"]["id"]) > 0
     folder = str(recording.meta.get("folder") or settings.folder)
-    recorded = Recordings(recording, folder, settings.report_contexts)
+    recorded = ExecutedFiles(recording, folder, settings.report_contexts)
     problems: list[Problem] = []
     chosen = _chosen(recorded.files, settings, problems)
     files = []
@@ -89,7 +89,7 @@ def _has(recording: Recording, what: str) -> bool:
 # ---- which files ----
 
 
-def _chosen(files: dict[str, Recorded], settings: Settings, problems: list[Problem]) -> dict[str, Recorded]:
+def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:
     """The files to report, with what was recorded of them."""
     folders, packages = _sources(settings, problems)
     include, omit = Files(settings.include, settings.folder), Files(settings.omit, settings.folder)
@@ -107,7 +107,7 @@ def _chosen(files: dict[str, Recorded], settings: Settings, problems: list[Probl
         for path in python_files(folder, settings.include_namespace_packages):
             path = os.path.realpath(path)
             if path not in chosen and path not in omit:
-                chosen[path] = Recorded()
+                chosen[path] = ExecutedLines()
     only, without = Files(settings.report_include, settings.folder), Files(settings.report_omit, settings.folder)
     return {path: of for path, of in chosen.items() if path not in without and (not only or path in only)}
 
@@ -131,7 +131,7 @@ def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], se
     return folders, packages
 
 
-def _unseen(packages: set[str], files: dict[str, Recorded]) -> list[str]:
+def _unseen(packages: set[str], files: dict[str, ExecutedLines]) -> list[str]:
     """The packages and modules of which there is no file."""
     seen = set()
     for path, of in files.items():
@@ -150,12 +150,12 @@ def _should_be_python(path: str) -> bool:
     return not ending or ending.startswith(".py")
 
 
-def _is_template(path: str, of: Recorded) -> bool:
+def _is_template(path: str, of: ExecutedLines) -> bool:
     """Whether it is no Python file, but what one was made from: compiled under its name, and of no module."""
     return not _should_be_python(path) and bool(of.modules) and not any(of.modules)
 
 
-def _ran(of: Recorded) -> str:
+def _ran(of: ExecutedLines) -> str:
     """Which lines of a file ran whose source cannot be had, as the end of a sentence."""
     lines = sorted(line for line in of.lines() if line > 0)
     return f"; {'line' if len(lines) == 1 else 'lines'} {_named(lines)} ran" if lines else ""
@@ -182,11 +182,11 @@ def _shown(path: str) -> str:
 
 
 def _file(
-    path: str, recorded: Recorded, settings: Settings, branch: bool, counts: bool
+    path: str, recorded: ExecutedLines, settings: Settings, branch: bool, counts: bool
 ) -> tuple[FileCoverage, list[str]]:
     """What of a file was executed, and what makes that doubtful. SourceError: it cannot be told."""
     data = text.read(path)
-    parsed = source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
+    parsed = parsed_source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
     doubts = _doubts(parsed, data, recorded)
     first = parsed.first_line
     executed = {first(line) for line in recorded.lines()} & parsed.statements
@@ -215,7 +215,7 @@ def _file(
 CHANGED = "the source has changed since the run: what is shown may be of other lines"
 
 
-def _doubts(parsed: ParsedSource, data: bytes, recorded: Recorded) -> list[str]:
+def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[str]:
     doubts = []
     version = len(data), zlib.crc32(data)
     known = {(size, crc) for size, crc in recorded.versions if size >= 0}
@@ -233,7 +233,7 @@ def _doubts(parsed: ParsedSource, data: bytes, recorded: Recorded) -> list[str]:
     return doubts
 
 
-def _hits(parsed: ParsedSource, recorded: Recorded, executed: Iterable[int]) -> dict[int, int]:
+def _hits(parsed: ParsedSource, recorded: ExecutedLines, executed: Iterable[int]) -> dict[int, int]:
     """How often each statement ran: its first line if that was counted, else the line of it that ran most often."""
     others: dict[int, int] = {}
     for line, hits in recorded.hits.items():
@@ -242,7 +242,7 @@ def _hits(parsed: ParsedSource, recorded: Recorded, executed: Iterable[int]) -> 
     return {line: recorded.hits.get(line) or others.get(line, 1) for line in sorted(executed)}
 
 
-def executed_arcs(parsed: ParsedSource, recorded: Recorded, executed: set[int]) -> set[Arc]:
+def executed_arcs(parsed: ParsedSource, recorded: ExecutedLines, executed: set[int]) -> set[Arc]:
     """The steps that were taken, of those that the source allows. executed: the statements that were."""
     taken = _put(parsed, _put(parsed, recorded.arcs)) & parsed.arcs
     for line, ways in parsed.steps.shared.items():
@@ -289,7 +289,7 @@ def _branches(covered: FileCoverage, parsed: ParsedSource, taken: set[Arc]) -> N
     covered.branches = {line: (tuple(sorted(to)), tuple(sorted(missing))) for line, (to, missing) in ways.items()}
 
 
-def _contexts(covered: FileCoverage, recorded: Recorded) -> None:
+def _contexts(covered: FileCoverage, recorded: ExecutedLines) -> None:
     lines = {line: sorted(recorded.line_contexts.get(line, ("",))) for line in sorted(recorded.lines())}
     covered.contexts_by_line = lines
     covered.contexts_by_arc = {arc: sorted(recorded.arc_contexts.get(arc, ("",))) for arc in sorted(recorded.arcs)}

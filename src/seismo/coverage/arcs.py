@@ -36,12 +36,12 @@ import ast
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.layout import always_matches
+from seismo.coverage.logical_lines import always_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from seismo.coverage.result import Arc
+    from seismo.coverage.coverage_report import Arc
 
 # Why a step did not happen: what is put behind "because".
 NEVER_TRUE = "the condition on line {0} was never true"

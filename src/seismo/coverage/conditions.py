@@ -35,7 +35,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from seismo.model.kinds import BranchFlags
+from seismo.model.enums import BranchFlags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.coverage.defaults import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
+from seismo.coverage.default_exclusions import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False

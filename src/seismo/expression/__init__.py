@@ -14,7 +14,7 @@ from seismo.expression.lexer import fail
 from seismo.expression.parser import read
 from seismo.expression.program import LEAST, MOST, Program
 from seismo.expression.terms import BITS, KINDS, Kind, Number, Text, Variable
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

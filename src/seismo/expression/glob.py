@@ -7,7 +7,7 @@ next one is reached, so that no pattern takes longer than its length times the t
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
 def matches(pattern: str, text: str) -> bool:

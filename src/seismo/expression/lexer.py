@@ -6,7 +6,7 @@ Written by hand: `re` costs a recorded process more milliseconds than all of thi
 from __future__ import annotations
 
 from seismo.errors import ExpressionError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ One hole is left: a dict compares the key that is asked for with keys of equal h
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, fail, quoted, tokens
 from seismo.expression.program import MOST
 from seismo.expression.terms import KINDS, UNITS, Join, Kind, Not, Number, Text, Variable
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

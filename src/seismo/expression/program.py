@@ -6,7 +6,7 @@ instructions.
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 KIND, TEXT, RANGE, PYTHON, NOT, AND, OR = range(7)
 VERSION = 1

@@ -12,7 +12,7 @@ import os
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
 from seismo.expression.program import AND, LEAST, MOST, NOT, OR
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from seismo.formats import (
     collapsed,
     coverage_data,
     coverage_json,
+    destination,
     firefox,
     json,
     lcov,
-    output,
     perfetto,
     pprof,
     pstats,
@@ -177,7 +177,7 @@ def write(
         path = os.fspath(target)
         chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
         recording = chosen.timed(recording, time)
-        with output.into_path(path) as file:
+        with destination.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
                 with gzip.GzipFile("", "wb", 6, file, 0) as packed:
                     chosen.write(recording, packed, weight)
@@ -192,9 +192,9 @@ def write(
     chosen = by_name(format)
     recording = chosen.timed(recording, time)
     if target is None or isinstance(target, str | os.PathLike):
-        chosen.write(recording, output.into_stdout(chosen.binary, chosen.name), weight)
+        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)
     else:
-        chosen.write(recording, output.into_file(target, chosen.binary, chosen.name), weight)
+        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight)
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.formats.base import Format, TextSink
-from seismo.formats.covered import report_of, settings_of
-from seismo.kinds import COVERAGE
+from seismo.formats.coverage_base import report_of, settings_of
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 

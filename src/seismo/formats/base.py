@@ -1,7 +1,7 @@
 """What every format is made of: its entry in the registry, bounded reading, buffered writing.
 
 A writer takes a recording and a file open for bytes; it never sees a path, so that the care about half-written
-outputs stands in one place (output.py). A reader takes the whole content as bytes, for a profile that another tool
+outputs stands in one place (destination.py). A reader takes the whole content as bytes, for a profile that another tool
 wrote fits in memory or is refused, and raises ValueError with the reason when the content is not what it should be.
 """
 
@@ -12,9 +12,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.kinds import CALLS, shown_as
+from seismo.recording_kinds import CALLS, shown_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,7 +96,7 @@ class Format:
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
-        has_times = bool(kinds.entry(recording.kind).times)
+        has_times = bool(recording_kinds.entry(recording.kind).times)
         if time is None:
             if not has_times:
                 return recording  # itself, with the settings that it is to be written by
@@ -108,7 +108,7 @@ class Format:
             if self.all_times:
                 raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
             if not has_times:
-                what = kinds.entry(recording.kind).of
+                what = recording_kinds.entry(recording.kind).of
                 raise FormatError(f"there is no choice of times in a recording of {what}")
         return recording.timed(time or "cpu")
 
@@ -145,8 +145,8 @@ class Format:
 
     def _refuse(self, kind: str) -> NoReturn:
         """Says which formats there are instead."""
-        wanted = kinds.KINDS[self.of[0]]
-        what = kinds.KINDS[kind].of if kind in kinds.KINDS else kind
+        wanted = recording_kinds.KINDS[self.of[0]]
+        what = recording_kinds.KINDS[kind].of if kind in recording_kinds.KINDS else kind
         raise FormatError(
             f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
             hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(_names(kind))}",
@@ -156,7 +156,7 @@ class Format:
         """Where a trace is cut that has more calls than are written, in ns from its start; None: nowhere."""
         if not self.most_calls or not recording.calls:
             return None
-        from seismo.formats.timeline import cut_ns
+        from seismo.formats.trace_tracks import cut_ns
 
         return cut_ns(recording, self.most_calls)
 

@@ -14,8 +14,8 @@ or one by one. Costs are in two events, own nanoseconds and calls, and in a thir
 Names are compressed: an id, and the text where it is used first. gprof2dot takes functions of equal names for one,
 so where two have the same, file and line are added to them.
 
-A call's inclusive cost counts the outermost calls of the edge (graph.py), so that recursion does not count twice; a
-function that calls itself has no inclusive cost there, for readers add up what a function calls to have its total.
+A call's inclusive cost counts the outermost calls of the edge (call_graph.py), so that recursion does not count twice;
+a function that calls itself has no inclusive cost there, for readers add up what a function calls to have its total.
 Where a generator was only resumed, or a function was running when the recording began, there is a cost and no call. But
 callgrind_annotate takes what follows `calls=0` for the caller's own cost. So such an edge has the resumes for calls,
 one at least, and a comment before it says that none of them was one.
@@ -32,9 +32,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
-from seismo.formats.forest import Forest, frames, pids, program
-from seismo.formats.graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
-from seismo.formats.text import escape, name, parse, unescape, word
+from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
+from seismo.formats.call_trees import CallTrees, frames, pids, program
+from seismo.formats.function_names import escape, name, parse, unescape, word
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -63,7 +63,7 @@ class _Writer:
 
     def __init__(self, recording: Recording, out: TextSink) -> None:
         self._out = out
-        self._forest = Forest(recording)
+        self._forest = CallTrees(recording)
         self._frames = frames(recording)
         self._graphs = CallGraphs(self._forest, range(len(self._frames)))
         plain = [name(frame.module, frame.qualname) for frame in self._frames]

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.forest import frames, program
-from seismo.formats.text import escape, json_text, name, word
-from seismo.formats.timeline import Timeline, said_data, timeline, told, value_of
+from seismo.formats.call_trees import frames, program
+from seismo.formats.function_names import escape, json_text, name, word
+from seismo.formats.trace_tracks import TraceTracks, flag_words, mark_data, trace_tracks, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -27,7 +27,7 @@ def _us(ns: int) -> str:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found = timeline(recording, MOST)
+    found = trace_tracks(recording, MOST)
     with TextSink(file) as out:
         about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
         about["start_ns"] = recording.calls.start_ns
@@ -40,7 +40,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
         comma = _write_names(out, found)
         comma = _write_calls(out, recording, found, shown, comma)
-        _write_said(out, found, comma)
+        _write_marks(out, found, comma)
         out.write("\n]}\n")
 
 
@@ -51,7 +51,7 @@ def _shown(recording: Recording) -> list[str]:
     return [text if many[text] == 1 else word(frame) for text, frame in zip(names, frames(recording), strict=True)]
 
 
-def _write_names(out: TextSink, found: Timeline) -> str:
+def _write_names(out: TextSink, found: TraceTracks) -> str:
     comma = ""
     for track in found.tracks:
         place = f'"pid":{track.pid},"tid":{track.tid}'
@@ -62,7 +62,7 @@ def _write_names(out: TextSink, found: Timeline) -> str:
     return comma
 
 
-def _write_calls(out: TextSink, recording: Recording, found: Timeline, shown: list[str], comma: str) -> str:
+def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown: list[str], comma: str) -> str:
     kinds = ["python", "c", "synthetic"]
     names = []
     for text, frame in zip(shown, frames(recording), strict=True):
@@ -79,7 +79,7 @@ def _write_calls(out: TextSink, recording: Recording, found: Timeline, shown: li
             if bound > 0:
                 arguments["bound_ns"] = bound
             if flags[row]:
-                arguments["note"] = told(flags[row])
+                arguments["note"] = flag_words(flags[row])
             more = f',"args":{json_text(arguments)}' if arguments else ""
             length = _us(max(0, ends[row] - start))
             out.write(f'{comma}{{"ph":"X",{place},"ts":{_us(start)},"dur":{length},{names[functions[row]]}{more}}}')
@@ -87,7 +87,7 @@ def _write_calls(out: TextSink, recording: Recording, found: Timeline, shown: li
     return comma
 
 
-def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
+def _write_marks(out: TextSink, found: TraceTracks, comma: str) -> None:
     tracks = {(track.thread, track.stream): track for track in found.tracks}
     for said in found.instants:
         track = tracks.get((said.thread, said.stream))
@@ -102,7 +102,7 @@ def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
         else:
             event |= {"ph": "i", "s": "t"}
         if said.data is not None and "args" not in event:
-            event["args"] = {"data": said_data(said.data)}
+            event["args"] = {"data": mark_data(said.data)}
         text = json_text(event)
         out.write(f'{comma}{{"ts":{_us(said.time_ns)},{text[1:]}')
         comma = ",\n"

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, report_of, tool_version
-from seismo.kinds import COVERAGE
+from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, report_of, tool_version
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
@@ -160,7 +160,7 @@ class _Reader:
     """Takes the elements of a file as they come."""
 
     def __init__(self) -> None:
-        self.covered = Covered()
+        self.covered = CoverageBuilder()
         self.root = ""
         self.largest = 0
         self.branches = 0

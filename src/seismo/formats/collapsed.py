@@ -3,16 +3,16 @@
 The weight is the own time of the path's last function in ns. Two more formats of the same shape have own time in
 whole µs (for tools that expect numbers of that size) and calls. A function is written once for each path that it is on,
 so its name is short: `module:qualname`, `module:qualname (C)`, and only where there are several of that name
-`module:qualname (:line)` or, if that is not enough, the word of text.py with the file and the line. A fourth format has
-those words for all functions. Where there are several threads, each stack begins with `<thread ID NAME>`, and where
-there are several processes, with `<process PID>`.
+`module:qualname (:line)` or, if that is not enough, the word of function_names.py with the file and the line. A fourth
+format has those words for all functions. Where there are several threads, each stack begins with `<thread ID NAME>`,
+and where there are several processes, with `<process PID>`.
 
 A path of n frames takes n frames of text, so a chain of n calls takes n²/2: ten thousand levels would be half a
 gigabyte. Beyond MAX_DEPTH, what a function did is written under `<deeper>` at the end of the first MAX_DEPTH frames,
 so every function keeps its weight.
 
-Of a recording of objects the stacks are those of object_stacks.py: the last frame is a type, and the weight what was
-asked for.
+Of a recording of objects the stacks are those of allocation_stacks.py: the last frame is a type, and the weight what
+was asked for.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
-from seismo.formats.forest import Forest, frames, pids
-from seismo.formats.object_stacks import stacks
-from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import PYTHON, C, Frame, escape, parse, unescape, word
-from seismo.kinds import CALLS as OF_CALLS
-from seismo.kinds import OBJECTS
+from seismo.formats.call_path_builder import ROOT, Paths
+from seismo.formats.call_trees import CallTrees, frames, pids
+from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
+from seismo.recording_kinds import CALLS as OF_CALLS
+from seismo.recording_kinds import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 DEEPER = b"<deeper>"
 
 _OF_C = " (C)"
-# The place of a function with its file, as only words of text.py have it; and what only short names end with.
+# The place of a function with its file, as only words of function_names.py have it; and what only short names end with.
 _WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
 _SHORT = re.compile(r" \((?:C|:[0-9]+)\)(?:;| [0-9.]+$)", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def _write(
     places: bool = False,
 ) -> None:
     """places: with the file and the line of each function."""
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     functions = frames(recording)
     words = [text.encode() for text in (map(word, functions) if places else _short(functions))]
     weight = weigh(recording)
@@ -88,7 +88,7 @@ def _short(functions: list[Frame]) -> Iterator[str]:
 
 
 def _lines(
-    forest: Forest, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
+    forest: CallTrees, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
 ) -> Iterator[bytes]:
     """A thread's lines. One buffer holds the current path; it grows and shrinks as the walk goes down and up."""
     function = forest.function
@@ -129,7 +129,7 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
             out.write(f"{';'.join(map(words.__getitem__, stack))} {amount}\n")
 
 
-def _beginnings(recording: Recording, forest: Forest) -> list[bytes]:
+def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
     """What the stacks of each thread begin with: nothing, or what tells the threads apart."""
     busy = forest.busy_threads()
     processes = pids(recording)

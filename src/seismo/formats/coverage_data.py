@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
-from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of, resolved
-from seismo.kinds import COVERAGE
+from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, numbers_in, report_of, resolved
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
-    from seismo.formats.covered import Arc, RanFile
+    from seismo.formats.coverage_base import Arc, ExecutedFile
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"
@@ -61,7 +61,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
             "a .coverage file is written by coverage.py, which is not installed here", hint="pip install coverage"
         ) from None
     branch = has_arcs(recording)
-    ran = Ran(recording)
+    ran = ExecutedByFile(recording)
     analyzed = _analyzed(recording)
     extra = _without_context(analyzed, ran.files) if branch else {}
     with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
@@ -94,7 +94,7 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _arcs(ran: RanFile, extra: Iterable[Arc]) -> list[Arc]:
+def _arcs(ran: ExecutedFile, extra: Iterable[Arc]) -> list[Arc]:
     """What ran in a context as arcs. extra: those whose contexts are not known; they go with the line they start at."""
     return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
 
@@ -107,13 +107,13 @@ def _analyzed(recording: Recording) -> list[FileCoverage]:
         return []
 
 
-def _without_context(analyzed: list[FileCoverage], files: list[RanFile]) -> dict[str, set[Arc]]:
+def _without_context(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> dict[str, set[Arc]]:
     """By path, the branches that the analysis holds for taken and the recording has not."""
     taken = {file.absolute: file.executed_branches for file in analyzed}
     return {ran.path: set(taken.get(resolved(ran.path), ())) - ran.arcs.keys() for ran in files}
 
 
-def _idle(analyzed: list[FileCoverage], files: list[RanFile]) -> list[str]:
+def _idle(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> list[str]:
     """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
     known = {resolved(ran.path) for ran in files}
     return [file.absolute for file in analyzed if file.absolute not in known]
@@ -147,7 +147,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
             raise ValueError(f"its tables are those of version {str(version)[:20]}, known is {VERSION}")
     said = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
     branch = str(said) == "1"
-    covered = Covered()
+    covered = CoverageBuilder()
     files = {id_: covered.file(_text(path)) for id_, path in database.execute("SELECT id, path FROM file")}
     names = {id_: _text(name) for id_, name in database.execute("SELECT id, context FROM context")}
     if branch:
@@ -208,7 +208,9 @@ def _number(value: object) -> int:
     return value
 
 
-def _read_lines(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
+def _read_lines(
+    database: sqlite3.Connection, covered: CoverageBuilder, files: dict[int, int], names: dict[int, str]
+) -> None:
     total = 0
     for file, context, bits in database.execute("SELECT file_id, context_id, numbits FROM line_bits"):
         if file not in files or context not in names or not isinstance(bits, bytes):
@@ -222,7 +224,9 @@ def _read_lines(database: sqlite3.Connection, covered: Covered, files: dict[int,
         covered.lines(files[file], numbers_in(bits), names[context])
 
 
-def _read_arcs(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
+def _read_arcs(
+    database: sqlite3.Connection, covered: CoverageBuilder, files: dict[int, int], names: dict[int, str]
+) -> None:
     found = database.execute("SELECT file_id, context_id, fromno, tono FROM arc")
     for row, (file, context, begin, end) in enumerate(found):
         if row >= MAX_NODES << 3:

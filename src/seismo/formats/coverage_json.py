@@ -15,15 +15,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.covered import Covered, report_of, settings_of, tool_version
-from seismo.formats.text import json_text
-from seismo.kinds import COVERAGE
+from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
+from seismo.formats.function_names import json_text
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from seismo.coverage.numbers import Numbers
-    from seismo.coverage.result import FileCoverage, RegionCoverage
+    from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
+    from seismo.coverage.percentages import Percentages
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
@@ -77,7 +77,7 @@ class _Writer:
             found["contexts"] = {line: contexts[line] for line in region.executed if line in contexts}
         return found
 
-    def _part(self, part: FileCoverage | RegionCoverage, numbers: Numbers) -> dict[str, Any]:
+    def _part(self, part: FileCoverage | RegionCoverage, numbers: Percentages) -> dict[str, Any]:
         found: dict[str, Any] = {
             "executed_lines": part.executed,
             "summary": self.summary(numbers),
@@ -89,7 +89,7 @@ class _Writer:
             found["missing_branches"] = part.missing_branches
         return found
 
-    def summary(self, numbers: Numbers) -> dict[str, Any]:
+    def summary(self, numbers: Percentages) -> dict[str, Any]:
         """Counts and percentages."""
         found: dict[str, Any] = {
             "covered_lines": numbers.executed,
@@ -113,7 +113,7 @@ class _Writer:
         return found
 
     def _shown(self, percent: float) -> str:
-        from seismo.coverage.numbers import percent_text
+        from seismo.coverage.percentages import percent_text
 
         return percent_text(percent, self._precision)
 
@@ -147,14 +147,14 @@ def read_document(document: object) -> Recording:
     meta = document["meta"]
     if meta.get("format") not in _READABLE:
         raise ValueError(f"its format is {str(meta.get('format'))[:20]}, known are 2 and 3")
-    covered = Covered()
+    covered = CoverageBuilder()
     branch = meta.get("branch_coverage") is True
     for path, content in document["files"].items():
         _read_file(covered, path, content, branch)
     return covered.build("coverage-json", branch, counts=False)
 
 
-def _read_file(covered: Covered, path: str, content: object, branch: bool) -> None:
+def _read_file(covered: CoverageBuilder, path: str, content: object, branch: bool) -> None:
     if not isinstance(content, dict):
         raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - what is wrong is the file
     file = covered.file(path)

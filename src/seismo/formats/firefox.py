@@ -14,15 +14,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink, number
-from seismo.formats.forest import Forest, frames, pids, process_names, program
-from seismo.formats.text import SYNTHETIC, C, json_text, name
-from seismo.formats.timeline import Timeline, said_data, steps, timeline, value_of
+from seismo.formats.call_trees import CallTrees, frames, pids, process_names, program
+from seismo.formats.function_names import SYNTHETIC, C, json_text, name
+from seismo.formats.trace_tracks import TraceTracks, mark_data, steps, trace_tracks, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from seismo.formats.base import ByteSink
-    from seismo.formats.text import Frame
+    from seismo.formats.function_names import Frame
     from seismo.model import Recording
 
 MOST = 1_000_000
@@ -195,7 +195,7 @@ class _Markers:
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT
-        said = {"type": kind} if data is None else {"type": kind, "data": json_text(said_data(data))}
+        said = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
         self.rows.append((name("", shown), None, start, end, phase, said))
 
     def table(self) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def _tail(out: TextSink, strings: _Strings, counters: list[dict[str, Any]]) -> N
 
 
 def _write_profile(out: TextSink, recording: Recording) -> None:
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     own = recording.tree["own_ns"]
     shown, strings, processes, names = frames(recording), _Strings(), pids(recording), process_names(recording)
     strings("(root)")
@@ -314,12 +314,12 @@ def _start(recording: Recording) -> int:
 
 
 def _write_trace(out: TextSink, recording: Recording) -> None:
-    found = timeline(recording, MOST)
+    found = trace_tracks(recording, MOST)
     shown, strings = frames(recording), _Strings()
     strings("(root)")
     last = max(found.calls.numbers("end_ns"), default=0)
     _head(out, recording, recording.calls.start_ns, max(last / 1e6 / max(2 * len(found.calls), 1), 1e-6), "seismo")
-    markers, counters = _said(found, strings)
+    markers, counters = _marks(found, strings)
     functions = found.calls.numbers("function")
     mains = {track.pid: place for place, track in reversed(list(enumerate(found.tracks)))}
     for place, track in enumerate(found.tracks):
@@ -345,7 +345,7 @@ def _write_trace(out: TextSink, recording: Recording) -> None:
     _tail(out, strings, counters)
 
 
-def _said(found: Timeline, strings: _Strings) -> tuple[list[_Markers], list[dict[str, Any]]]:
+def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[dict[str, Any]]]:
     """The markers of each track, and the counters of all. A span is where it began, wherever it ended."""
     places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
     markers = [_Markers(strings) for _ in found.tracks]

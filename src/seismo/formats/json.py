@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import Format, TextSink
+from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
-from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
-from seismo.kinds import CALLS, OBJECTS
+from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from seismo.formats.function_names import json_text
 from seismo.formats.json_rows import truth, write_table
-from seismo.formats.text import json_text
-from seismo.model.kinds import OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:

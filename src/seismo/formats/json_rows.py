@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import whole
-from seismo.formats.text import json_text
+from seismo.formats.function_names import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of, resolved
-from seismo.kinds import COVERAGE
+from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, files_of, report_of, resolved
+from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.formats.base import ByteSink
-    from seismo.formats.covered import Arc
+    from seismo.formats.coverage_base import Arc
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
@@ -130,7 +130,7 @@ class _Reader:
     """A file that is read line by line."""
 
     def __init__(self) -> None:
-        self.covered = Covered()
+        self.covered = CoverageBuilder()
         self.file: int | None = None
         self.test = ""
         self.largest = 0
@@ -231,10 +231,10 @@ class _Reader:
 @lru_cache(maxsize=4)  # a tracefile may come back to a file
 def _named_exits(path: str) -> dict[tuple[int, str], int]:
     """Where the ways out of the code of a source lead, by line and name. Nothing where it cannot be read or parsed."""
-    from seismo.coverage import source
+    from seismo.coverage import parsed_source
 
     try:
-        parsed = source.parse(source.read(path), path)
+        parsed = parsed_source.parse(parsed_source.read(path), path)
     except SeismoError:
         return {}
     return {(arc[0], parsed.steps.does(arc)): arc[1] for arc in parsed.arcs if arc[1] < 0}

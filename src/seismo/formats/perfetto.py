@@ -10,10 +10,10 @@ import struct
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
-from seismo.formats.forest import frames, program
+from seismo.formats.call_trees import frames, program
+from seismo.formats.function_names import escape, json_text, name
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
-from seismo.formats.text import escape, json_text, name
-from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
+from seismo.formats.trace_tracks import TraceTracks, Track, flag_words, mark_data, steps, trace_tracks, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -84,14 +84,14 @@ def _text(field: int, text: str) -> bytes:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found, out = timeline(recording, MOST), _Out(file)
+    found, out = trace_tracks(recording, MOST), _Out(file)
     _write_clocks(out, recording.calls.start_ns)
     _write_tracks(out, recording, found)
     _write_names(out, recording)
     heads = _heads(recording)
     for number, track in enumerate(found.tracks, 1):
         _write_calls(out, heads, found, track, number)
-    _write_said(out, found)
+    _write_marks(out, found)
     out.flush()
 
 
@@ -107,7 +107,7 @@ def _process(pid: int) -> int:
     return 1 << 40 | pid
 
 
-def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
+def _write_tracks(out: _Out, recording: Recording, found: TraceTracks) -> None:
     of = recording.threads["process"]
     for track in {track.pid: track for track in reversed(found.tracks)}.values():
         shown = program(recording, of[track.thread]) + "".join(track.process.partition(" on ")[1:])
@@ -145,7 +145,7 @@ def _heads(recording: Recording) -> list[bytes]:
     ]
 
 
-def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, number: int) -> None:
+def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track, number: int) -> None:
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
@@ -162,7 +162,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
         if event is None:
             event = begins[function] = heads[function] + on_track
         if flags[step]:
-            event += bytes_field(4, number_field(1, 1) + _text(6, told(flags[step])))
+            event += bytes_field(4, number_field(1, 1) + _text(6, flag_words(flags[step])))
         first, last = before[step], after[step]
         bound = max(last, first)
         if bound > 0:
@@ -175,7 +175,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
         out.whole(_at(now) + bytes_field(11, event) + rest)
 
 
-def _write_said(out: _Out, found: Timeline) -> None:
+def _write_marks(out: _Out, found: TraceTracks) -> None:
     numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, 1)}
     counters: dict[tuple[int, str], int] = {}
     spans: dict[tuple[int, int], int] = {}
@@ -206,7 +206,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
         event = number_field(3, _PROGRAM) + number_field(9, kind) + number_field(11, track)
         event += b"" if kind == _END else _text(23, shown)
         if said.data is not None:
-            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(said_data(said.data))))
+            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(mark_data(said.data))))
         out.packet(time, bytes_field(11, event), number_field(13, 2))
     for gap in found.gaps:
         number = numbers.get((gap.thread, gap.stream))

@@ -2,9 +2,9 @@
 
 A sample is a path (the last function first) with one value of each type: calls, resumes, exceptions, awaits, own
 time, time awaited. The default type is the time. A function is a location of its own: `name` is what is shown,
-`module.qualname`, and `system_name` the word of text.py, from which both can be told apart again. Labels on each
-sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments of
-the profile.
+`module.qualname`, and `system_name` the word of function_names.py, from which both can be told apart again. Labels on
+each sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments
+of the profile.
 
 Like collapsed stacks, a path is written whole, so what lies deeper than MAX_DEPTH is put under one `<deeper>`; see
 collapsed.py. The current path is kept at the end of a buffer that grows towards its front, because the last function
@@ -17,11 +17,11 @@ import zlib
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
-from seismo.formats.forest import Forest, frames, pids, program
-from seismo.formats.paths import ROOT, Paths
+from seismo.formats.call_path_builder import ROOT, Paths
+from seismo.formats.call_trees import CallTrees, frames, pids, program
+from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
-from seismo.formats.text import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
-from seismo.model.kinds import LOWER_BOUND
+from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +87,7 @@ class _Zipped:
 def _write(recording: Recording, file: ByteSink) -> None:
     out = _Zipped(file)
     strings = _Strings()
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     for type_, unit in _TYPES:
         out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings(type_)) + number_field(2, strings(unit))))
     labels = _thread_labels(recording, strings)
@@ -129,7 +129,7 @@ def _values(recording: Recording) -> Callable[[int], list[int]]:
 
 
 def _samples(
-    forest: Forest, thread: int, values: Callable[[int], list[int]], deeper_id: int
+    forest: CallTrees, thread: int, values: Callable[[int], list[int]], deeper_id: int
 ) -> Iterator[tuple[bytes, list[int], int]]:
     """A thread's samples: the ids of a path as varints, its values, and whether its calls are a lower bound."""
     flags = forest.recording.tree["flags"]

@@ -21,9 +21,9 @@ import struct
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_NODES, Format, whole
-from seismo.formats.forest import Forest, frames
-from seismo.formats.graph import REBUILT, CallGraphs, Cost, Graph, into_tree
-from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, escape, unescape
+from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
+from seismo.formats.call_trees import CallTrees, frames
+from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -39,7 +39,7 @@ _MARSHAL_VERSION = 4  # every interpreter from 3.4 on reads it
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     places: dict[Place, int] = {}
     keys = [places.setdefault(_place(frame), len(places)) for frame in frames(recording)]
     graph = CallGraphs(forest, keys).of(forest.busy_threads())

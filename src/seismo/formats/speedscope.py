@@ -5,7 +5,7 @@ closed. That takes two events a node however deep the tree is (stacks would take
 say how long things took, not when: a profile keeps no order of events, so "Left Heavy" is the view to look at, and
 "Time Order" shows the tree's order. A trace does: its calls are opened and closed when they were.
 
-Of a recording of objects it is one profile that is sampled: the stacks of object_stacks.py, whose last frame is a
+Of a recording of objects it is one profile that is sampled: the stacks of allocation_stacks.py, whose last frame is a
 type, with what was asked for as their weights.
 
 Reading takes evented and sampled profiles, of any unit of time; weights without one are taken for nanoseconds.
@@ -17,13 +17,13 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
-from seismo.formats.forest import Forest, frames, program, thread_names
-from seismo.formats.object_stacks import stacks
-from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import Frame, json_text, name, parse
-from seismo.formats.timeline import steps, timeline
-from seismo.kinds import CALLS, OBJECTS
+from seismo.formats.call_path_builder import ROOT, Paths
+from seismo.formats.call_trees import CallTrees, frames, program, thread_names
+from seismo.formats.function_names import Frame, json_text, name, parse
+from seismo.formats.trace_tracks import steps, trace_tracks
+from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     if recording.calls:
         _write_trace(recording, file)
         return
-    forest = Forest(recording)
+    forest = CallTrees(recording)
     own = recording.tree["own_ns"]
     names = thread_names(recording)
     durations = [0] * forest.threads
@@ -65,7 +65,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _write_trace(recording: Recording, file: ByteSink) -> None:
-    found = timeline(recording, MOST)
+    found = trace_tracks(recording, MOST)
     calls = found.calls
     functions = calls.numbers("function")
     longest = max(range(len(found.tracks)), key=lambda at: found.tracks[at].last - found.tracks[at].first, default=0)
@@ -132,7 +132,7 @@ def _head(out: TextSink, title: str, duration: int) -> None:
     out.write(f'"startValue":0,"endValue":{duration},"events":[')
 
 
-def _events(out: TextSink, forest: Forest, thread: int) -> None:
+def _events(out: TextSink, forest: CallTrees, thread: int) -> None:
     own = forest.recording.tree["own_ns"]
     function = forest.function
     now = 0

@@ -10,7 +10,7 @@ theirs and ours receive the same events. docs/hooks.md has the whole of it.
 
 from __future__ import annotations
 
-from seismo.originals import AtOnce
+from seismo.original_builtins import AtOnce
 
 with AtOnce():
     from seismo._core import (
@@ -25,7 +25,7 @@ with AtOnce():
         settrace,
     )
     from seismo.hooks.references import get_ref_tracer, set_ref_tracer
-    from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+    from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

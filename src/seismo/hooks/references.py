@@ -23,7 +23,7 @@ runs is in no batch. Needs CPython 3.13.3 or later.
 
 from seismo import _core
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:

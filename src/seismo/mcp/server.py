@@ -6,10 +6,10 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage import reading
+from seismo.coverage import read_source
 from seismo.errors import SeismoError, UsageError
-from seismo.mcp.answers import NOTE, Answers, failure
-from seismo.mcp.confined import Root
+from seismo.mcp.allowed_files import RootFolder
+from seismo.mcp.tools import NOTE, Tools, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +51,9 @@ def make(folder: str, allow_run: bool) -> Any:
         ) from None
     from seismo import __version__
 
-    root = Root(folder)
-    reading.only_below(root.path)
-    answers = Answers(root)
+    root = RootFolder(folder)
+    read_source.only_below(root.path)
+    answers = Tools(root)
     server = MCPServer("seismo", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
 
     def tool(work: Callable[..., dict[str, Any]]) -> Callable[..., Any]:

@@ -8,8 +8,7 @@ rows are asked for.
 from seismo.model.builder import Builder
 from seismo.model.combine import merge
 from seismo.model.difference import DiffRow, FunctionKey, LineKey, diff, diff_lines
-from seismo.model.joining import merge_files, merge_into
-from seismo.model.kinds import (
+from seismo.model.enums import (
     BranchFlags,
     BranchKind,
     CallFlags,
@@ -33,6 +32,7 @@ from seismo.model.objects.rows import (
     TypeRow,
 )
 from seismo.model.recording import Recording, read
+from seismo.model.streaming_merge import merge_files, merge_into
 from seismo.model.table import FunctionRow, LossRow, NodeRow, ProcessRow, Table, ThreadRow
 
 __all__ = [

@@ -15,7 +15,8 @@ from itertools import accumulate, chain, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core, kinds
+from seismo import _core
+from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
 from seismo.model.lines import tables as lines
 from seismo.model.lines.tables import ints
@@ -27,12 +28,12 @@ from seismo.model.table import Strings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.pieces import Pieces
 
 _LARGEST = 2**63 - 1  # damaged files have such counts
 
 
-def _held(total: int) -> int:
+def _clamped(total: int) -> int:
     """A sum as a column can hold it."""
     return max(-_LARGEST, min(total, _LARGEST))
 
@@ -112,18 +113,18 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables |= object_tables.merged(parts, list(maps), texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     meta = _merge_meta([part.meta for part in parts])
-    return Recording(ordered, Strings.of(list(texts.index)), meta, journal=_merge_journals(parts, thread_maps, ordered))
+    return Recording(ordered, Strings.of(list(texts.index)), meta, journal=_merge_traces(parts, thread_maps, ordered))
 
 
-def _merge_journals(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
+def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
     """The journals of all, under their threads' new numbers."""
     journals = [part._journal for part in parts if part._journal is not None]
     if not journals:
         return None
-    from seismo.model.timeline.carried import carried
-    from seismo.model.timeline.pieces import joined
+    from seismo.model.trace.copy_to_file import copied
+    from seismo.model.trace.pieces import joined
 
-    chunks = chain.from_iterable(map(carried, parts, thread_maps))
+    chunks = chain.from_iterable(map(copied, parts, thread_maps))
     finished = all(journal.finished for journal in journals)
     return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
 
@@ -330,17 +331,17 @@ def problem_losses(recording: Recording) -> Recording:
         rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
     journal = recording._journal
     if journal is not None and not journal.fits(recording._raw):
-        rows.append(journal_loss(journal, "rows of its tree are missing, by which it names calls"))
-        recording = without_journal(recording)
+        rows.append(trace_loss(journal, "rows of its tree are missing, by which it names calls"))
+        recording = without_trace(recording)
     return with_losses(recording, rows) if rows else recording
 
 
-def journal_loss(journal: Pieces, why: str) -> dict[str, Any]:
+def trace_loss(journal: Pieces, why: str) -> dict[str, Any]:
     """The loss that says that a trace's journal was not kept."""
     return {"kind": "journal-left-out", "count": len(journal.places) // 2, "thread": -1, "detail": why}
 
 
-def without_journal(recording: Recording) -> Recording:
+def without_trace(recording: Recording) -> Recording:
     """The recording without its calls in time."""
     return Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
 
@@ -406,7 +407,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     result = Recording(tables, Strings.of(strings), later.meta, later.problems)
     if later._journal is None:
         return result
-    return with_losses(result, [journal_loss(later._journal, "what was subtracted is in it, too")])
+    return with_losses(result, [trace_loss(later._journal, "what was subtracted is in it, too")])
 
 
 def _continues(later: Recording, earlier: Recording) -> bool:
@@ -504,7 +505,7 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
         waits = [0] * len(waits)
     table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
     entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
-    table["entered"] = table["timed"] = ints(map(_held, entries))
+    table["entered"] = table["timed"] = ints(map(_clamped, entries))
     for name, code in SCHEMA["nodes"]:
         if name.startswith("sampled"):
             table[name] = memoryview(array.array(code, bytes(8 * rows)))
@@ -526,9 +527,9 @@ def _one_thread(source: Recording) -> Tables:
     for table, of in ((thread, threads), (process, processes)):
         table["start_ns"] = ints([reduced(of["start_ns"], min)])
         table["end_ns"] = ints([reduced(of["end_ns"], max)])
-    thread["wall_ns"] = ints([_held(reduced(threads["wall_ns"], sum))])
+    thread["wall_ns"] = ints([_clamped(reduced(threads["wall_ns"], sum))])
     known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
-    thread["cpu_ns"] = ints([_held(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
+    thread["cpu_ns"] = ints([_clamped(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
     if len(processes["id"]) == 1:
         for name, code in SCHEMA["processes"]:
             if code != "d" and name != "id":

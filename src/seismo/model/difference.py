@@ -1,7 +1,7 @@
 """What changed between recordings: one or several a side, function by function, or line by line.
 
 Counts are exact: one that differs between the runs of a side is a range, and has changed where the ranges of the sides
-have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.spread` says.
+have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.run_variance` says.
 
 A call site of a C function that proves trivial is disabled while it is recorded, at one time in this run and at another
 in the next, and what the function takes from then on is its caller's. So where the calls of a C function are a lower
@@ -13,8 +13,8 @@ from __future__ import annotations
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.kinds import FunctionKind
-from seismo.model.spread import Group, error_of_change, group, scale, variance
+from seismo.model.enums import FunctionKind
+from seismo.model.run_variance import RunGroup, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,7 @@ class Difference(NamedTuple):
     """
 
     rows: list[DiffRow]
-    whole: tuple[Group, Group]
+    whole: tuple[RunGroup, RunGroup]
     paces: tuple[list[float], list[float]]
 
 
@@ -287,7 +287,7 @@ def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | Lin
     return Difference(rows, whole, paces)
 
 
-def _whole(side: list[_Sums]) -> Group:
+def _whole(side: list[_Sums]) -> RunGroup:
     wholes = []
     for sums in side:
         wholes.append(_Sum())
@@ -318,6 +318,6 @@ def _paces(
     return sides
 
 
-def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> Group:
+def _group(side: Sequence[_Sums], key: FunctionKey | LineKey) -> RunGroup:
     found = [sums.get(key, _NOTHING) for sums in side]
     return group([one.own for one in found], [one.variance for one in found])

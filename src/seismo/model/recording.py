@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core, kinds
+from seismo import _core
+from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
-from seismo.model.kinds import LOWER_BOUND
+from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seismo.expression import Expression
-    from seismo.model.timeline.calls import Calls
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.calls import Calls
+    from seismo.model.trace.pieces import Pieces
 
 Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
@@ -114,9 +115,9 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
         if not raw["finished"] and recording._journal is not None:
-            from seismo.model.timeline.caught_up import caught_up
+            from seismo.model.trace.crash_recovery import recovered
 
-            recording = caught_up(recording)
+            recording = recovered(recording)
     return recording
 
 
@@ -162,8 +163,8 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
     strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
-    recording = Recording(tables, strings, meta, problems, journal=_journal(raw, data))
-    if _lacks_journal(recording):
+    recording = Recording(tables, strings, meta, problems, journal=_trace_pieces(raw, data))
+    if _lacks_trace(recording):
         recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
     if raw["version"] == 1 and (recording._holds("nodes", "id") or recording._holds("lines", "sampled")):
         from seismo.model.combine import with_losses
@@ -173,7 +174,7 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
     return recording
 
 
-def _lacks_journal(recording: Recording) -> bool:
+def _lacks_trace(recording: Recording) -> bool:
     """Whether it was recorded as a trace, has calls, and says nothing of when they happened, nor why not."""
     settings = recording.meta.get("settings")
     if recording._journal is not None or not isinstance(settings, dict) or not settings.get("journal"):
@@ -182,10 +183,10 @@ def _lacks_journal(recording: Recording) -> bool:
     return any(recording._raw["nodes"]["calls"]) and "journal-left-out" not in kinds
 
 
-def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
+def _trace_pieces(raw: dict[str, Any], data: Any) -> Pieces | None:
     if not len(raw["journal"]):
         return None
-    from seismo.model.timeline.pieces import Pieces
+    from seismo.model.trace.pieces import Pieces
 
     sound = raw["sound"]
     journal, levels, longest, heads = (memoryview(raw[name]) for name in ("journal", "levels", "longest", "heads"))
@@ -267,7 +268,7 @@ class Recording:
 
     @functools.cached_property
     def _estimated(self) -> Columns:
-        from seismo.model.waits import estimated
+        from seismo.model.wait_times import estimated
 
         return estimated(self._raw, self.times)
 
@@ -325,7 +326,7 @@ class Recording:
     @functools.cached_property
     def calls(self) -> Calls:
         """Every call in time, of a trace; of other recordings nothing."""
-        from seismo.model.timeline.calls import Calls
+        from seismo.model.trace.calls import Calls
 
         return Calls(self)
 
@@ -463,9 +464,9 @@ class Recording:
         Times are ns from the start of the first process, there and here. where: an expression about calls
         (docs/expressions.md); those that it chooses are kept, with what they called and the calls that they were in.
         UsageError: there is no journal, nothing is chosen, or the expression asks for what a journal does not hold.
-        `seismo.model.timeline.cut.cut_into` writes to a file, in memory that does not grow with the trace.
+        `seismo.model.trace.excerpt.cut_into` writes to a file, in memory that does not grow with the trace.
         """
-        from seismo.model.timeline.cut import cut
+        from seismo.model.trace.excerpt import cut
 
         return cut(self, start_ns, end_ns, where=where)
 

@@ -25,9 +25,9 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
     write_tables(recording, writer)
     journal = recording._journal
     if journal is not None and journal.fits(recording._raw):
-        from seismo.model.timeline.carried import carried
+        from seismo.model.trace.copy_to_file import copied
 
-        for kind, payload in carried(recording):
+        for kind, payload in copied(recording):
             writer.of_journal(kind, payload)
     return writer.finish()
 

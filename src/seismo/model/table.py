@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from seismo import _core
-from seismo.model.kinds import (
+from seismo.model.enums import (
     OF_ROWS,
     BranchFlags,
     BranchKind,
@@ -243,7 +243,7 @@ class Table(Generic[Row]):
     """Columns of equal length.
 
     `table["own_ns"]` is a column (memoryview of 'q' or 'd', or a list of str), `table[7]` a row, iteration gives rows.
-    `kind` and `flags` are numbers in a column, and in a row the enums of seismo.model.kinds, which equal the numbers.
+    `kind` and `flags` are numbers in a column, and in a row the enums of seismo.model.enums, which equal the numbers.
     pyarrow, pandas, Polars and DuckDB take a table through the Arrow PyCapsule interface (`__arrow_c_stream__`).
     """
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Generator
 
-    from seismo.plugins.pytest.blocks import Blocks
+    from seismo.plugins.pytest.check_fixture import Blocks
     from seismo.plugins.pytest.cover import Cover
-    from seismo.plugins.pytest.objects import ObjectCounts
+    from seismo.plugins.pytest.objects_fixture import ObjectCounts
     from seismo.plugins.pytest.profile import Profile
 
 
@@ -297,12 +297,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if leaks is None and budget is None:
         return (yield)
     if budget is None:
-        from seismo.plugins.pytest.leaks import checked
+        from seismo.plugins.pytest.leaks_marker import checked
 
         return (yield from checked(item, leaks))  # type: ignore[arg-type]
     if leaks is not None:
         pytest.fail("a test cannot be marked seismo_budget and seismo_no_leaks: make two of it", pytrace=False)
-    from seismo.plugins.pytest import budget as budgets
+    from seismo.plugins.pytest import budget_marker as budgets
 
     return (yield from budgets.checked(item, budget))
 
@@ -310,7 +310,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.fixture
 def seismo_check(request: pytest.FixtureRequest) -> Blocks:
     """Counts named blocks of a test by themselves under --seismo-check; docs/pytest.md has an example."""
-    from seismo.plugins.pytest.blocks import Blocks
+    from seismo.plugins.pytest.check_fixture import Blocks
 
     run = request.config.pluginmanager.get_plugin("seismo-check")
     return Blocks(request.node.nodeid, getattr(run, "counting", None))
@@ -319,6 +319,6 @@ def seismo_check(request: pytest.FixtureRequest) -> Blocks:
 @pytest.fixture
 def seismo_objects(pytestconfig: pytest.Config) -> ObjectCounts:
     """Counts objects: with seismo_objects: ..., then seismo_objects.assert_objects(max_born=, max_alive=, of=)."""
-    from seismo.plugins.pytest.objects import ObjectCounts
+    from seismo.plugins.pytest.objects_fixture import ObjectCounts
 
     return ObjectCounts(pytestconfig)

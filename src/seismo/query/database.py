@@ -18,9 +18,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
-from seismo.model.timeline.stream import CallStream
-from seismo.query.pushed import register
-from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
+from seismo.model.trace.arrow_stream import CallStream
+from seismo.query.duckdb_pushdown import register
+from seismo.query.sql_tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,7 +73,7 @@ class Result:
 
 
 class Database:
-    """Recordings as tables (seismo.query.tables.TABLES) that SQL can ask about, until it is closed."""
+    """Recordings as tables (seismo.query.sql_tables.TABLES) that SQL can ask about, until it is closed."""
 
     def __init__(
         self,

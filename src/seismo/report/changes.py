@@ -2,8 +2,8 @@
 
 Calls are exact, so any difference is a change, but one that the runs of a side show among themselves; those of
 functions whose calls are a lower bound on either side are not compared, and are left out. Functions that only one side
-has are listed by themselves. Times of equal runs differ (seismo.model.spread): a difference within that is no finding,
-and is counted but not listed. Lines and their hits are compared in the same way.
+has are listed by themselves. Times of equal runs differ (seismo.model.run_variance): a difference within that is no
+finding, and is counted but not listed. Lines and their hits are compared in the same way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.difference import FunctionKey, keys
-from seismo.model.spread import error_of_change
+from seismo.model.run_variance import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from seismo.model import DiffRow, Recording
     from seismo.model.difference import Difference
-    from seismo.model.spread import Group
+    from seismo.model.run_variance import RunGroup
     from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 
@@ -189,7 +189,7 @@ def ranged(most: tuple[int, int]) -> str:
     return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
-def _time_change(before: Group, after: Group, signs: text.Signs) -> str:
+def _time_change(before: RunGroup, after: RunGroup, signs: text.Signs) -> str:
     """The change of all own time."""
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"

@@ -7,7 +7,7 @@ function of the method's name that takes what the method takes.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,17 +54,17 @@ class Kind:
 
     def own(self, home: str) -> Any:
         """What "MODULE:NAME" is in the kind's folder."""
-        return kinds.load(f"{type(self).__module__}.{home}")
+        return recording_kinds.load(f"{type(self).__module__}.{home}")
 
     @property
     def what(self) -> str:
         """What is recorded, in a word."""
-        return kinds.KINDS[self.name].what
+        return recording_kinds.KINDS[self.name].what
 
     @property
     def times(self) -> bool:
         """Whether there are times of running and waiting to choose from."""
-        return bool(kinds.KINDS[self.name].times)
+        return bool(recording_kinds.KINDS[self.name].times)
 
     # ---- what of it can be shown, and how ----
 
@@ -180,7 +180,7 @@ class Kind:
 
 def named(name: str) -> Kind:
     """The kind of that name in files."""
-    kind: Kind = kinds.load(kinds.entry(name).report)
+    kind: Kind = recording_kinds.load(recording_kinds.entry(name).report)
     return kind
 
 
@@ -191,4 +191,4 @@ def of(recording: Recording) -> Kind:
 
 def every() -> list[Kind]:
     """All kinds."""
-    return [named(name) for name in kinds.KINDS]
+    return [named(name) for name in recording_kinds.KINDS]

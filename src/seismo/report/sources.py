@@ -10,7 +10,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seismo.coverage import reading
+from seismo.coverage import read_source as reading
 from seismo.coverage.errors import SourceError
 
 if TYPE_CHECKING:

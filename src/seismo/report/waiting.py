@@ -5,7 +5,7 @@ The summary after a recording uses it: no import that it could not afford.
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.words import Signs, duration, function_name, number_of
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     rows = recording.timed_rows
     waited = sum(rows["wait_ns"])
     if not any(how):
-        if wall < FAR * cpu + MOMENT or not cpu or not kinds.entry(recording.kind).times:
+        if wall < FAR * cpu + MOMENT or not cpu or not recording_kinds.entry(recording.kind).times:
             return ""
         return (
             f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; this recording does not say "
@@ -70,7 +70,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     missing = how.count(False)
     but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
-    rank = RANK if kinds.entry(recording.kind).times else ""
+    rank = RANK if recording_kinds.entry(recording.kind).times else ""
     return f"{words}{_most(recording, waited, signs)}{rank}"
 
 

@@ -1,7 +1,7 @@
 """Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
 
-The sessions are those of seismo.sessions.recorded on the recorder of coverage, which runs beside a profile and any
-number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
+The sessions are those of seismo.sessions.recording_session on the recorder of coverage, which runs beside a profile and
+any number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
 `seismo cover`, or inside of another) is a part of it. A line tells only once that it ran, so a part is no difference of
 two states; it is a context: what runs while the part is open belongs to it. Of a part, hits say only that a line ran.
 """
@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 from itertools import count
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import coverage, engine
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import shown
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import coverage, engine
+from seismo.sessions.recording_session import RecordingSession
+from seismo.sessions.session_results import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, ParamSpec, TextIO, TypeVar, overload
 
-    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-class Cover(Recorded):
+class Cover(RecordingSession):
     """A session that records which lines and branches are executed."""
 
     name = "cover"
-    recorder = kinds.COVERAGE
+    recorder = recording_kinds.COVERAGE
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))

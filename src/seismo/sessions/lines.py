@@ -1,17 +1,17 @@
 """Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.recorded, on another recorder. There is one engine in a process, so calls and
-lines are not recorded at the same time.
+The sessions are those of seismo.sessions.recording_session, on another recorder. There is one engine in a process, so
+calls and lines are not recorded at the same time.
 """
 
 from __future__ import annotations
 
-from seismo import kinds
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.choice import chosen
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo import recording_kinds
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.only_filter import only_expression
+from seismo.sessions.recording_session import RecordingSession
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Lines(Paged, Recorded):
+class Lines(Paged, RecordingSession):
     """A session that times lines."""
 
     name = "lines"
-    recorder = kinds.LINES
+    recorder = recording_kinds.LINES
 
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def lines(
         rate=rate,
         source=source,
         opcodes=None if opcodes is None else int(opcodes),
-        where=engine.quietly(chosen, globs, where),
+        where=engine.quietly(only_expression, globs, where),
     )
     session = Lines(output, settings)
     return session if function is None else session(function)

@@ -1,8 +1,8 @@
 """Recording births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.recorded, on another recorder. What a session makes itself is in no recording:
-its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes known
-objects counts exactly those. All threads are counted.
+The sessions are those of seismo.sessions.recording_session, on another recorder. What a session makes itself is in no
+recording: its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes
+known objects counts exactly those. All threads are counted.
 
     with seismo.objects() as r:
         r.mark("before")
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import os
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.objects import life
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.objects import recorder as life
+from seismo.sessions.recording_session import RecordingSession
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from seismo import _core
     from seismo.expression import Expression
     from seismo.model import Recording
-    from seismo.record.objects.survivors import SurvivorRow, Survivors, Tree
+    from seismo.process.objects.survivors import SurvivorRow, Survivors, Tree
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows of a failed budget's message
 
 
-class Objects(Paged, Recorded):
+class Objects(Paged, RecordingSession):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
@@ -54,7 +54,7 @@ class Objects(Paged, Recorded):
     """
 
     name = "objects"
-    recorder = kinds.OBJECTS
+    recorder = recording_kinds.OBJECTS
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
         super().__init__(output, settings)
@@ -181,7 +181,7 @@ class Objects(Paged, Recorded):
         return engine.unrecorded(self._since, name, until)
 
     def _since(self, name: str | None, until: str | None) -> Survivors:
-        from seismo.record.objects import survivors
+        from seismo.process.objects import survivors
 
         first = self._first if name is None else self._mark(name)
         if self._depth:
@@ -280,7 +280,7 @@ def _more() -> int:
 def _chooser(of: Types) -> Callable[[str], bool]:
     from fnmatch import fnmatchcase
 
-    from seismo.record.objects.held_by import type_name
+    from seismo.process.objects.reference_labels import type_name
 
     several = [of] if isinstance(of, (str, type)) else list(of)
     exact = {type_name(one) for one in several if isinstance(one, type)}

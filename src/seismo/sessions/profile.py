@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.errors import UsageError
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, forks
-from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Paged
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine, fork_handlers
+from seismo.sessions.recording_session import RecordingSession
+from seismo.sessions.session_results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Profile(Paged, Recorded):
+class Profile(Paged, RecordingSession):
     """A session that records calls."""
 
     name = "profile"
-    recorder = kinds.CALLS
+    recorder = recording_kinds.CALLS
 
 
 def chosen(where: str | Expression | None, **settings: object) -> dict[str, object]:
@@ -122,7 +122,7 @@ def start(
         max_paths=max_paths,
         where=where,
     )
-    session._enter(forks.Inside.NOBODY)  # another thread may call stop()
+    session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()
     _started.append((get_ident(), session))
     return session
 

@@ -6,9 +6,9 @@ for its kind to say: `recorded` has the sessions that make a recording, `watch` 
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, forks
-from seismo.sessions.functions import decorated
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine, fork_handlers
+from seismo.sessions.decorator import decorated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Session:
     name = ""
 
     def __init__(self) -> None:
-        self._lock = forks.new_lock()
-        self._inside = forks.Inside()
+        self._lock = fork_handlers.new_lock()
+        self._inside = fork_handlers.Inside()
 
     @property
     def _depth(self) -> int:
@@ -95,4 +95,4 @@ def _after_fork() -> None:
         session._forked()
 
 
-forks.tell(_after_fork, forks.USERS)
+fork_handlers.register(_after_fork, fork_handlers.USERS)

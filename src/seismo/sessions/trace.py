@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from seismo.errors import RecordingError
-from seismo.originals import Restored
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.output import out_of_the_way
+from seismo.original_builtins import Restored
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.output_file import out_of_the_way
 from seismo.sessions.profile import Profile, chosen
 
 TYPE_CHECKING = False

@@ -1,18 +1,18 @@
 """Watching from inside: `with seismo.watch('call("app.*.save")') as w: ...`, `@seismo.watch(...)`, `w.count`.
 
-The native core decides what matches and tells seismo.watching.watched of it, inside the program. A watch runs beside
-all that records, and any number of watches beside each other.
+The native core decides what matches and tells seismo.watching.active_watch of it, inside the program. A watch runs
+beside all that records, and any number of watches beside each other.
 """
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
 from seismo.watching.actions import Actions
-from seismo.watching.describing import Detail
-from seismo.watching.printer import Printer
-from seismo.watching.selection import Selection
-from seismo.watching.watched import Watched
+from seismo.watching.active_watch import ActiveWatch
+from seismo.watching.describe_match import Detail
+from seismo.watching.event_selection import EventSelection
+from seismo.watching.match_printer import Printer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,24 +23,25 @@ if TYPE_CHECKING:
     from seismo.watching.actions import Action
 
 
-class Watch(Session, Watched):
+class Watch(Session, ActiveWatch):
     """A session that shows, counts or hands on what matches. When it is used again, its counts add up.
 
-    count, matches, functions, failed, and how it is made: see seismo.watching.watched.Watched. stop() ends it early.
+    count, matches, functions, failed, and how it is made: see seismo.watching.active_watch.ActiveWatch. stop() ends it
+    early.
     """
 
     name = "watch"
 
     def __init__(
         self,
-        selection: Selection,
+        selection: EventSelection,
         actions: Actions,
         detail: Detail,
         printer: Printer,
         record: str | os.PathLike[str] | None = None,
     ) -> None:
         Session.__init__(self)
-        Watched.__init__(self, selection, actions, detail, printer, record)
+        ActiveWatch.__init__(self, selection, actions, detail, printer, record)
 
     def _begin(self) -> None:
         self._turn_on()
@@ -96,7 +97,7 @@ def watch(
     actions = Actions(action)
     stack = stack or "stack" in actions.names
     return Watch(
-        Selection(expression, limit=limit, threads=threads),
+        EventSelection(expression, limit=limit, threads=threads),
         actions,
         Detail(args=args, returns=returns, vars=vars, stack=stack, repr=repr, show_secrets=show_secrets),
         Printer(output, json=json, color=color),

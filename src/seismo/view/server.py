@@ -104,27 +104,29 @@ class Server:
         """The answer to a request for the target, `/TOKEN/path?query`."""
         why = self.refusal(headers)
         if why:
-            return _said(403, why)
+            return _text_answer(403, why)
         try:
             parts = urlsplit(target)
             query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_FIELDS))
         except ValueError:
-            return _said(400, "the address makes no sense")
+            return _text_answer(400, "the address makes no sense")
         token, slash, path = parts.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()) or not slash:
-            return _said(404, "there is nothing here: use the address that seismo view printed, with all its letters")
+            return _text_answer(
+                404, "there is nothing here: use the address that seismo view printed, with all its letters"
+            )
         with self._lock:
             try:
                 return self._answers(path, query)
             except NothingThereError as error:
-                return _said(404, str(error))
+                return _text_answer(404, str(error))
             except SeismoError as error:
-                return _said(400, str(error))
+                return _text_answer(400, str(error))
             except MemoryError:
-                return _said(500, "out of memory")
+                return _text_answer(500, "out of memory")
 
 
-def _said(status: int, text: str) -> Answer:
+def _text_answer(status: int, text: str) -> Answer:
     return Answer(text.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)
 
 

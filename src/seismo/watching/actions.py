@@ -6,8 +6,8 @@ import sys
 
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.watching.shown import duration
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.watching.match_text import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ keeps none of the program's objects alive; all that is shown of them is text.
 
 from __future__ import annotations
 
-from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import merge, read
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 
 SEEDS = st.integers(0, 2**32)
 HOW = {

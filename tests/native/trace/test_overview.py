@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import read
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 
 SEEDS = st.integers(0, 2**32)
 

@@ -9,7 +9,7 @@ import zoom_decoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 
 SEEDS = st.integers(0, 2**32)
 

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from seismo.coverage.numbers import too_little
-from seismo.coverage.result import CoverageReport, FileCoverage, Problem
+from seismo.coverage.coverage_report import CoverageReport, FileCoverage, Problem
+from seismo.coverage.percentages import too_little
 from seismo.errors import UsageError
 from seismo.report.coverage.text import (
     View,

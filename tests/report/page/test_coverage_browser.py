@@ -12,8 +12,8 @@ from browsers import violations
 
 from seismo.cli.main import main
 from seismo.coverage import analysis
-from seismo.coverage.numbers import percent_text
-from seismo.coverage.result import Problem
+from seismo.coverage.coverage_report import Problem
+from seismo.coverage.percentages import percent_text
 from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder

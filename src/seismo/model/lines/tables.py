@@ -11,7 +11,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
-from seismo.model.kinds import RAN_ONLY
+from seismo.model.enums import RAN_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +73,7 @@ def _merged_places(
 ) -> tuple[Columns, list[list[int]]]:
     names = [name for name, _ in SCHEMA[kind] if name != "id"]
     place = [names.index(name) for name in PLACES[kind]]
-    rest = [(i, operator.or_ if name == "flags" else _held_sum) for i, name in enumerate(names) if i not in place]
+    rest = [(i, operator.or_ if name == "flags" else _clamped_sum) for i, name in enumerate(names) if i not in place]
     function = names.index("function") if "function" in names else -1
     known: dict[tuple[Any, ...], list[Any]] = {}
     keys_of: list[list[tuple[Any, ...]]] = []
@@ -97,13 +97,13 @@ def _merged_places(
     return table, [[order[key] for key in keys] for keys in keys_of]
 
 
-def held(total: Any) -> Any:
+def clamped(total: Any) -> Any:
     """A sum of what is not negative as a column can hold it."""
     return min(total, _LARGEST)
 
 
-def _held_sum(a: Any, b: Any) -> Any:
-    return held(a + b)
+def _clamped_sum(a: Any, b: Any) -> Any:
+    return clamped(a + b)
 
 
 def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:

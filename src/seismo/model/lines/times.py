@@ -16,7 +16,7 @@ import array
 import math
 from typing import TYPE_CHECKING, Any
 
-from seismo.model import waits
+from seismo.model import wait_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,8 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         )
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
     as_functions = _as_functions(tables, count, rest)
-    wall = waits.estimated(as_functions, "wall", distorted=False)["own_ns"].tolist()
-    of_own = waits.estimated(as_functions, times, distorted=False)
+    wall = wait_times.estimated(as_functions, "wall", distorted=False)["own_ns"].tolist()
+    of_own = wait_times.estimated(as_functions, times, distorted=False)
     own = [min(float(time), lived) for time in of_own["own_ns"].tolist()]
     own_errors = list(map(float, of_own["own_error_ns"]))
     missed = (rest + waited) / (found + waited) if found + waited else 1.0

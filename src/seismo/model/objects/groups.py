@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.kinds import (
+from seismo.model.enums import (
     OBJECT_AT_MOST,
     OBJECT_ESTIMATED,
     TYPE_AT_MOST,

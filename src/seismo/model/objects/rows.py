@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from seismo.model.kinds import HolderFlags, ObjectFlags, TypeFlags  # noqa: TC001  seismo.query looks them up
+from seismo.model.enums import HolderFlags, ObjectFlags, TypeFlags  # noqa: TC001  seismo.query looks them up
 
 # lifetimes.unit
 IN_BIRTHS, IN_NS = 0, 1

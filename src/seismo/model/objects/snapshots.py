@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
-from seismo.model.kinds import OBJECT_AT_MOST, TYPE_AT_MOST
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
 from seismo.model.lines.tables import ints, rows_of, taken
 from seismo.model.objects.tables import KINDS, translated, type_key, with_objects
 

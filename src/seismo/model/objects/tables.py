@@ -12,8 +12,8 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.kinds import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
-from seismo.model.lines.tables import SCHEMA, columns_of, held, ints, rows_of, taken
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
+from seismo.model.lines.tables import SCHEMA, clamped, columns_of, ints, rows_of, taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class _Sums:
         if self.flags >= 0:
             have[self.flags] |= row[self.flags] | self.flag
         for i in self.summed:
-            have[i] = held(have[i] + row[i])
+            have[i] = clamped(have[i] + row[i])
         return key
 
     def table(self, texts: Any) -> tuple[Columns, dict[tuple[Any, ...], int]]:
@@ -153,7 +153,7 @@ def _merged_times(parts: Sequence[Recording]) -> Columns:
     born = died = 0
     for time in sorted(steps):
         born, died = map(add, (born, died), steps[time])
-        rows.append((time, held(born), held(died)))
+        rows.append((time, clamped(born), clamped(died)))
     return columns_of("object_times", rows, None)
 
 
@@ -203,11 +203,11 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
         ):
             above = placed[parent] if parent >= 0 else top
             mine = above.held_by.setdefault((object_, holder, by, flags), _Holder())
-            mine.count = held(mine.count + count)
+            mine.count = clamped(mine.count + count)
             asked_here[object_] = max(asked_, asked_here.get(object_, 0))
             placed.append(mine)
         for object_, count in asked_here.items():
-            asked[object_] = held(asked.get(object_, 0) + count)
+            asked[object_] = clamped(asked.get(object_, 0) + count)
     rows: list[tuple[Any, ...]] = []
     waiting = [(-1, key, top.held_by[key]) for key in sorted(top.held_by, reverse=True)]
     while waiting:

@@ -21,7 +21,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import SeismoError, UsageError
-from seismo.plugins.ipython import shown
+from seismo.plugins.ipython import cell_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,9 +121,12 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         run = Cell(shell, statement if cell is None else cell)
     except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
-    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "objects": shown.Counted}[
-        verb
-    ](
+    recorder = {
+        "profile": cell_results.Profiled,
+        "lines": cell_results.Timed,
+        "cover": cell_results.Covered,
+        "objects": cell_results.Counted,
+    }[verb](
         options,
         int(limit),
         run.file,
@@ -136,12 +139,12 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
 def _check_free(path: str, force: bool) -> None:
     """Before the cell runs: raises FormatError where its recording would overwrite what may be anybody's."""
     from seismo import formats
-    from seismo.formats.output import check_free
+    from seismo.formats.destination import check_free
 
     check_free(path, force, formats.for_path(path).mark)
 
 
-def _record(run: Cell, recorder: shown.Recorded, options: dict[str, Any]) -> object:
+def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any]) -> object:
     run.run(recorder.session)
     try:
         recording: Recording = recorder.recording

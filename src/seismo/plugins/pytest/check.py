@@ -27,17 +27,17 @@ import pytest
 
 from seismo.check import baseline
 from seismo.check.compare import Bands, Verdict, compare
-from seismo.check.deciding import BORN, Outcome, of_other_versions
+from seismo.check.counted_runs import Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
 from seismo.check.measurement import over_runs
-from seismo.check.measuring import Side
-from seismo.check.revision import checked_out, is_revision, path_of_project, refuse_others, root_of
+from seismo.check.outcome import BORN, Outcome, of_other_versions
+from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
-from seismo.plugins.pytest import junit, sizes
-from seismo.plugins.pytest.counted import Counting, CountingBirths, test_of
-from seismo.plugins.pytest.run import is_worker, words
-from seismo.plugins.pytest.sides import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
-from seismo.record.objects.life import why_not
+from seismo.plugins.pytest import junit, parametrized_growth
+from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
+from seismo.plugins.pytest.recorded_run import is_worker, words
+from seismo.plugins.pytest.suite_counts import Counting, CountingBirths, test_of
+from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -237,7 +237,7 @@ class Main(Again):
             shutil.rmtree(self._scratch, ignore_errors=True)
         if self.outcome.status or self._over_budget:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        junit.tell(session.config, self.outcome, self._over_budget)
+        junit.add_results(session.config, self.outcome, self._over_budget)
 
     def _checked(self, session: pytest.Session) -> Outcome:
         args = [str(word) for word in session.config.invocation_params.args]
@@ -324,7 +324,7 @@ class Main(Again):
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)
-        outcome.worse = sizes.worse(before, found.new)
+        outcome.worse = parametrized_growth.worse(before, found.new)
         outcome.worse_decides = True
         outcome.explain(found, OPTIONS)
         if not sums:
@@ -348,7 +348,7 @@ class Main(Again):
         """Writes what was found."""
         if self.pid != os.getpid() or (self.outcome is None and not self.notes):
             return
-        from seismo.check.shown import text
+        from seismo.check.writers import text
 
         terminalreporter.write_sep("=", "seismo check")
         for name, said in self._over_budget.items():

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from seismo.plugins.pytest.run import Run
-from seismo.record import coverage
-from seismo.record.output import SUFFIX, Output
+from seismo.plugins.pytest.recorded_run import RecordedTestRun
+from seismo.process import coverage
+from seismo.process.output_file import SUFFIX, Output
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from seismo.plugins.pytest.reports import Result
-    from seismo.record import children
+    from seismo.plugins.pytest.coverage_reports import Result
+    from seismo.process import children
 
 DEFAULT_FILE = f"cover{SUFFIX}"
 
 
-class Cover(Run):
+class Cover(RecordedTestRun):
     """The plugin of one run that is covered."""
 
     name, names_file = "cover", "--seismo-cover-file"
@@ -37,7 +37,7 @@ class Cover(Run):
 
     def __init__(self, options: Namespace) -> None:
         """Starts covering. Raises SeismoError when it cannot, or when an option cannot be."""
-        from seismo.plugins.pytest import reports as pytest_reports
+        from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         super().__init__(options, options.seismo_cover_file or DEFAULT_FILE)
         self.reports = pytest_reports.wanted(options.seismo_cover_report)
@@ -67,7 +67,7 @@ class Cover(Run):
 
     def judge(self, session: pytest.Session) -> bool:
         """Whether too little is covered."""
-        from seismo.plugins.pytest import reports as pytest_reports
+        from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         if session.config.option.collectonly:
             self.reports, self.settings = [], self.settings.replace(fail_under=0.0)
@@ -80,7 +80,7 @@ class Cover(Run):
 
     def show(self, terminal: TerminalReporter) -> None:
         """Writes the reports."""
-        from seismo.plugins.pytest import reports as pytest_reports
+        from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         if self.result is not None:
             pytest_reports.check(self.settings, self.reports, self.options.seismo_cover_force)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from seismo.check.shown import words
+from seismo.check.writers import words
 from seismo.escape import printable
-from seismo.plugins.pytest.counted import test_of
+from seismo.plugins.pytest.suite_counts import test_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pytest
 
-    from seismo.check.deciding import Outcome
+    from seismo.check.outcome import Outcome
 
 
-def tell(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
+def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
     """Adds it, where --junitxml was given. over: tests that made more objects than their budgets, and what was said."""
     try:
         from _pytest.junitxml import mangle_test_address, xml_key

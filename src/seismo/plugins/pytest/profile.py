@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.errors import UsageError
-from seismo.plugins.pytest.run import Run
-from seismo.record import engine
-from seismo.record.output import SUFFIX
+from seismo.plugins.pytest.recorded_run import RecordedTestRun
+from seismo.process import engine
+from seismo.process.output_file import SUFFIX
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,7 +44,7 @@ def _phase(function: Callable[..., object], item: pytest.Item, *rest: object) ->
 _CODE = _phase.__code__.replace(co_filename=PLACE)
 
 
-class Profile(Run):
+class Profile(RecordedTestRun):
     """The plugin of one run that is profiled."""
 
     name, names_file = "profile", "--seismo-profile"
@@ -82,7 +82,7 @@ class Profile(Run):
     def show(self, terminal: TerminalReporter) -> None:
         """Writes the slowest tests and what they share."""
         from seismo.model import read
-        from seismo.plugins.pytest.slowest import write
+        from seismo.plugins.pytest.slowest_tests import write
         from seismo.plugins.pytest.terminal import paper_of
 
         paper = paper_of(terminal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Calls(Kind):
     """Calls."""
 
-    name = kinds.CALLS
+    name = recording_kinds.CALLS
     rows = "functions"
     compares = True
     others_are_in = "their callers' own time"

@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.difference import difference, keys, unsteady
-from seismo.model.spread import DOUBT, MOST_FREEDOM, student, variance
+from seismo.model.run_variance import DOUBT, MOST_FREEDOM, student, variance
 from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.model.kinds import LOWER_BOUND
+from seismo.model.enums import LOWER_BOUND
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
 from seismo.report.calls.orders import ranked

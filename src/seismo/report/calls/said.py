@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
-from seismo.model.timeline.landmarks import landmarks, pauses, spans
+from seismo.model.trace.runtime_events import landmarks, pauses, spans
 from seismo.report import words as text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from seismo.model import Recording
-    from seismo.model.timeline.calls import InstantRow, Window
-    from seismo.model.timeline.landmarks import Span
+    from seismo.model.trace.calls import InstantRow, Window
+    from seismo.model.trace.runtime_events import Span
     from seismo.report.paper import Paper
     from seismo.report.words import Signs
 

@@ -12,7 +12,7 @@ from seismo.report.story import Name, Row, Section, falling
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.timeline.calls import CallRow, GapRow
+    from seismo.model.trace.calls import CallRow, GapRow
     from seismo.report.calls.story import Functions
 
 _SIGNS = text.Signs()

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 from seismo.model.recording import FOREVER
 from seismo.report.page.payload import counts, shown
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from seismo.model import Recording, Table
-    from seismo.model.timeline.calls import CallRow
+    from seismo.model.trace.calls import CallRow
     from seismo.report.calls.chosen import Chosen
     from seismo.report.calls.paths import Columns
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
 from seismo.model.recording import UNENDED
-from seismo.model.timeline.hosts import apart_ns, hosts
-from seismo.model.timeline.landmarks import landmarks
+from seismo.model.trace.process_clocks import difference_ns, hosts
+from seismo.model.trace.runtime_events import landmarks
 from seismo.report import words as text
 from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
 from seismo.report.calls.tree import machinery
@@ -17,7 +17,7 @@ from seismo.report.facts import unended
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import Table
-    from seismo.model.timeline.calls import CallRow, GapRow, InstantRow
+    from seismo.model.trace.calls import CallRow, GapRow, InstantRow
     from seismo.report.paper import Paper
 
 LONGEST = 10
@@ -94,7 +94,7 @@ def _write_hosts(paper: Paper, recording: Recording) -> None:
     """How far the times of several systems may be apart: each has a clock of its own."""
     systems = hosts(recording)
     for host in systems[1:]:
-        bound = apart_ns(systems[0], host)
+        bound = difference_ns(systems[0], host)
         told = f"by up to {text.duration(bound, paper.signs)}" if bound else "by an unknown time"
         names = f"{printable(systems[0].name)} and {printable(host.name)}"
         paper.line((f"clocks: those of {names} may differ {told}", "warning"))

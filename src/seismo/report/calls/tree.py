@@ -31,7 +31,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.kinds import BEFORE_START, LOWER_BOUND
+from seismo.model.enums import BEFORE_START, LOWER_BOUND
 from seismo.report import words as text
 from seismo.report.calls.folds import Folds, waiting_functions
 from seismo.report.calls.functions import FunctionCells, name_spans

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 from seismo.model.recording import FOREVER
 from seismo.report import words as text
 from seismo.report.calls.said import said_within, thread_name
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from seismo.model import Recording
-    from seismo.model.timeline.calls import CallRow, Window
+    from seismo.model.trace.calls import CallRow, Window
     from seismo.report.paper import Paper
     from seismo.report.words import Signs
 

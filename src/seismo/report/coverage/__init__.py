@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.kind import MOST, Kind
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Coverage(Kind):
     """Which lines and branches were executed."""
 
-    name = kinds.COVERAGE
+    name = recording_kinds.COVERAGE
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -38,7 +38,7 @@ class Coverage(Kind):
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
         """The recording held against the source, and the settings by which that was done."""
         from seismo.coverage.analysis import analyze
-        from seismo.coverage.carried import for_recording
+        from seismo.coverage.recorded_settings import for_recording
 
         if self._known is None or self._known[0] is not recording:
             mine = self.settings

@@ -11,7 +11,7 @@ from seismo.report.gutter import Note, as_story, joined, noted_file
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from seismo.coverage.result import FileCoverage
+    from seismo.coverage.coverage_report import FileCoverage
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
     from seismo.report.story import Story

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -67,7 +67,7 @@ def add_settings(add: Callable[..., object]) -> None:
 
 def say_settings(settings: Settings) -> None:
     """Says on stderr which settings are used, if a file says any."""
-    from seismo.coverage.carried import said
+    from seismo.coverage.recorded_settings import settings_text as said
 
     words = said(settings)
     if words:
@@ -76,8 +76,8 @@ def say_settings(settings: Settings) -> None:
 
 def settings_of(args: Namespace, recording: Recording) -> Settings:
     """The settings for the recording, and the options over them. Raises UsageError."""
-    from seismo.coverage.carried import for_recording
-    from seismo.coverage.globs import absolute
+    from seismo.coverage.pattern_globs import absolute
+    from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
 
     found = for_recording(recording, os.getcwd(), rcfile_of(args.rcfile, args.no_config))
@@ -159,7 +159,7 @@ def _checked(recording: Recording, args: Namespace) -> Settings:
 
 
 def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
-    from seismo.coverage.numbers import too_little
+    from seismo.coverage.percentages import too_little
     from seismo.report.coverage.text import write_verdict
 
     if not settings.fail_under:
@@ -178,8 +178,8 @@ def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
 
 def _changes(paper: Paper, recording: Recording, settings: Settings, args: Namespace) -> int:
     from seismo.coverage.analysis import analyze
-    from seismo.coverage.changed import changes
-    from seismo.coverage.numbers import fails_under
+    from seismo.coverage.git_changes import changes
+    from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_problems
 
     changed = changes(args.changed_since, os.getcwd())

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from seismo.coverage.result import common_folder
+from seismo.coverage.coverage_report import common_folder
 from seismo.errors import FormatError
 from seismo.report.coverage.text import missing_text
 from seismo.report.page.document import drawn_in_parts, save
@@ -24,7 +24,7 @@ from seismo.report.page.sources import safe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.settings import Settings
 
 INDEX = "index.html"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.carried import said
-from seismo.coverage.numbers import ranges
+from seismo.coverage.percentages import ranges
+from seismo.coverage.recorded_settings import settings_text
 from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.coverage.text import missing_text, nothing_text, total_text
@@ -17,8 +17,8 @@ from seismo.report.story.steps import Steps, option
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from seismo.coverage.numbers import Numbers
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
+    from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
@@ -51,12 +51,12 @@ def _facts(recording: Recording, report: CoverageReport, settings: Settings) -> 
     """Those of the terminal's report, and what it all comes to."""
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     facts = [("covered", words), *header(recording, _SIGNS)]
-    by = said(settings)
+    by = settings_text(settings)
     facts += [("settings", printable(by))] if by else []
     return facts + [("note", printable(note)) for note in settings.notes]
 
 
-def numbers(of: Numbers) -> dict[str, Any]:
+def numbers(of: Percentages) -> dict[str, Any]:
     """What a file, or all of them, come to."""
     names = ("statements", "missing", "excluded", "branches", "partial_branches", "missing_branches")
     return {**{name: getattr(of, name) for name in names}, "percent": round(of.percent, 6)}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seismo.coverage.carried import said
-from seismo.coverage.numbers import Numbers, percent_text, ranges
-from seismo.coverage.result import common_folder
+from seismo.coverage.coverage_report import common_folder
+from seismo.coverage.percentages import Percentages, percent_text, ranges
+from seismo.coverage.recorded_settings import settings_text
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.facts import header, losses, write_facts
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from seismo.coverage.changed import Change
-    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
+    from seismo.coverage.git_changes import Change
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Span
@@ -67,7 +67,7 @@ class View:
         return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
 
 
-def total_text(totals: Numbers, precision: int = 0) -> str:
+def total_text(totals: Percentages, precision: int = 0) -> str:
     """What it comes to: `87 % of 120 statements and 40 branches in 3 files`."""
     what = number_of(totals.statements, "statement")
     if totals.branches:
@@ -98,7 +98,7 @@ def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
 def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
     """Writes what the recording is, the table, and what was wrong."""
     facts = header(recording, paper.signs)
-    words = said(settings)
+    words = settings_text(settings)
     facts += [("settings", printable(words))] if words else []
     facts += [("note", printable(note)) for note in settings.notes]
     write_facts(paper, facts)
@@ -146,8 +146,8 @@ def nothing_text(report: CoverageReport) -> str:
     return "no line of any file that was to be recorded ran"
 
 
-def _verdict(totals: Numbers, settings: Settings) -> str:
-    from seismo.coverage.numbers import threshold_precision, too_little
+def _verdict(totals: Percentages, settings: Settings) -> str:
+    from seismo.coverage.percentages import threshold_precision, too_little
 
     if not totals.files:
         return f"there is nothing to report, and {settings.fail_under:g} % are wanted"
@@ -157,9 +157,9 @@ def _verdict(totals: Numbers, settings: Settings) -> str:
     return f"coverage of {has} % is {'less than' if fails else 'at least'} the {wants} % that are wanted"
 
 
-def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
+def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None:
     """Writes whether the total is as large as it has to be."""
-    from seismo.coverage.numbers import too_little
+    from seismo.coverage.percentages import too_little
 
     fails = too_little(totals, settings.fail_under, settings.precision)
     paper.line((_verdict(totals, settings), "bad" if fails else "good"))
@@ -280,14 +280,14 @@ class _Layout:
         line += " " * (self.bar + 1 if self.bar else 0)
         return line + ("  Missing" if self.missing >= self.least else "")
 
-    def _numbers(self, numbers: Numbers) -> str:
+    def _numbers(self, numbers: Percentages) -> str:
         values = [numbers.statements, numbers.missing]
         if self.has_branches:
             values += [numbers.branches, numbers.partial_branches]
         pairs = zip(values, self.heads, strict=True)
         return "".join("  " + right(count(value), width) for value, (_, width) in pairs)
 
-    def _cover(self, numbers: Numbers) -> list[Span | str]:
+    def _cover(self, numbers: Percentages) -> list[Span | str]:
         style = _style(numbers)
         shown: list[Span | str] = [(right(f"{numbers.percent_text(self.view.precision)} %", self.percent + 2), style)]
         if self.bar:
@@ -315,7 +315,7 @@ class _Layout:
         else:
             self.paper.line(*row)
 
-    def write_total(self, totals: Numbers) -> None:
+    def write_total(self, totals: Percentages) -> None:
         """Writes the last row."""
         self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
 
@@ -335,7 +335,7 @@ def _full(percent: float, width: int) -> int:
     return min(width - 1, max(1, round(width * percent / 100)))
 
 
-def _style(numbers: Numbers) -> str:
+def _style(numbers: Percentages) -> str:
     return "good" if numbers.percent >= 90 else "warning" if numbers.percent >= 60 else "bad"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Lines(Kind):
     """Times of lines."""
 
-    name = kinds.LINES
+    name = recording_kinds.LINES
     rows = "lines"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo import kinds
+from seismo import recording_kinds
 from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Objects(Kind):
     """Births and deaths of objects."""
 
-    name = kinds.OBJECTS
+    name = recording_kinds.OBJECTS
     rows = "objects"
     others_are_in = "their callers' own time"
     also = ("limit", "libraries")
@@ -50,7 +50,7 @@ class Objects(Kind):
         if len(recording.tree) and (args.tree or args.callers or args.callees):
             from seismo.report.kind import named
 
-            return named(kinds.CALLS)
+            return named(recording_kinds.CALLS)
         return self
 
     def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:

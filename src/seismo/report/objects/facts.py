@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 
 from seismo.escape import printable
-from seismo.model.kinds import OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.report.facts import calls, doubt, sources, took, waited
 from seismo.report.words import Signs, duration, number_of, sparkline
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.kinds import HOLDER_CYCLE, HOLDER_FAR, HOLDER_NONE, HOLDER_ROOT
+from seismo.model.enums import HOLDER_CYCLE, HOLDER_FAR, HOLDER_NONE, HOLDER_ROOT
 from seismo.report import words as text
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.model.kinds import TYPE_ESTIMATED
+from seismo.model.enums import TYPE_ESTIMATED
 from seismo.report.colours import written
 from seismo.report.ending import indented, lost_lines
 from seismo.report.facts import wall_ns

@@ -17,7 +17,7 @@ from recorded import Image
 
 import seismo
 from seismo import _core
-from seismo.model.kinds import CallFlags
+from seismo.model.enums import CallFlags
 
 PROGRAM = """
 import sys

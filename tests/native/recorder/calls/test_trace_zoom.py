@@ -84,7 +84,7 @@ def test_the_longest_calls_are_noted(tmp_path, monkeypatch):
             for row in rows
         )
     monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
-    monkeypatch.setattr("seismo.model.timeline.calls.Calls.sums", None)
+    monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
     short = io.StringIO()
     write_trace(Paper(short, 80), seismo.open(path))
     assert "longest calls" in short.getvalue()

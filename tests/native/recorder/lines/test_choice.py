@@ -9,7 +9,7 @@ from timing import SOURCES, Lines, start, tick
 import seismo
 from seismo import _core
 from seismo.errors import UsageError
-from seismo.record.choice import chosen
+from seismo.process.only_filter import only_expression
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
 
@@ -37,7 +37,7 @@ def numbers():
 def narrowed(source, only):
     from seismo.expression import parse
 
-    start(source, where=_core.Filter(parse(chosen(only)).program))
+    start(source, where=_core.Filter(parse(only_expression(only)).program))
 
 
 def test_time_of_what_is_left_out_is_the_calling_lines(source):
@@ -75,13 +75,13 @@ def test_only(source, only, names):
 
 def test_what_only_cannot_be(source):
     with pytest.raises(UsageError):
-        chosen([""])
+        only_expression([""])
     with pytest.raises(UsageError):
         seismo.lines(where="duration > 5ms", source=source)
 
 
 def test_both_only_and_where(source):
-    text = chosen([M], 'not function("helper")')
+    text = only_expression([M], 'not function("helper")')
     assert text is not None
     from seismo.expression import parse
 

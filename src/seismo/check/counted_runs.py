@@ -1,0 +1,282 @@
+"""Runs a program in children that count what it does.
+
+Made repeatable: a child has PYTHONHASHSEED=0 and no standard input; its output goes to pipes; the cycle collector
+begins with nothing young, with its usual thresholds, so that it runs at the same places each time; what the import
+system does is left out. Calls of all Python and C functions and lines are counted in one run, births of objects in
+another one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
+from seismo.check.portable_paths import INSTALLED, PortablePaths
+from seismo.check.read_recordings import of_recordings
+from seismo.errors import CheckError, RecordingError
+from seismo.escape import printable
+from seismo.model import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.model import Recording
+
+RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
+OWN, ALL = "own", "all"
+# Of a run that went wrong: bytes of its output that are kept to be shown.
+KEPT = 64 << 10
+
+
+@dataclass
+class Side:
+    """One side of a comparison: where the program runs.
+
+    words: the program, as after `python`. folder: its current folder; root: the project's. name: what errors call it,
+    such as "main". paths: what is put before PYTHONPATH. variables: what else the environment has. source: the
+    interpreter's hook that counts, "" for the best one. lines: of which files they are counted: OWN, what is neither in
+    the standard library nor installed, or ALL.
+    """
+
+    words: list[str]
+    folder: str
+    root: str
+    name: str = ""
+    paths: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    lines: str = OWN
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a child."""
+        paths = [*self.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
+        found = {**os.environ, **self.variables, "PYTHONHASHSEED": "0"}
+        return found | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
+
+
+class FailedError(CheckError):
+    """The program failed. status: its exit status, negative for a signal; output: the end of what it wrote."""
+
+    def __init__(self, what: str, where: str = "", hint: str = "", status: int = 1, output: bytes = b"") -> None:
+        super().__init__(what, where, hint)
+        self.status = status
+        self.output = output
+
+
+def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], None] | None = None) -> Measurement:
+    """One run. kind: RUN_OF_CALLS (with lines) or RUN_OF_BIRTHS. show(data, is_error): gets what the program writes.
+
+    Raises FailedError with the program's failure, CheckError where nothing can be measured.
+    """
+    with tempfile.TemporaryDirectory(prefix="seismo-check-") as scratch:
+        first = os.path.join(scratch, "counted.seismo")
+        command = [sys.executable, "-m", "seismo", "check", "--counted", kind, "-q", "-o", first]
+        lines = os.path.join(scratch, "lines.seismo")
+        if kind == RUN_OF_CALLS:
+            command += ["--lines", lines]
+            command += ["--everywhere"] if side.lines == ALL else []
+            command += ["--source", side.source] if side.source else []
+        status, output = run([*command, *side.words], side, show)
+        if status:
+            raise FailedError(
+                f"the program {_ended(status)}{f' at {side.name}' if side.name else ''}",
+                " ".join(side.words),
+                "nothing is compared, and no baseline is written",
+                status,
+                b"" if show else output,
+            )
+        parts, uncounted = _parts(f"{first}.parts")
+        counted = _read([Path(first), *parts.kept])
+        if kind == RUN_OF_BIRTHS:
+            found = of_recordings(PortablePaths(side.root), objects=counted)
+        else:
+            by_line = [path for path in sorted(Path(scratch).glob("lines.seismo*")) if not parts.is_left(path)]
+            found = of_recordings(PortablePaths(side.root), calls=counted, lines=_read(by_line))
+        found.uncounted = uncounted
+        return found
+
+
+class _Parts(NamedTuple):
+    """What other processes of the program have written: their recordings; the numbers of those that still run."""
+
+    kept: list[Path]
+    running: set[str]
+
+    def is_left(self, lines: Path) -> bool:
+        """Whether this file of lines is of a process that still runs: lines.seismo.PID-NUMBER."""
+        return lines.name.rpartition(".")[2].partition("-")[0] in self.running
+
+
+def _parts(folder: str) -> tuple[_Parts, list[str]]:
+    """The parts in the folder, and a sentence for each kind of process that is not among them."""
+    from seismo.process import merge_parts
+
+    if not os.path.isdir(folder):
+        return _Parts([], set()), []
+    paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
+    alive = merge_parts.still_written(paths)
+    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]]
+    if alive:
+        said.append(f"processes that still ran when the program had ended are not counted: {len(alive)}")
+    kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]
+    return _Parts(kept, {os.path.basename(path).partition("-")[0] for path in alive}), list(dict.fromkeys(said))
+
+
+def _ended(status: int) -> str:
+    if status > 0:
+        return f"failed with exit status {status}"
+    import signal
+
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+def _read(paths: Iterable[Path]) -> list[Recording]:
+    found = []
+    for path in paths:
+        try:
+            recording = read(path)
+        except RecordingError as error:
+            raise CheckError("what was counted cannot be read", error.what) from None
+        lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # who was killed
+        if lost:
+            raise CheckError("what was counted cannot be read whole", lost[0])
+        found.append(recording)
+    if not found:
+        raise CheckError("nothing was counted", hint="did the program replace itself (os.exec*)?")
+    return found
+
+
+def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] | None = None) -> tuple[int, bytes]:
+    """Runs a command of a side. Returns its exit status, and the last of its output. Raises CheckError."""
+    kept = bytearray()
+    lock = threading.Lock()
+
+    def relay(stream: IO[bytes], is_error: bool) -> None:
+        with stream:
+            while data := os.read(stream.fileno(), 1 << 16):
+                with lock:
+                    kept.extend(data)
+                    del kept[:-KEPT]
+                    if show is not None:
+                        show(data, is_error)
+
+    try:
+        child = subprocess.Popen(
+            command,
+            cwd=side.folder,
+            env=side.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    readers = [
+        threading.Thread(target=relay, args=(stream, is_error), daemon=True)
+        for stream, is_error in ((child.stdout, False), (child.stderr, True))
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        status = child.wait()
+    except BaseException:  # Ctrl-C: the child has it, too
+        child.terminate()
+        child.wait()
+        raise
+    for reader in readers:
+        reader.join(timeout=5)  # a process that it left behind may hold the pipes
+    return status, bytes(kept)
+
+
+def measured(
+    side: Side,
+    runs: int = 2,
+    objects: bool = True,
+    show: Callable[[bytes, bool], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> CountedRuns:
+    """All that is measured of a side: so many runs of calls and lines, and one of births. tell: says what begins."""
+    found = CountedRuns(side, tell=tell)
+    for number in range(runs):
+        found.again(RUN_OF_CALLS, show if not number else None)
+    if objects:
+        found.again(RUN_OF_BIRTHS)
+    return found
+
+
+@dataclass
+class CountedRuns:
+    """The runs of a side."""
+
+    side: Side
+    calls: list[Measurement] = field(default_factory=list)
+    objects: list[Measurement] = field(default_factory=list)
+    tell: Callable[[str], None] | None = None
+
+    def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
+        """One run more."""
+        if self.tell is not None:
+            what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
+            self.tell(f"{self.side.name or 'now'}: counts {what}")
+        (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
+
+    def measurement(self) -> Measurement:
+        """All runs together, with the stamp of this interpreter."""
+        found = over_runs(self.calls)
+        found = replace(found, functions=dict(found.functions))
+        if self.objects:
+            born = over_runs(self.objects)
+            for function, counts in born.functions.items():
+                found.functions[function] = {**found.functions.get(function, {}), **counts}
+            found.births = born.births
+            found.sources = {**born.sources, **found.sources}
+            found.first = {**born.first, **found.first}
+            found.texts = {**born.texts, **found.texts}
+            found.codes = {**born.codes, **found.codes}
+        found.uncounted = list(dict.fromkeys(line for run in (*self.calls, *self.objects) for line in run.uncounted))
+        found.stamp = stamp_for(self.side, found)
+        return found
+
+
+def stamp_for(side: Side, found: Measurement) -> Stamp:
+    """The stamp, with the versions of the distributions whose functions ran."""
+    import importlib.metadata
+
+    packages = {
+        parts[1].removesuffix(".py") for function in found.functions if len(parts := _installed(function.file)) > 1
+    }
+    dependencies: dict[str, str] = {}
+    if packages:
+        try:
+            known = importlib.metadata.packages_distributions()
+        except Exception:  # noqa: BLE001  other people's files
+            known = {}
+        for package in packages:
+            for name in known.get(package, ()):
+                dependencies[name] = importlib.metadata.version(name)
+    dependencies.pop("seismo", None)
+    return replace(stamp_of_here(said(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
+
+
+def _installed(name: str) -> list[str]:
+    parts = name.split("/")
+    return parts if parts[0] in INSTALLED else []
+
+
+def said(words: Sequence[str]) -> str:
+    """A program as one text."""
+    import shlex
+
+    return shlex.join(words)

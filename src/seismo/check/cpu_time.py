@@ -1,0 +1,93 @@
+"""CPU time of both sides, for --time: bare runs, one of each side in turn, until the error is small enough.
+
+The ratio of the two is estimated in logarithms, with a 95 % interval from the spread of the pairs (Student's t). It
+decides when the whole interval lies on one side of the limit; otherwise more pairs are run, up to a number of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.check.counted_runs import FailedError
+from seismo.errors import CheckError
+from seismo.model.run_variance import student
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.check.counted_runs import Side
+
+FEWEST, MOST = 5, 25  # pairs
+
+
+@dataclass
+class CpuTimes:
+    """CPU seconds of both sides, run by run; and the limit: how much more is allowed, as a share."""
+
+    limit: float
+    old: list[float] = field(default_factory=list)
+    new: list[float] = field(default_factory=list)
+
+    @property
+    def change(self) -> tuple[float, float, float]:
+        """How much more the new side takes, as a share: the estimate, and the ends of its 95 % interval."""
+        logs = [math.log(max(new, 1e-6) / max(old, 1e-6)) for old, new in zip(self.old, self.new, strict=True)]
+        count = len(logs)
+        middle = sum(logs) / count
+        if count < 2:
+            return math.expm1(middle), -1.0, math.inf
+        spread = math.sqrt(sum((one - middle) ** 2 for one in logs) / (count - 1))
+        error = student(count - 1, 0.05) * spread / math.sqrt(count)
+        return math.expm1(middle), math.expm1(middle - error), math.expm1(middle + error)
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it takes more than the limit allows, beyond doubt."""
+        return self.change[1] > self.limit
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the interval lies on one side of the limit."""
+        _, low, high = self.change
+        return low > self.limit or high < self.limit
+
+
+def compared(
+    old: Side, new: Side, limit: float, tell: Callable[[str], None] | None = None, most: int = MOST
+) -> CpuTimes:
+    """Runs both sides in turn until they decide, or for `most` pairs. Raises FailedError, CheckError."""
+    found = CpuTimes(limit)
+    cpu_seconds(old)
+    cpu_seconds(new)  # the first runs fill caches, and count for nothing
+    while len(found.old) < most and not (len(found.old) >= FEWEST and found.is_decided):
+        if tell is not None:
+            tell(f"times: pair {len(found.old) + 1}")
+        sides = (old, new) if len(found.old) % 2 else (new, old)
+        for side in sides:
+            (found.old if side is old else found.new).append(cpu_seconds(side))
+    return found
+
+
+def cpu_seconds(side: Side) -> float:
+    """The CPU time of one bare run, user's and system's, with that of the processes it waited for."""
+    null = subprocess.DEVNULL
+    try:
+        child = subprocess.Popen(
+            [sys.executable, *side.words], cwd=side.folder, env=side.environment(), stdin=null, stdout=null, stderr=null
+        )
+    except OSError as error:
+        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+    try:
+        _, status, usage = os.wait4(child.pid, 0)
+    except BaseException:
+        child.kill()
+        raise
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise FailedError(f"the program failed with exit status {child.returncode} when it was timed", side.name)
+    return usage.ru_utime + usage.ru_stime

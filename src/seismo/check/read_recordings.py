@@ -1,0 +1,221 @@
+"""Recordings as a measurement: calls and exceptions of recordings of calls, lines of coverage's, births of objects'.
+
+What the import system does is left out with all that it calls, but for the code of the modules that it runs: whether a
+module was imported before, or its .pyc was there, makes no difference. A module's calls count as made by what imported
+it. The recorder leaves out the frames of seismo itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seismo.check.code_hashes import code_hashes_of
+from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
+from seismo.check.portable_paths import is_import
+from seismo.model.enums import FunctionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from seismo.check.portable_paths import PortablePaths
+    from seismo.model import Recording
+
+
+def _nested() -> defaultdict[Any, defaultdict[Any, int]]:
+    return defaultdict(lambda: defaultdict(int))
+
+
+@dataclass
+class _Sums:
+    """What is added up over recordings."""
+
+    numbers: dict[str, defaultdict[Function, int]] = field(default_factory=dict)
+    callers: defaultdict[Function, defaultdict[Function, int]] = field(default_factory=_nested)
+    inclusive: defaultdict[Function, int] = field(default_factory=lambda: defaultdict(int))
+    lines: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
+    born: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
+    first: dict[Function, int] = field(default_factory=dict)
+    sources: dict[Function, str] = field(default_factory=dict)
+    depth: int = 0
+
+    def of(self, quantity: str) -> defaultdict[Function, int]:
+        """The sums of a quantity, which is measured from now on."""
+        return self.numbers.setdefault(quantity, defaultdict(int))
+
+
+def of_recordings(
+    places: PortablePaths,
+    calls: Iterable[Recording] = (),
+    lines: Iterable[Recording] = (),
+    objects: Iterable[Recording] = (),
+    below: Callable[[str, str], bool] | None = None,
+    since: int | None = None,
+) -> Measurement:
+    """One run's measurement: what the recordings of its processes add up to.
+
+    below(file, qualname): the functions of which only what they called counts, not they, nor what is called elsewhere;
+    since: but what is called on threads that began at this time (unix ns) or later, counts as well.
+    """
+    sums = _Sums()
+    for recording in calls:
+        _add_calls(recording, places, sums, below, since)
+    for recording in lines:
+        _add_lines(recording, places, sums)
+    for recording in objects:
+        _add_objects(recording, places, sums)
+    functions: dict[Function, Counts] = {}
+    for quantity, numbers in sums.numbers.items():
+        for function, number in numbers.items():
+            if number or quantity == "calls":
+                functions.setdefault(function, {})[quantity] = Range(number, number)
+    found = Measurement(
+        functions=functions,
+        depth=Range(sums.depth, sums.depth) if sums.depth else None,
+        callers={function: dict(callers) for function, callers in sums.callers.items()},
+        lines={function: dict(numbers) for function, numbers in sums.lines.items()},
+        births={function: dict(numbers) for function, numbers in sums.born.items()},
+        inclusive=dict(sums.inclusive),
+        first=sums.first,
+        sources=sums.sources,
+    )
+    read_sources(found, places)
+    return found
+
+
+def read_sources(measurement: Measurement, places: PortablePaths) -> None:
+    """Notes the text of the project's own files, and what their functions consist of."""
+    known: dict[str, dict[str, str]] = {}
+    for function in measurement.functions:
+        path = measurement.sources.get(function, "")
+        if not path or not places.is_own(path):
+            continue
+        if path not in known:
+            try:
+                text = Path(path).read_bytes().decode("utf-8", "replace")
+            except OSError:
+                text = ""
+            known[path] = code_hashes_of(text)
+            measurement.texts[function.file] = text.splitlines()
+        if code := known[path].get(function.qualname):
+            measurement.codes[function] = code
+
+
+def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None = None) -> list[Function | None]:
+    """The function of each row, by its number; None: it is of the import system, or none of the program's."""
+    found: list[Function | None] = []
+    table = recording.functions
+    columns = [table[name] for name in ("kind", "module", "qualname", "file", "line")]
+    for kind, module, qualname, path, line in zip(*columns, strict=True):
+        if kind == FunctionKind.SYNTHETIC or is_import(path):
+            found.append(None)
+            continue
+        function = Function(module, qualname, places.name(path) if kind == FunctionKind.PYTHON else "")
+        found.append(function)
+        if sums is not None and kind == FunctionKind.PYTHON:
+            sums.sources[function] = path
+            sums.first[function] = min(line, sums.first.get(function, line))
+    return found
+
+
+def _add_calls(
+    recording: Recording,
+    places: PortablePaths,
+    sums: _Sums,
+    only_below: Callable[[str, str], bool] | None,
+    since: int | None,
+) -> None:
+    functions = functions_of(recording, places, sums)
+    modules = [function is not None and function.qualname == "<module>" for function in functions]
+    calls, exceptions = sums.of("calls"), sums.of("exceptions")
+    tree = recording.tree
+    rows = [tree[name].tolist() for name in ("parent", "function", "calls", "exceptions")]
+    size = len(rows[0])
+    above: list[int] = [-1] * size  # the nearest node above that counts, or the node itself
+    hidden = [False] * size
+    depth = [0] * size
+    below = [0] * size
+    tops = _tops(recording, only_below)
+    inside = [tops is None] * size
+    late = _late(recording, since) if tops is not None and since is not None else set()
+    for node, (parent, number, called, raised) in enumerate(zip(*rows, strict=True)):
+        function = functions[number]
+        nearest = above[parent] if parent >= 0 else -1
+        if tops is not None:
+            inside[node] = number in tops or (inside[parent] if parent >= 0 else node in late)
+            if number in tops or not inside[node]:
+                continue
+        if function is None or (parent >= 0 and hidden[parent] and not modules[number]):
+            hidden[node], above[node], depth[node] = True, nearest, depth[parent] if parent >= 0 else 0
+            continue
+        above[node] = node
+        depth[node] = (depth[parent] if parent >= 0 else 0) + 1
+        below[node] = called
+        calls[function] += called
+        exceptions[function] += raised
+        if called and nearest >= 0:
+            caller = functions[rows[1][nearest]]
+            if caller is not None:
+                sums.callers[function][caller] += called
+    sums.depth = max([sums.depth, *depth])
+    for node in range(size - 1, -1, -1):
+        if not hidden[node] and above[node] == node:
+            function = functions[rows[1][node]]
+            if function is not None:
+                sums.inclusive[function] += below[node]
+        if (parent := rows[0][node]) >= 0:
+            below[parent] += below[node]
+
+
+def _late(recording: Recording, since: int) -> set[int]:
+    """The roots of the trees of threads that began at this time or later."""
+    threads = {row.id for row in recording.threads if row.start_ns >= since and not row.main}
+    rows = zip(recording.tree["parent"], recording.tree["thread"], strict=True)
+    return {node for node, (parent, thread) in enumerate(rows) if parent < 0 and thread in threads}
+
+
+def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set[int] | None:
+    """The functions, by number, of which only what they called counts; None: all counts."""
+    if below is None:
+        return None
+    files, names = recording.functions["file"], recording.functions["qualname"]
+    return {number for number in range(len(recording.functions)) if below(files[number], names[number])}
+
+
+def _add_lines(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
+    functions = functions_of(recording, places, sums)
+    total = sums.of("lines")
+    table = recording.lines
+    for number, line, hits in zip(*(table[name].tolist() for name in ("function", "line", "hits")), strict=True):
+        function = functions[number]
+        if function is not None:
+            total[function] += hits
+            sums.lines[function][line] += hits
+
+
+def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
+    functions = functions_of(recording, places, sums)
+    births, size = sums.of("births"), sums.of("bytes")
+    sizes = recording.types["size"].tolist()
+    types = recording.types
+    # What no line is known for (the import system's, and what the recorder could not place) is told apart: types are
+    # counted exactly, whereas a few places of births differ from run to run.
+    rest = sum(types["born"])
+    rest_size = sum(types["item_bytes"]) + sum(
+        born * size for born, size in zip(types["born"].tolist(), sizes, strict=True)
+    )
+    table = recording.objects
+    names = ("type", "function", "line", "born", "item_bytes")
+    for kind, number, line, born, item_bytes in zip(*(table[name].tolist() for name in names), strict=True):
+        function = functions[number] if number >= 0 else None
+        if function is not None:
+            made = born * sizes[kind] + item_bytes
+            births[function] += born
+            size[function] += made
+            sums.born[function][line] += born
+            rest -= born
+            rest_size -= made
+    births[ELSEWHERE] += max(0, rest)
+    size[ELSEWHERE] += max(0, rest_size)

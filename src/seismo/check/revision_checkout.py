@@ -1,0 +1,198 @@
+"""Another revision of the project, checked out on the spot: `seismo check --against main`.
+
+The worktree is in a temporary folder and is removed afterwards. The same program runs in it, in the same folder, with
+those entries of the path that lie in the project turned to it. What is measured must lie in the worktree: where an
+installed copy of the project is imported instead, the comparison would be of that with itself, and is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from seismo.check.counted_runs import FailedError, Side, run
+from seismo.check.portable_paths import INSTALLED
+from seismo.errors import CheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seismo.check.measurement import Measurement
+
+EXTENSIONS = (".so", ".pyd")
+
+
+def root_of(folder: str) -> str:
+    """The top of the git repository that the folder is in; the folder itself if it is in none."""
+    try:
+        return _git(folder, "rev-parse", "--show-toplevel")
+    except CheckError:
+        return folder
+
+
+def is_revision(folder: str, name: str) -> bool:
+    """Whether git knows a commit by this name."""
+    try:
+        _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    except CheckError:
+        return False
+    return True
+
+
+@contextmanager
+def checked_out(side: Side, revision: str, build: str = "") -> Iterator[tuple[Side, list[str]]]:
+    """The side at another revision, and what is to be said of it; its folder is there inside of the block only.
+
+    build: a shell command that is run in it first. Raises CheckError, FailedError where the build fails.
+    """
+    top = root_of(side.folder)
+    commit = _git(side.folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    scratch = os.path.realpath(tempfile.mkdtemp(prefix="seismo-check-"))
+    there = os.path.join(scratch, os.path.basename(top) or "project")
+    try:
+        _git(top, "worktree", "add", "--detach", "--quiet", there, commit)
+        old, remarks = _moved(side, top, there, revision)
+        if build:
+            status, output = run(["/bin/sh", "-c", build], replace(old, folder=there))
+            if status:
+                raise FailedError(
+                    f"the build at {revision} failed with exit status {status}", build, "", status, output
+                )
+        yield old, remarks
+    finally:
+        with suppress(CheckError):
+            _git(top, "worktree", "remove", "--force", there)
+        shutil.rmtree(scratch, ignore_errors=True)
+        with suppress(CheckError):
+            _git(top, "worktree", "prune")
+
+
+def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[str]]:
+    """The side in the worktree."""
+    remarks = []
+
+    def turned(path: str) -> str:
+        full = os.path.realpath(os.path.join(side.folder, path))
+        inside = full == top or full.startswith(top + "/")
+        return os.path.join(there, os.path.relpath(full, top)) if inside else path
+
+    folder = turned(side.folder)
+    if not os.path.isdir(folder):
+        raise CheckError(f"the current folder is not there at {revision}", os.path.relpath(side.folder, top))
+    words = list(side.words)
+    if words and not words[0].startswith("-"):
+        script = os.path.join(side.folder, words[0])
+        target = turned(words[0])
+        if os.path.isabs(words[0]):
+            words[0] = target
+        full = os.path.join(folder, target)
+        if full.startswith(there + "/") and not os.path.exists(full) and os.path.isfile(script):
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            shutil.copy2(script, full)
+            remarks.append(f"{words[0]} is not there at {revision}: the one of now ran on both sides")
+    return replace(
+        side, words=words, folder=folder, root=there, name=revision, paths=tuple(map(turned, side.paths))
+    ), remarks
+
+
+def path_of_project(top: str) -> tuple[str, ...]:
+    """The entries of the path that lie in the project, such as that of an editable installation."""
+    real = os.path.realpath(top)
+    given = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    found: list[str] = []
+    for path in (*given, *sys.path[1:]):
+        full = os.path.realpath(path)
+        inside = full == real or full.startswith(real + "/")
+        if inside and not _is_environment(full, real) and full not in found:
+            found.append(full)
+    return tuple(found)
+
+
+def _is_environment(path: str, top: str) -> bool:
+    if set(path.split("/")) & set(INSTALLED):
+        return True
+    while path not in (top, "/"):
+        if os.path.exists(os.path.join(path, "pyvenv.cfg")):
+            return True
+        path = os.path.dirname(path)
+    return False
+
+
+def refuse_others(found: Measurement, old: Side, top: str) -> None:
+    """Raises CheckError unless what was measured lies in the worktree."""
+    files = set(found.sources.values())
+    inside = {path for path in files if path.startswith(old.root + "/")}
+    shadowing = sorted(path for path in files - inside if _belongs_elsewhere(path, old.root, top))
+    if shadowing:
+        raise CheckError(
+            f"what ran at {old.name} is not of {old.name}: an installed copy was imported instead",
+            shadowing[0],
+            "put the project's folder first: PYTHONPATH=. (or src), or uninstall the copy",
+        )
+    if not inside:
+        raise CheckError(
+            f"nothing of what ran lies in the checkout of {old.name}",
+            old.folder,
+            "give the program by its path in the repository, or put the project's folder first: PYTHONPATH=. (or src)",
+        )
+
+
+def _belongs_elsewhere(path: str, root: str, top: str) -> bool:
+    """Whether it is a file of the project outside of the worktree: in its own folder, or as an installed package."""
+    real = os.path.realpath(top)
+    if path.startswith((top + "/", real + "/")) and not _is_environment(path, real):
+        return True
+    parts = path.split("/")
+    for folder in INSTALLED:
+        if folder in parts:
+            inside = parts[len(parts) - parts[::-1].index(folder) :]
+            return any(os.path.isfile(os.path.join(root, base, *inside)) for base in ("", "src"))
+    return False
+
+
+def extensions(top: str) -> list[str]:
+    """Compiled modules of the project that git does not keep: another revision has to be built first."""
+    found = []
+    for folder, folders, files in os.walk(top):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".")
+            and not _is_environment(os.path.join(folder, name), top)
+            and name != "node_modules"
+        ]
+        found += [os.path.join(folder, name) for name in files if name.endswith(EXTENSIONS)]
+        if len(found) > 3:
+            break
+    return [path for path in found if not _is_kept(top, path)]
+
+
+def _is_kept(top: str, path: str) -> bool:
+    try:
+        _git(top, "ls-files", "--error-unmatch", "--", path)
+    except CheckError:
+        return False
+    return True
+
+
+def _git(folder: str, *words: str) -> str:
+    """What git prints. Raises CheckError with what it says."""
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    }
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, env=kept, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise CheckError(f"git cannot be run: {error.strerror}", folder, "install git, or give a file") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise CheckError("git refuses", said[-1] if said else " ".join(words[:2]), "see: git log")
+    return done.stdout.strip()

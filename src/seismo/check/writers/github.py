@@ -1,0 +1,44 @@
+"""Annotations of GitHub Actions: workflow commands, which it shows beside the lines of a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.check.compare import Verdict
+from seismo.check.writers import words
+from seismo.escape import printable
+
+if TYPE_CHECKING:
+    from seismo.check.outcome import Outcome
+
+
+def github(outcome: Outcome) -> str:
+    """A command for each function to look at, or one for the result."""
+    level = {Verdict.BEYOND: "error", Verdict.UNDECIDED: "warning"}.get(outcome.verdict, "notice")
+    lines = [_command(level, words.headline(outcome), title="seismo check")]
+    if outcome.verdict is Verdict.BEYOND:
+        for suspect in outcome.suspects:
+            path, _, line = suspect.where.rpartition(":")
+            if path and not path.startswith(("/", "lib/", "site-packages/", "<")):
+                said = "\n".join([f"{words.name(suspect.function)} {words.reason(suspect)}", *words.details(suspect)])
+                lines.append(_command("warning", said, file=path, line=line, title="seismo check"))
+    for finding in outcome.comparison.findings if outcome.comparison is not None else ():
+        if finding.verdict is Verdict.BEYOND:
+            numbers = f"{words.number(finding.old)} -> {words.number(finding.new)}"
+            said = f"{words.what(finding)}: {numbers} ({words.change(finding.old, finding.new)}), limit {finding.limit}"
+            lines.append(_command("error", said, title="seismo check"))
+    return "\n".join(lines) + "\n"
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    shown = "\n".join(printable(line) for line in text.split("\n"))
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")

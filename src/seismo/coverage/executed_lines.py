@@ -1,0 +1,135 @@
+"""What a recording says of each source file: the lines and steps that were executed, how often, in which contexts."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.lines import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.coverage.coverage_report import Arc
+    from seismo.model.recording import Recording
+
+PYTHON = 0  # kind of function
+
+
+class ExecutedLines:
+    """What was recorded of one file. Lines and arcs are as the interpreter reported them.
+
+    `hits`: how often each line ran. `functions`: for each code object, by first line and name, its lines and arcs.
+    `versions`: size (-1: unreadable) and CRC-32 (-1: unknown) of the source where it was recorded.
+    """
+
+    def __init__(self) -> None:
+        self.hits: dict[int, int] = {}
+        self.arcs: dict[Arc, int] = {}
+        self.functions: dict[tuple[int, str], tuple[set[int], set[Arc]]] = {}
+        self.versions: set[tuple[int, int]] = set()
+        self.line_contexts: dict[int, set[str]] = {}
+        self.arc_contexts: dict[Arc, set[str]] = {}
+        self.conditions: list[tuple[Any, ...]] = []  # rows of the table of branches
+        self.modules: set[str] = set()
+
+    def lines(self) -> set[int]:
+        """All lines that were executed. A recording without lines, as coverage.py's of branches, has the ends of steps.
+
+        Elsewhere these need not have been: where a jump leads to, a `with` statement may keep from running as it ends.
+        """
+        return set(self.hits) or {line for arc in self.arcs for line in arc if line > 0}
+
+
+class ExecutedFiles:
+    """The files of a recording. `files`: by absolute path, links resolved. `generated`: code that is of no file."""
+
+    def __init__(self, recording: Recording, folder: str, contexts: Sequence[str] = ()) -> None:
+        """folder: where relative paths begin. contexts: regular expressions; only what ran in such a context counts."""
+        self.files: dict[str, ExecutedLines] = {}
+        self.generated: set[str] = set()
+        self._folder = folder
+        self._places = _places(recording)
+        self._resolved: dict[str, str] = {}
+        self._of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
+        self._functions(recording)
+        lines, arcs = self._context_names(recording)
+        wanted = None
+        if contexts:
+            expression = re.compile("|".join(f"(?:{context})" for context in contexts))
+            wanted = expression.search
+        for row, (function, line, hits, *_) in enumerate(tables.rows_of(recording, "lines")):
+            of = self._of_function[function]
+            names = lines.get(row)
+            if of is None or line <= 0 or (wanted and not any(map(wanted, names or ("",)))):
+                continue
+            recorded, own, _ = of
+            own.add(line)
+            recorded.hits[line] = recorded.hits.get(line, 0) + hits
+            if names:
+                recorded.line_contexts.setdefault(line, set()).update(names)
+        for row, (function, start, end, hits, *_) in enumerate(tables.rows_of(recording, "arcs")):
+            of = self._of_function[function]
+            names = arcs.get(row)
+            if of is None or (wanted and not any(map(wanted, names or ("",)))):
+                continue
+            recorded, _, steps = of
+            arc = start, end
+            steps.add(arc)
+            recorded.arcs[arc] = recorded.arcs.get(arc, 0) + hits
+            if names:
+                recorded.arc_contexts.setdefault(arc, set()).update(names)
+        for values in tables.rows_of(recording, "branches"):
+            of = self._of_function[values[0]]
+            if of is not None:
+                of[0].conditions.append(values)
+
+    def _functions(self, recording: Recording) -> None:
+        for kind, module, qualname, file, line, *_ in tables.rows_of(recording, "functions"):
+            recorded = self._file(file) if kind == PYTHON else None
+            if recorded is None:
+                self._of_function.append(None)
+                continue
+            recorded.modules.add(module)
+            name = qualname.rpartition(".")[2]
+            own, steps = recorded.functions.setdefault((line, name), (set(), set()))
+            self._of_function.append((recorded, own, steps))
+
+    def _file(self, file: str) -> ExecutedLines | None:
+        path, versions = self._places.get(file, (None, ()))
+        if path is None:  # the recorder did not say: as good as can be told from the name
+            path = "" if not file or file.startswith("<") else os.path.join(self._folder, file)
+        if not path:
+            self.generated.add(file)
+            return None
+        resolved = self._resolved.get(path)
+        if resolved is None:
+            try:
+                resolved = os.path.realpath(path)
+            except ValueError:  # no path at all: it has a zero byte, or cannot be encoded
+                resolved = path
+            self._resolved[path] = resolved
+        recorded = self.files.setdefault(resolved, ExecutedLines())
+        recorded.versions.update(versions)
+        return recorded
+
+    def _context_names(self, recording: Recording) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
+        names = [name for (name,) in tables.rows_of(recording, "contexts")]
+        found: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
+        for context, kind, row in tables.context_rows(recording):
+            if kind < len(found):
+                found[kind].setdefault(row, set()).add(names[context])
+        return found
+
+
+def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
+    """co_filename: its absolute path ("": no file), and the versions of it that were recorded."""
+    places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
+    for file, path, size, _, crc, *_ in tables.rows_of(recording, "sources"):
+        known = places.get(file)
+        if known is None or not known[0]:
+            places[file] = path, {(size, crc)} | (known[1] if known else set())
+        else:
+            known[1].add((size, crc))
+    return places

@@ -1,0 +1,262 @@
+"""Python source as coverage sees it: statements, what is excluded, which line goes on to which.
+
+**Statements** are the lines that the compiler gives to instructions, taken to the first line of their logical line,
+without docstrings and without what is excluded. So a line counts if and only if an interpreter could report it: what
+the compiler drops (`if 0:`, `global`, code behind a constant) is no statement, and needs no rule of ours.
+
+**Excluded** is what a regular expression of the project matches:
+
+- a match excludes the logical lines that it touches;
+- in the head of a clause, up to its colon, it excludes the clause's whole suite (`else:` begins a suite of its own);
+- in a decorator or the head of a function or class it excludes all of that;
+- a `case` that always matches is excluded with its body, as an `else` is.
+
+**Arcs** are the steps from one line to another that the code allows (arcs.py). A line with several is a branch.
+
+One parse serves all three: the tree is walked once for the layout (logical_lines.py), compiled for the line tables and,
+when branches are wanted, walked for the arcs.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import re
+import types
+import warnings
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from seismo.coverage import default_exclusions
+from seismo.coverage import read_source as text
+from seismo.coverage.coverage_report import Arc, Region
+from seismo.coverage.errors import SourceError
+from seismo.coverage.logical_lines import Case, Layout
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from seismo.coverage.arcs import Steps
+
+__all__ = ["ParsedSource", "SourceError", "parse", "read"]
+
+
+def read(path: str) -> bytes:
+    """The bytes of a source file, which may lie in a zip archive. SourceError: there is none, or it cannot be read."""
+    return text.read(path)
+
+
+def parse(
+    source: str | bytes,
+    path: str,
+    exclude: Sequence[str] = default_exclusions.EXCLUDE,
+    exclude_partial: Sequence[str] = (*default_exclusions.PARTIAL, *default_exclusions.PARTIAL_ALWAYS),
+) -> ParsedSource:
+    """Parses source code. path: for errors. exclude, exclude_partial: regular expressions (re.MULTILINE).
+
+    SourceError: it cannot be decoded or is no Python that this interpreter knows. UsageError: a bad regular expression.
+    """
+    decoded = text.decode(source, path) if isinstance(source, bytes) else source
+    if decoded and not decoded.endswith("\n"):
+        decoded += "\n"
+    return ParsedSource(decoded, path, tuple(exclude), tuple(exclude_partial))
+
+
+class ParsedSource:
+    """What a source file's text tells about its coverage. Lines are numbered from 1.
+
+    `text`: the text. `statements`, `excluded`: first lines of logical lines. `first_lines`: the first line of each
+    line of a logical line that has several.
+    """
+
+    def __init__(self, source: str, path: str, exclude: tuple[str, ...], exclude_partial: tuple[str, ...]) -> None:
+        self.text = source
+        self.path = path
+        self._exclude_partial = exclude_partial
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the program's text: it has had them when it ran
+            try:
+                self._tree: ast.Module | None = ast.parse(source)
+                # An empty module has an instruction in its first line, but nothing to execute.
+                code = compile(source, path, "exec", dont_inherit=True) if self._tree.body else None
+            except SyntaxError as error:
+                at = f"{path}, line {error.lineno}" if error.lineno else path
+                raise SourceError(f"the source cannot be parsed: {error.msg}", at) from None
+            except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+                raise SourceError(f"the source cannot be parsed: {str(error) or type(error).__name__}", path) from None
+        self._layout = Layout(self._tree, source)
+        self.first_lines = self._first = self._layout.first
+        self._code = code
+        self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions
+        excluded = self._excluded(exclude)
+        ignored = excluded | self._layout.docstrings
+        first = self._first
+        self.excluded: frozenset[int] = frozenset(excluded)
+        self.statements: frozenset[int] = frozenset({first.get(line, line) for line in self._lines - ignored} - ignored)
+
+    def first_line(self, line: int) -> int:
+        """The first line of the logical line that `line` is in. Of -N: the negative of N's."""
+        return self._first.get(line, line) if line >= 0 else -self._first.get(-line, -line)
+
+    @functools.cached_property
+    def source_lines(self) -> list[str]:
+        """The text's lines, without their ends."""
+        lines = self.text.split("\n")
+        return lines[:-1] if lines[-1] == "" else lines
+
+    # ---- exclusion ----
+
+    def _excluded(self, patterns: tuple[str, ...]) -> set[int]:
+        matched = self._matching(patterns)
+        if not matched:
+            return set()
+        first, layout = self._first, self._layout
+        excluded = {first.get(line, line) for line in matched}
+        order = sorted(matched)
+        for clause in layout.clauses:
+            if bisect_left(order, clause.first) < bisect_right(order, clause.colon):
+                starts = layout.starts
+                excluded.update(starts[bisect_right(starts, clause.colon) : bisect_right(starts, clause.last)])
+        for carrier in layout.carriers:
+            if isinstance(carrier, Case):
+                body = self._lines.intersection(range(carrier.body, carrier.last + 1))
+                if body and body <= excluded:
+                    excluded.update(range(carrier.pattern, carrier.pattern_end + 1))
+            elif not excluded.isdisjoint(range(carrier.decorated, carrier.line + 1)):
+                excluded.update(range(carrier.decorated, carrier.last + 1))
+        return excluded
+
+    def _matching(self, patterns: tuple[str, ...]) -> set[int]:
+        """The lines that matches of a regular expression touch."""
+        found: set[int] = set()
+        if patterns:
+            starts = self._line_starts
+            for match in _compiled(patterns).finditer(self.text):
+                found.update(range(bisect_right(starts, match.start()), bisect_right(starts, match.end()) + 1))
+        return found
+
+    @functools.cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        starts += [match.end() for match in re.finditer("\n", self.text)]
+        return starts
+
+    # ---- branches ----
+
+    @functools.cached_property
+    def steps(self) -> Steps:
+        """The steps from line to line that the code allows, with what they do and why they may not happen."""
+        from seismo.coverage.arcs import Steps
+
+        assert self._tree is not None
+        found = Steps(self._tree, self._lines, self._first)
+        self._tree = None  # it is large, and this was its last use
+        return found
+
+    @property
+    def arcs(self) -> frozenset[Arc]:
+        """The steps from line to line that the code allows, as (from, to), first lines. -N: out of the code at N."""
+        return self.steps.arcs
+
+    @functools.cached_property
+    def exit_counts(self) -> Mapping[int, int]:
+        """How many steps each line has, of those that are not excluded."""
+        counts: dict[int, int] = {}
+        excluded = self.excluded
+        for start, end in self.arcs:
+            if start not in excluded and end not in excluded:
+                counts[start] = counts.get(start, 0) + 1
+        return counts
+
+    @functools.cached_property
+    def no_branch(self) -> frozenset[int]:
+        """Lines whose missing branches are excused."""
+        first = self._first
+        return frozenset(first.get(line, line) for line in self._matching(self._exclude_partial))
+
+    def is_decided(self, line: int) -> bool:
+        """Whether no instruction of a logical line chooses where to go on: the compiler has decided its condition."""
+        codes = [] if self._code is None else [self._code]
+        for code in codes:
+            codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+            if not any(self.first_line(at or 0) == line for _, _, at in code.co_lines()):
+                continue
+            for instruction in dis.get_instructions(code):
+                at = instruction.positions.lineno if instruction.positions else None
+                if instruction.opcode in _CHOICES and self.first_line(at or 0) == line:
+                    return False
+        return True
+
+    # ---- regions ----
+
+    @functools.cached_property
+    def regions(self) -> list[Region]:
+        """Functions and classes with the lines of their own.
+
+        A function's are those of its body without the functions in it; a class's are those of its methods.
+        """
+        definitions = self._layout.definitions
+        names: list[str] = []
+        lines: list[set[int]] = []
+        for kind, name, parent, _, _, body, last in definitions:
+            names.append(f"{names[parent]}.{name}" if parent >= 0 else name)
+            if kind == "class":
+                lines.append(set())
+                continue
+            own = set(range(body, last + 1))
+            lines.append(own)
+            if parent >= 0 and definitions[parent].kind == "class":
+                lines[parent] |= own
+            for around in self._around(parent):
+                if definitions[around].kind == "function":
+                    lines[around] -= own
+                    break
+        # A class is complete only with all that is in it, so what is in it comes first.
+        for index in reversed(range(len(definitions))):
+            if definitions[index].kind == "class":
+                for around in self._around(definitions[index].parent):
+                    if definitions[around].kind == "class":
+                        lines[around] -= lines[index]
+        return [
+            Region(definition.kind, names[index], definition.line, frozenset(lines[index]))
+            for index, definition in enumerate(definitions)
+        ]
+
+    def _around(self, index: int) -> Iterator[int]:
+        while index >= 0:
+            yield index
+            index = self._layout.definitions[index].parent
+
+
+# Instructions that jump or do not.
+_CHOICES = frozenset(
+    number
+    for number in {*dis.hasjrel, *dis.hasjabs}
+    if not dis.opname[number].startswith("JUMP_") or dis.opname[number].startswith("JUMP_IF")
+)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One regular expression for several. UsageError names the one that is none."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise UsageError(f"a pattern is no regular expression: {error}", pattern) from None
+    joined = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns)
+    return re.compile(joined, re.MULTILINE)
+
+
+def _lines_of(code: types.CodeType) -> Iterable[int]:
+    """The lines of a code object and all those in it. Deferred annotations are left out: hardly anything runs them."""
+    lines: set[int | None] = set()
+    stack = [code]
+    while stack:
+        current = stack.pop()
+        stack += [constant for constant in current.co_consts if isinstance(constant, types.CodeType)]
+        if current.co_name != "__annotate__":
+            lines.update([line for _, _, line in current.co_lines()])
+    return [line for line in lines if line]

@@ -1,0 +1,130 @@
+"""Recordings of one program from several places: the paths of each made those of here.
+
+    aliases.add("/ci/*/src", "src")
+    aliases.map("/ci/17/src/app/core.py")     gives "/home/me/src/app/core.py"
+
+An alias is what a source tree is called elsewhere, and where it is here. Its pattern is one of files (file_patterns.py)
+for the beginning of a path; case does not count in it, and either slash stands for both, so that a path of Windows is
+found here. The first alias that matches and leads to a file that exists is taken; what none does stays as it is.
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any
+
+from seismo.coverage.file_patterns import expression_of
+from seismo.errors import UsageError
+from seismo.model.combine import with_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from seismo.model import Recording
+
+
+class Aliases:
+    """What source trees are called elsewhere. `folder`: where relative paths begin."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = os.getcwd() if folder is None else folder
+        self._aliases: list[tuple[re.Pattern[str], str]] = []
+        self._known: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._aliases)
+
+    def add(self, pattern: str, result: str) -> None:
+        """Paths that begin with the pattern begin with the result here. UsageError: the pattern means nothing."""
+        slash = _slash(pattern)
+        if len(pattern) > 1:
+            pattern = pattern.rstrip("\\/")
+        if pattern.endswith("*"):
+            raise UsageError("an alias cannot end with a wildcard: it is the root of a tree", pattern)
+        if not pattern.startswith("*") and not _is_absolute(pattern + slash):
+            pattern = os.path.realpath(os.path.join(self.folder, pattern))
+            slash = "/"
+        regex = re.compile(expression_of(pattern if pattern.endswith(slash) else pattern + slash), re.IGNORECASE)
+        self._aliases.append((regex, os.path.realpath(os.path.join(self.folder, result)).rstrip("/") + "/"))
+        self._known.clear()
+
+    def map(self, path: str, exists: Callable[[str], bool] = os.path.exists) -> str:
+        """What a path is here."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._mapped(path, exists)
+        return known
+
+    def _mapped(self, path: str, exists: Callable[[str], bool]) -> str:
+        for regex, result in self._aliases:
+            begin = regex.match(path)
+            if begin is None:
+                continue
+            rest = path[begin.end() :]
+            here = os.path.realpath(result + (rest.replace("\\", "/") if _slash(path) == "\\" else rest))
+            if exists(here):
+                return here
+        return path
+
+
+def _slash(path: str) -> str:
+    found = re.search(r"[\\/]", path)
+    return found[0] if found else "/"
+
+
+def _is_absolute(path: str) -> bool:
+    return ntpath.isabs(path) or posixpath.isabs(path)
+
+
+def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = (), folder: str | None = None) -> Aliases:
+    """The aliases of the setting [paths], and of --paths CANONICAL=ALIAS[,ALIAS...], which come first. UsageError."""
+    found = Aliases(folder)
+    for text in more:
+        result, equals, patterns = text.partition("=")
+        if not (result and equals and patterns):
+            raise UsageError(f"--paths cannot be {text!a}", hint="it is CANONICAL=ALIAS, such as src=/ci/*/src")
+        for pattern in patterns.split(","):
+            found.add(pattern, result)
+    for group in paths.values():
+        canonical, *others = list(group) or [""]
+        for pattern in others:
+            found.add(pattern, canonical)
+    return found
+
+
+def mapped(recording: Recording, aliases: Aliases) -> Recording:
+    """The recording with the files of its functions, sources and settings as they are called here."""
+    files: dict[str, str] = {}  # a function's file: what it is here
+    paths: dict[str, str] = {}  # a source's path: the same
+    for row in recording.sources:
+        here = aliases.map(row.path) if row.path else row.path
+        if here != row.path:
+            paths[row.path] = files[row.file] = here
+    for file in set(recording.functions["file"]) - {row.file for row in recording.sources}:
+        here = aliases.map(file)
+        if here != file:
+            files[file] = here
+    meta = _mapped_meta(recording.meta, aliases)
+    if not files and meta == recording.meta:
+        return recording
+    return with_files(recording, files, paths, meta)
+
+
+def _mapped_meta(meta: dict[str, Any], aliases: Aliases) -> dict[str, Any]:
+    """Folders in the settings of a recording, and of those that were merged into it."""
+    found = dict(meta)
+    if isinstance(meta.get("merged"), list):
+        found["merged"] = [_mapped_meta(one, aliases) if isinstance(one, dict) else one for one in meta["merged"]]
+    settings = meta.get("settings")
+    if isinstance(settings, dict) and isinstance(settings.get("source_dirs"), list):
+        folders = [aliases.map(str(folder) + "/").rstrip("/") for folder in settings["source_dirs"]]
+        found["settings"] = {**settings, "source_dirs": list(dict.fromkeys(folders))}
+    if isinstance(meta.get("folder"), str):
+        found["folder"] = aliases.map(meta["folder"] + "/").rstrip("/") or "/"
+    config = meta.get("config")
+    if isinstance(config, dict) and isinstance(config.get("folder"), str):
+        found["config"] = {**config, "folder": aliases.map(config["folder"] + "/").rstrip("/") or "/"}
+    return found

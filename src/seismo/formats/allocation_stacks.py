@@ -1,0 +1,51 @@
+"""Stacks of objects, for formats that show where weight comes from: who called whom, and what type was made there.
+
+A stack is the call path on which objects were made, the function that made them with the line that did, and at the end
+their type. Where no paths were recorded it is that function and the type; of types alone, the type. Threads are not
+told apart: what a line makes is the same on all of them. Of a path of more than MAX_DEPTH frames the first ones are
+written, then `<deeper>` and the function that made the objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import MAX_DEPTH
+from seismo.formats.call_trees import frames
+from seismo.formats.function_names import SYNTHETIC, Frame
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.model.objects.groups import ObjectGroup
+
+DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
+NO_FUNCTION = Frame(SYNTHETIC, "", "<no Python function>", "", 0)
+
+_VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
+
+
+def stacks(recording: Recording, weight: str) -> dict[tuple[Frame, ...], int]:
+    """The stacks with their weights (one of WEIGHTS), those that begin alike together; none has no weight."""
+    from seismo.model.objects.groups import by_path, by_type
+
+    functions = frames(recording)
+    found: dict[tuple[Frame, ...], int] = {}
+    for group in by_path(recording) or by_type(recording):
+        value = getattr(group, _VALUES[weight])
+        if value:
+            stack = (*_path(group, functions), Frame(SYNTHETIC, "", group.type, "", 0))
+            found[stack] = found.get(stack, 0) + value
+    return dict(sorted(found.items()))
+
+
+def _path(group: ObjectGroup, functions: list[Frame]) -> list[Frame]:
+    """The functions of a group, the root first; the last that is the maker's has the line that made the objects."""
+    path = [functions[number] for number in group.path]
+    if not path:
+        return [NO_FUNCTION] if group.rows else []  # without rows only types were recorded
+    maker = len(path) - 1 - group.path[::-1].index(group.function) if group.function in group.path else -1
+    if maker >= 0 and group.line > 0:
+        path[maker] = path[maker]._replace(line=group.line)
+    if len(path) > MAX_DEPTH:
+        path = [*path[:MAX_DEPTH], DEEPER, path[maker if maker >= MAX_DEPTH else -1]]
+    return path

@@ -1,0 +1,91 @@
+"""Calls collected by path, for the readers of formats that keep whole stacks.
+
+A format may name a path many times, in any order, the caller after the callee; the model wants each node once,
+parents first. So a reader walks down with child(), which makes a node where there is none yet, and adds to what it
+finds there. Nodes are made from the root down, so their order is already that of the model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import MAX_NODES
+
+if TYPE_CHECKING:
+    from seismo.formats.function_names import Frame
+    from seismo.model import Builder, Recording
+
+ROOT = -1
+
+
+class Paths:
+    """The paths of a file that is being read. Nodes, threads and functions are numbers, given in order from 0."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.own: list[int] = []
+        self.calls: list[int] = []
+        self.resumes: list[int] = []
+        self.exceptions: list[int] = []
+        self.awaits: list[int] = []
+        self.awaited: list[int] = []
+        self.flags: list[int] = []
+        self._columns = (
+            self.own, self.calls, self.resumes, self.exceptions, self.awaits, self.awaited, self.flags,
+        )  # fmt: skip
+        self._builder = builder
+        self._where: list[tuple[int, int, int]] = []  # thread, parent, function
+        self._known: dict[tuple[int, int, int], int] = {}
+        self._functions: dict[Frame, int] = {}
+        self._processes: dict[int, int] = {}
+        self._threads: dict[object, int] = {}
+
+    def function(self, frame: Frame) -> int:
+        """The number of a function."""
+        id_ = self._functions.get(frame)
+        if id_ is None:
+            id_ = self._builder.function(frame.module, frame.qualname, frame.file, frame.line, kind=frame.kind)
+            self._functions[frame] = id_
+        return id_
+
+    def thread(self, key: object, pid: int, name: str, native_id: int = 0) -> int:
+        """The number of the thread that a file knows by `key` (hashable)."""
+        id_ = self._threads.get(key)
+        if id_ is None:
+            if pid not in self._processes:
+                self._processes[pid] = self._builder.process(pid=pid)
+            id_ = self._builder.thread(self._processes[pid], name=name, native_id=native_id)
+            self._threads[key] = id_
+        return id_
+
+    def child(self, thread: int, parent: int, function: int) -> int:
+        """The node of a function under a node, or under ROOT. ValueError: there are too many."""
+        place = (thread, parent, function)
+        node = self._known.get(place)
+        if node is None:
+            if len(self._where) >= MAX_NODES:
+                raise ValueError(f"it has more than {MAX_NODES} paths")
+            node = self._known[place] = len(self._where)
+            self._where.append(place)
+            for column in self._columns:
+                column.append(0)
+        return node
+
+    def build(self, source_format: str) -> Recording:
+        """The recording of all that was collected."""
+        ids: list[int] = []
+        for node, (thread, parent, function) in enumerate(self._where):
+            ids.append(
+                self._builder.node(
+                    -1 if parent == ROOT else ids[parent],
+                    thread,
+                    function,
+                    calls=self.calls[node],
+                    resumes=self.resumes[node],
+                    exceptions=self.exceptions[node],
+                    awaits=self.awaits[node],
+                    own_ns=self.own[node],
+                    await_ns=self.awaited[node],
+                    flags=self.flags[node],
+                )
+            )
+        return self._builder.build({"source_format": source_format})

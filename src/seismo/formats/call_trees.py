@@ -1,0 +1,129 @@
+"""The call trees of a recording as the writers need them: in depth-first order, without recursion.
+
+The model keeps a tree as columns in which a parent precedes its children. A writer wants to enter and leave nodes,
+with the path that leads to them at hand. So the links to the first child and the next sibling are made once (two
+passes, 16 bytes a node), and walk() follows them. Nothing here calls itself: a tree may be as deep as it has nodes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from seismo.formats.function_names import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from seismo.model import Recording
+
+NONE = -1
+_APART = 10_000_000  # more than any pid of Linux
+
+
+class CallTrees:
+    """The trees of a recording, one a thread, by row of `recording.tree`.
+
+    `parent[row]` is a row or NONE, `function[row]` and `thread[row]` are rows of the tables they are named after.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        tree = recording.tree
+        self.recording = recording
+        self.count = len(tree)
+        self.threads = len(recording.threads)
+        self.parent: Sequence[int] = tree["parent"]  # ids are rows: the model's are dense
+        self.thread: Sequence[int] = tree["thread"]
+        self.function: Sequence[int] = tree["function"]
+        self._first_root = array("q", [NONE]) * self.threads
+        self._first_child = array("q", [NONE]) * self.count
+        self._next = array("q", [NONE]) * self.count
+        self._link()
+
+    def _link(self) -> None:
+        parent, thread, after = self.parent, self.thread, self._next
+        for row in range(self.count - 1, -1, -1):  # backwards, so that each list comes out in the order of the rows
+            above = parent[row]
+            if above >= 0:
+                after[row] = self._first_child[above]
+                self._first_child[above] = row
+            else:
+                after[row] = self._first_root[thread[row]]
+                self._first_root[thread[row]] = row
+
+    def walk(self, thread: int) -> Iterator[int]:
+        """The nodes of a thread (its row), depth first: `row` where a node is entered, `~row` where it is left."""
+        first, after, parent = self._first_child, self._next, self.parent
+        row = self._first_root[thread]
+        while row >= 0:
+            yield row
+            below = first[row]
+            if below >= 0:
+                row = below
+                continue
+            while row >= 0:
+                yield ~row
+                if after[row] >= 0:
+                    row = after[row]
+                    break
+                row = parent[row]
+
+    def busy_threads(self) -> list[int]:
+        """The rows of the threads that have nodes."""
+        return [thread for thread in range(self.threads) if self._first_root[thread] >= 0]
+
+
+def frames(recording: Recording) -> list[Frame]:
+    """The functions of a recording, by row."""
+    table = recording.functions
+    columns = (table["kind"], table["module"], table["qualname"], table["file"], table["line"])
+    return [Frame(*row) for row in zip(*columns, strict=True)]
+
+
+def thread_names(recording: Recording) -> list[str]:
+    """What tells the threads apart, by row: `NAME`, with the ids of thread and process where there are several."""
+    table = recording.threads
+    several = len(set(pids(recording))) > 1
+    processes = process_names(recording)
+    names = []
+    for native, name, process in zip(table["native_id"], table["name"], table["process"], strict=True):
+        text = name or "thread"
+        if len(table) > 1:
+            text = f"{text} {native}"
+        names.append(f"{text} in {processes[process]}" if several else text)
+    return names
+
+
+def process_names(recording: Recording) -> list[str]:
+    """Return what each process is called, by row: `process PID`, with its host where there are several."""
+    hosts = recording.processes["host"]
+    several = len({*hosts} - {""}) > 1
+    return [
+        f"process {pid} on {host}" if several and host else f"process {pid}"
+        for pid, host in zip(recording.processes["pid"], hosts, strict=True)
+    ]
+
+
+def pids(recording: Recording) -> list[int]:
+    """Return the process id of each thread, by row; a number that is no pid where another system has the same one."""
+    systems: dict[int, dict[tuple[str, str], int]] = {}  # by pid: the systems that use it
+    numbers = []
+    for row in recording.processes:
+        same = systems.setdefault(row.pid, {})
+        numbers.append(row.pid + _APART * same.setdefault((row.host, row.boot), len(same)))
+    return [numbers[process] for process in recording.threads["process"]]
+
+
+def program(recording: Recording, process: int = 0) -> str:
+    """What was recorded: the command line of the first process, or of another row; or an empty text."""
+    import json
+
+    processes = recording.processes
+    if not process < len(processes):
+        return ""
+    argv = processes["argv"][process]
+    try:
+        words = json.loads(argv)
+        return " ".join(map(str, words))
+    except (ValueError, TypeError):
+        return str(argv)

@@ -1,0 +1,301 @@
+"""Many recordings as one file, in memory that does not grow with their number.
+
+What is written is what merge() of them all would give, saved. The rows of a merge are of two kinds. Some are sums: of
+functions, lines, types, and whatever else is about the code; the program bounds how many there are. Others stand side
+by side, each recording's own: the call tree, which is nearly all of a recording of calls, objects that name their call
+path, and what ran in contexts that no other recording has. They need not be there at the same time.
+
+Each recording is therefore read more than once. First come its functions, processes, threads and losses, from which all
+new numbers follow, how many rows of its own it has of what, and what is summed. Sums are made as a binary counter
+counts: two are merged, then what came of these with what came of two others, and so on, so that there are never more of
+them than the logarithm of their number. Then, in the order of the threads, each recording's own rows go straight into
+the file.
+
+Of a recording, memory keeps a number for each of its functions, and the rows of its threads and marks.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+from collections import Counter
+from itertools import compress, groupby
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+from seismo.model import combine
+from seismo.model.lines.streaming_merge import Contexts
+from seismo.model.lines.tables import OF_FUNCTIONS, columns_of, empty, ints
+from seismo.model.objects import tables as object_tables
+from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, types_of, without_paths
+from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
+from seismo.model.save import save, write_file
+from seismo.model.table import Strings
+from seismo.model.trace.copy_to_file import copied
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.model.recording import Tables
+
+    # Reads a recording, each time it is called.
+    Opener = Callable[[], Recording]
+
+_OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
+_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # never summed
+_KEPT_BYTES = 16 << 20  # of recordings that are kept while others come between
+
+
+def merge_files(
+    paths: Sequence[str | os.PathLike[str]], target: str | os.PathLike[str], losses: Sequence[dict[str, Any]] = ()
+) -> None:
+    """As `merge_into`, of the recordings in these files."""
+    merge_into([lambda path=path: read(path) for path in paths], target, losses)  # type: ignore[misc]
+
+
+def merge_into(
+    openers: Sequence[Opener], target: str | os.PathLike[str], losses: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Writes the merge of the recordings, with more losses (kind, count, thread -1, detail), to a file.
+
+    RecordingError: one cannot be read, they are of different kinds, or the file cannot be written.
+    """
+    plan = _Plan()
+    try:
+        for opener in openers:
+            plan.add(combine.problem_losses(opener()))
+    except Unsorted:
+        merged = combine.merge(opener() for opener in openers)
+        save(combine.with_losses(merged, losses) if losses else merged, target)
+        return
+    combine._check_kinds(plan.parts)
+    if losses and plan.parts:
+        plan.parts[0] = combine.with_losses(plan.parts[0], losses)
+    write_file(target, lambda fd: plan.write(_core.Writer(fd), openers))
+
+
+class _Sum:
+    """The merge of any number of recordings, made as a binary counter counts."""
+
+    def __init__(self) -> None:
+        self._heights: list[Recording | None] = []
+
+    def add(self, one: Recording) -> None:
+        for height, other in enumerate(self._heights):
+            if other is None:
+                self._heights[height] = one
+                return
+            one, self._heights[height] = combine.merge([other, one]), None
+        self._heights.append(one)
+
+    def total(self) -> Recording:
+        """All that was added; nothing can be added any more."""
+        heights, self._heights = self._heights, []
+        return combine.merge([one for one in heights if one is not None])
+
+
+def _emptied(part: Recording, kinds: Iterable[str]) -> Tables:
+    return {**part._raw, **{kind: empty(kind) for kind in kinds}}
+
+
+def _bytes_of(part: Recording) -> int:
+    """What the recording takes in memory: its tables, and the whole file where it is a trace that is not mapped."""
+    journal = part._journal
+    file = len(journal.data) if journal is not None and isinstance(journal.data, bytes) else 0
+    return sum((column.nbytes for table in part._raw.values() for column in table.values()), file)
+
+
+class _Plan:
+    """What is known of the recordings without their own rows. parts: them without functions and those."""
+
+    def __init__(self) -> None:
+        self.parts: list[Recording] = []
+        self._functions = combine.MergedFunctions()
+        self.numbers: list[array.array[int]] = []
+        self._marks: list[list[int]] = []
+        self.sizes: list[int] = []
+        self._traces: list[bool] = []  # of each: whether it has a journal
+        self._sum = _Sum()
+        self._contexts = Contexts()
+        self._with_contexts: list[int] = []
+        self.objects = Objects()
+        self._any_objects = False
+        self.with_objects: set[int] = set()
+
+    def add(self, part: Recording) -> None:
+        """Takes a recording in. Unsorted: it is damaged so that its rows must be there at once."""
+        number = len(self.parts)
+        self.numbers.append(self._functions.add(part))
+        self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
+        self.sizes.append(_bytes_of(part))
+        self._traces.append(part._journal is not None)
+        texts = combine._Texts()
+        tables = {kind: combine._table(kind, [], texts) for kind in SCHEMA}
+        for kind in ("threads", "processes", "losses"):
+            rows = combine._rows(part, kind)
+            tables[kind] = combine._table(kind, rows, texts)
+        self.parts.append(Recording(tables, Strings.of(list(texts.index)), part.meta))
+        if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
+            return
+        summed = _emptied(part, _OWN)
+        if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
+            if self.objects.add(number, part, self.numbers[number]):
+                self.with_objects.add(number)
+            self._any_objects = True
+            summed |= without_paths(summed)
+        if self._contexts.add(number, part):
+            self._with_contexts.append(number)
+        self._sum.add(Recording(summed, part._strings, part.meta))
+
+    def write(self, writer: _core.Writer, openers: Sequence[Opener]) -> bytes | None:
+        """Writes the tables as `save` does, what is not summed one recording after the other."""
+        functions, order = self._functions.ordered()
+        alone = [[0] * len(marks) for marks in self._marks] if len(self.parts) == 1 else self._marks
+        threads, maps, processes, process_maps = combine.merged_threads(self.parts, alone)
+        texts = combine._Texts()
+        made = {
+            "functions": combine._table("functions", functions, texts),
+            "processes": combine._table("processes", processes, texts),
+            "threads": combine._table("threads", threads, texts),
+            "losses": combine._table("losses", combine._merge_losses(self.parts, maps), texts),
+        }
+        out = _Output(writer)
+        writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
+        total = self._total(functions)
+        summed = dict(total._raw)
+        if self._any_objects:
+            self.objects.place(total, order, process_maps)
+            summed |= self.objects.summed_rows(total)
+            made["marks"] = self.objects.marks(texts)
+        strings = list(texts.index)
+        names = self._contexts.names(summed)
+        own = _Own(openers, self, order, maps, process_maps, [row["process"] for row in threads])
+        for kind in SCHEMA:
+            if kind == "nodes":
+                own.write(out, types_of(total))
+            elif kind in made:
+                out.table(kind, made[kind], strings)
+            elif kind == "contexts":
+                of_names = combine._Texts()
+                out.table(kind, columns_of(kind, [(name,) for name in names], of_names), list(of_names.index))
+            elif kind == "context_hits":
+                self._write_contexts(out, openers, order)
+            else:
+                out.table(kind, summed[kind], total._strings)
+        for part in compress(range(len(openers)), self._traces):
+            for kind, payload in copied(openers[part](), maps[part]):
+                writer.of_journal(kind, payload)
+        return writer.finish()
+
+    def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:
+        """What is summed, with the functions' ids of the result: recordings without sums have functions, too."""
+        total = self._sum.total()
+        ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
+        new = [ids[tuple(row[name] for name in KEY)] for row in combine._rows(total, "functions")]
+        tables: Tables = {
+            kind: object_tables.translated(total._raw[kind], function=new)
+            for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+        }
+        return Recording({**total._raw, **tables}, total._strings, total.meta)
+
+    def _write_contexts(self, out: _Output, openers: Sequence[Opener], order: Sequence[int]) -> None:
+        """What ran in contexts: first how much of it there is, then the rows of each recording, and the shared ones."""
+        for number in self._with_contexts:
+            self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
+        for rows in self._contexts.shared_rows():
+            out.table("context_hits", rows, ())
+        for number in self._with_contexts:
+            for rows in self._contexts.own_rows(openers[number](), [order[i] for i in self.numbers[number]]):
+                out.table("context_hits", rows, ())
+
+
+class _Output:
+    """Tables on their way into a file, with strings of several tables of strings."""
+
+    def __init__(self, writer: _core.Writer) -> None:
+        self._writer = writer
+        self._index = {"": 0}
+
+    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
+        columns: dict[str, Any] = dict(table)
+        for name, code in SCHEMA[kind]:
+            if code == "s":
+                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
+                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
+        self._writer.table(kind, columns)
+
+    def _string(self, text: str) -> int:
+        if text not in self._index:
+            self._index[text] = self._writer.string(text)
+        return self._index[text]
+
+
+class _Own:
+    """The rows of each recording alone that its processes bring: nodes, and objects that name them."""
+
+    def __init__(
+        self,
+        openers: Sequence[Opener],
+        plan: _Plan,
+        order: Sequence[int],
+        threads: Sequence[dict[int, int]],
+        processes: Sequence[dict[int, int]],
+        process_of: Sequence[int],
+    ) -> None:
+        """order: the functions' ids. threads, processes: each recording's new ids. process_of: that of new threads."""
+        self._openers = openers
+        self._plan = plan
+        self._order = order
+        self._threads = threads
+        self._processes = processes
+        self._process_of = process_of
+        self._kept: dict[int, Recording] = {}
+
+    def write(self, out: _Output, types: Mapping[tuple[Any, ...], int]) -> None:
+        """Writes them in the order of the processes. types: the ids of types."""
+        of: dict[int, int] = {}
+        for number, part in enumerate(self._plan.parts):
+            of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
+        base = 0
+        runs = [(number, set(run)) for number, run in groupby(sorted(of), key=of.__getitem__)]
+        left = Counter(number for number, _ in runs)
+        for number, processes in runs:
+            left[number] -= 1
+            part = self._part(number, left[number] > 0)
+            functions = [self._order[i] for i in self._plan.numbers[number]]
+            rows, chosen = self._nodes(part, number, functions, processes)
+            rows["id"] = ints(range(base, base + len(chosen)))
+            rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
+            out.table("nodes", rows, ())
+            if number in self._plan.with_objects:
+                nodes = array.array("q", [ELSEWHERE]) * len(part._raw["nodes"]["id"])
+                for new, row in enumerate(chosen, base):
+                    nodes[row] = new
+                maps = object_tables.Maps(functions, nodes, self._processes[number])
+                texts = combine._Texts()
+                tables = self._plan.objects.rows(part, maps, types, texts, processes)
+                for kind, table in tables.items():
+                    out.table(kind, table, list(texts.index))
+            base += len(chosen)
+
+    def _part(self, number: int, again: bool) -> Recording:
+        """again: it will be asked for once more."""
+        recording = self._kept.pop(number, None) or self._openers[number]()
+        if again:
+            self._kept[number] = recording  # the newest last
+        while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_BYTES:
+            del self._kept[next(iter(self._kept))]
+        return recording
+
+    def _nodes(
+        self, part: Recording, number: int, functions: list[int], processes: set[int]
+    ) -> tuple[Columns, list[int]]:
+        """The nodes of these processes' threads, in the order of these, numbered from 0; and which rows they were."""
+        nodes = dict(part._raw["nodes"])
+        of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
+        nodes["thread"] = ints(of)
+        nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
+        rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
+        rows.sort(key=of.__getitem__)
+        return combine._chosen_nodes(nodes, rows), rows

@@ -1,0 +1,35 @@
+"""A part of a call tree: what some code did, without whatever it ran in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.model import combine
+from seismo.model.enums import NodeFlags
+from seismo.model.lines.tables import ints
+from seismo.model.recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BEFORE = NodeFlags.BEFORE_START.value
+
+
+def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
+    """The recording of what code did: its functions, all they called, and the threads that began meanwhile.
+
+    is_its: whether a file (co_filename) is the code's. What called the code, and threads that ran already when the
+    recording began, are left out.
+    """
+    nodes = recording._raw["nodes"]
+    files = recording.functions["file"]
+    its = {row for row, file in enumerate(files) if is_its(file)}
+    flags, parents, functions = (nodes[name].tolist() for name in ("flags", "parent", "function"))
+    kept = [False] * len(flags)
+    for row, (parent, function) in enumerate(zip(parents, functions, strict=True)):
+        begun = parent < 0 and not flags[row] & _BEFORE
+        kept[row] = begun or function in its or (parent >= 0 and kept[parent])
+    rows = [row for row, keep in enumerate(kept) if keep]
+    roots = ints(parent if parent >= 0 and kept[parent] else -1 for parent in parents)
+    tables = {**recording._raw, "nodes": combine._chosen_nodes({**nodes, "parent": roots}, rows)}
+    return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

@@ -1,0 +1,407 @@
+"""The calls of a trace in time."""
+
+from __future__ import annotations
+
+import array
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo import _core
+from seismo.model.recording import FOREVER
+from seismo.model.table import Table
+from seismo.model.trace.pieces import take_uvarint
+from seismo.model.trace.process_clocks import starts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from seismo.model.enums import CallFlags
+    from seismo.model.recording import Recording
+    from seismo.model.trace.arrow_stream import CallStream
+    from seismo.model.trace.runtime_events import Pause, Span
+
+MOST_DEPTH = 2**32 - 1
+UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
+MOST = 5_000_000
+"""Rows that a window gives by default: half a gigabyte."""
+LOOK_BACK = 4 << 20
+"""Bytes of a thread's journal, some million events, in which a window looks for the beginnings of calls before it."""
+
+
+class CallRow(NamedTuple):
+    """A call, or a step of a generator or coroutine.
+
+    Times are ns since the start of the recording's first process, and each may be off by its bound; -1: by an unknown
+    time. `parent`: the row that it was called from, -1: none in the table. `call`: the row of its call's first step
+    (its own, for what is no later step), -1: not in the table.
+    """
+
+    start_ns: int
+    end_ns: int
+    start_bound_ns: int
+    end_bound_ns: int
+    thread: int
+    stream: int
+    function: int
+    node: int
+    parent: int
+    call: int
+    depth: int
+    flags: CallFlags
+
+
+class RunRow(NamedTuple):
+    """One call, or calls of one depth that a picture cannot tell apart: they lie within the width of a column.
+
+    `busy_ns`: time in which one of them was open; `most_ns`: of that, at least, in `function`, which has the largest
+    part, and `node` is the one of its nodes that has most. `bound_ns`: by how much a call's times may be off; -1: not
+    known, or there are several calls. `flags` of a single call.
+    """
+
+    start_ns: int
+    end_ns: int
+    busy_ns: int
+    most_ns: int
+    bound_ns: int
+    calls: int
+    thread: int
+    stream: int
+    function: int
+    node: int
+    depth: int
+    flags: CallFlags
+
+
+class Overview(NamedTuple):
+    """What a picture of some time draws. `runs` are in the order of threads, streams, depths and beginnings."""
+
+    runs: Table[RunRow]
+    gaps: list[GapRow]
+    problems: list[str]
+
+
+class InstantRow(NamedTuple):
+    """Something that the journal says beside calls, and by whom it was said.
+
+    By the program: `kind` is "mark", "counter", "begin" or "end" (of a span). By seismo: "collect" and "collected", a
+    pause of the cycle collector (`pauses`), or what `landmarks` says.
+    """
+
+    time_ns: int
+    bound_ns: int
+    thread: int
+    stream: int
+    kind: str
+    span: int
+    name: str
+    data: Any
+    call: int
+
+
+class GapRow(NamedTuple):
+    """A stretch of a thread of which events are missing."""
+
+    start_ns: int
+    end_ns: int
+    thread: int
+    stream: int
+
+
+class BlockRow(NamedTuple):
+    """A stretch of a thread's journal that can be read alone, with its first time and the bytes of its events."""
+
+    thread: int
+    stream: int
+    time_ns: int
+    size: int
+    after_gap: bool
+
+
+class Window(NamedTuple):
+    """What happened in some time. more: it was not all, for there was more than what was asked for."""
+
+    calls: Table[CallRow]
+    instants: list[InstantRow]
+    gaps: list[GapRow]
+    problems: list[str]
+    more: bool
+
+
+class Sums(NamedTuple):
+    """What all of a journal says. By node: `calls`, `resumes`, `exceptions`; `longest`: one call of each function.
+
+    left_out: calls, resumes and exceptions that a filter left out of the journal: for each node those below it that no
+    node below it has, and after the nodes the same of each thread.
+    """
+
+    calls: memoryview
+    resumes: memoryview
+    exceptions: memoryview
+    steps: int
+    longest: Table[CallRow]
+    gaps: list[GapRow]
+    problems: list[str]
+    left_out: tuple[memoryview, memoryview, memoryview]
+
+
+_NOTHING = memoryview(array.array("q"))
+_KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end", 5: "collect", 6: "collected"}
+
+
+class Calls:
+    """The calls of a recording in time, read as they are asked for. False where the recording has no journal."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._pieces = recording._journal
+
+    def __bool__(self) -> bool:
+        return self._pieces is not None
+
+    def __repr__(self) -> str:
+        return f"<Calls in {len(self.blocks)} blocks>" if self else "<Calls: none>"
+
+    @cached_property
+    def start_ns(self) -> int:
+        """Unix time that all times here count from."""
+        return min(self._starts, default=0)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return starts(self._recording)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        raw = self._recording._raw
+        later = [
+            mine - of_day for mine, of_day in zip(self._starts, raw["processes"]["start_ns"].tolist(), strict=True)
+        ]
+        threads = zip(raw["threads"]["end_ns"].tolist(), raw["threads"]["process"].tolist(), strict=True)
+        ends = [end + later[process] if process < len(later) and end else end for end, process in threads]
+        return [end - self.start_ns if end >= self.start_ns else -1 for end in ends]
+
+    @cached_property
+    def _journal(self) -> _core.Journal | None:
+        if self._pieces is None:
+            return None
+        recording = self._recording
+        raw = recording._raw
+        nodes, began = raw["nodes"], self._starts
+        origin = [
+            min(max(began[process] - self.start_ns, 0), 1 << 61) if began else 0
+            for process in raw["threads"]["process"].tolist()
+        ]
+        columns = {
+            "data": self._pieces.data,
+            "places": self._pieces.places,
+            "heads": self._pieces.heads,
+            "levels": self._pieces.levels,
+            "longest": self._pieces.longest,
+            "parent": nodes["parent"],
+            "thread": nodes["thread"],
+            "function": nodes["function"],
+            "own_ns": recording.timed("wall").tree["own_ns"],  # whichever times are shown: one trace has one
+            "calls": nodes["calls"],
+            "resumes": nodes["resumes"],
+            "origin": memoryview(array.array("q", origin)),
+            "end": memoryview(array.array("q", self._ends)),
+        }
+        functions = len(raw["functions"]["id"])
+        return _core.Journal(columns, functions, self._pieces.nodes, self._pieces.threads)
+
+    @cached_property
+    def _summed(self) -> _core.Journal | None:
+        """The journal, with levels of all streams that are worth them: of some, older ones, they may be missing."""
+        if self._journal is not None:
+            self._journal.build(UNSUMMED)
+        return self._journal
+
+    @cached_property
+    def blocks(self) -> list[BlockRow]:
+        """What the journal is made of: by its headers, without reading it."""
+        return [BlockRow(*block) for block in self._journal.blocks()] if self._journal else []
+
+    @cached_property
+    def end_ns(self) -> int:
+        """When the last thread ended, or, of who was killed, the last call that is known."""
+        known = max([block.time_ns for block in self.blocks] + self._ends, default=0)
+        if self._pieces is not None and not self._pieces.finished:
+            last = {block.thread: block.time_ns for block in sorted(self.blocks, key=lambda block: block.time_ns)}
+            for thread, time in last.items():
+                known = max([known, *self.window(time, thread=thread).calls["end_ns"]])
+        return known
+
+    def window(
+        self,
+        start_ns: int = 0,
+        end_ns: int = FOREVER,
+        *,
+        thread: int | None = None,
+        limit: int = MOST,
+        look_back: int = LOOK_BACK,
+    ) -> Window:
+        """What happened from one time to another, on one thread or all: also what began before or ended after.
+
+        Calls are in the order of threads, and there of their beginnings, so that parents come first. No more than
+        `limit` of them are read; 0: none, but all that the program said, and gaps. A call that began before the window
+        has its true beginning if that is within `look_back` bytes of the thread's journal; else the flag BEFORE, and
+        the time where reading began.
+        """
+        if self._journal is None:
+            return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
+        first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
+        found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
+        instants = [row for row in map(_instant, found["instants"]) if row is not None]
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        return Window(_calls(found["calls"]), instants, gaps, _problems(found["wrong"]), found["more"])
+
+    def overview(
+        self,
+        start_ns: int = 0,
+        end_ns: int | None = None,
+        columns: int = 1000,
+        threads: Iterable[int] | None = None,
+        depths: tuple[int, int] | None = None,
+    ) -> Overview:
+        """What a picture of some time draws that is so many columns wide: for each stream and depth, runs of calls.
+
+        A call that is wider than a column is a run of its own; others are summed, so that each depth has at most two
+        runs for each column. What began before or ended after is there with its own times. threads: their ids, all by
+        default. depths: (first, last), the last one not included. Times are ns as in `window`, and end_ns by default
+        the end of the recording.
+        """
+        end_ns = self.end_ns + 1 if end_ns is None else end_ns
+        first, last = (max(0, min(when, FOREVER)) for when in (start_ns, end_ns))
+        low, high = depths or (0, MOST_DEPTH)
+        journal = self._summed
+        if journal is None or last <= first or high <= low or columns < 1:
+            return Overview(Table(RunRow, dict.fromkeys(RunRow._fields, _NOTHING), 0), [], [])
+        chosen = None
+        if threads is not None:
+            wanted = set(threads)
+            chosen = bytes(number in wanted for number in range(len(self._ends)))
+        found = journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
+        runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))
+
+    def stream(self, start_ns: int = 0, end_ns: int = FOREVER, *, look_back: int = LOOK_BACK) -> CallStream:
+        """The calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
+
+        For readers such as DuckDB, pyarrow and Polars: memory does not grow with the trace.
+        """
+        from seismo.model.trace.arrow_stream import CallStream
+
+        first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
+        return CallStream(self._journal, self._recording, (first, last, look_back), _problems)
+
+    def __iter__(self) -> Iterator[CallRow]:
+        return iter(self.window().calls)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All calls as an Arrow stream of one batch; `window(...).calls` is one of some time."""
+        return self.window(limit=FOREVER).calls.__arrow_c_stream__(requested_schema)
+
+    @cached_property
+    def instants(self) -> list[InstantRow]:
+        """What the journal says beside calls, thread by thread: marks, counters, spans, pauses of the collector."""
+        return self.window(limit=0).instants
+
+    @cached_property
+    def pauses(self) -> list[Pause]:
+        """The pauses of the cycle collector, in the order of time."""
+        from seismo.model.trace.runtime_events import pauses
+
+        return pauses(self.instants)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The stretches that the program named itself, in the order of their beginnings."""
+        from seismo.model.trace.runtime_events import spans
+
+        return spans(self._recording, self.instants)
+
+    @cached_property
+    def landmarks(self) -> list[InstantRow]:
+        """When threads began and ended, children began and modules were imported, in the order of time."""
+        from seismo.model.trace.runtime_events import landmarks
+
+        return landmarks(self._recording) if self else []
+
+    @cached_property
+    def gaps(self) -> list[GapRow]:
+        """The stretches of threads of which events are missing; found without reading the rest."""
+        return [GapRow(*gap) for gap in self._journal.gaps()] if self._journal else []
+
+    @cached_property
+    def longest(self) -> Table[CallRow] | None:
+        """The longest call of each function, as the recorder noted them; None: it did not, or was killed.
+
+        Their times are between those marks that are around them, and their bounds are not known. `sums` finds the same
+        by reading all of the journal.
+        """
+        return self.noted if self._pieces is not None and self._pieces.finished else None
+
+    @cached_property
+    def noted(self) -> Table[CallRow] | None:
+        """As `longest`, also of a recording without an end, of which calls of the last second may be missing."""
+        if self._journal is None or self._pieces is None or not len(self._pieces.longest):
+            return None
+        return _calls(self._journal.longest())
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What all of it says, in one pass and in memory that does not grow with it."""
+        if self._journal is None:
+            nothing = memoryview(array.array("q"))
+            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [], (nothing, nothing, nothing))
+        found = self._journal.sums()
+        calls, resumes, exceptions = (memoryview(found[name]) for name in ("calls", "resumes", "exceptions"))
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        problems = _problems(found["wrong"])
+        left = (
+            memoryview(found["left_calls"]),
+            memoryview(found["left_resumes"]),
+            memoryview(found["left_exceptions"]),
+        )
+        return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
+
+
+def _calls(columns: dict[str, Any]) -> Table[CallRow]:
+    table = {name: memoryview(columns[name]) for name in CallRow._fields}
+    return Table(CallRow, table, len(table["start_ns"]))  # type: ignore[arg-type]
+
+
+def _problems(wrong: dict[str, int]) -> list[str]:
+    words = {
+        "dropped": "{} pieces of the journal make no sense, or their beginning is missing; they are left out",
+        "damaged": "{} blocks of the journal end early: pieces are missing or damaged",
+        "unknown": "{} blocks of the journal end early: they name paths that the file does not hold",
+        "reserved": "{} blocks of the journal end early: their bytes make no sense",
+        "deep": "{} blocks of the journal end early: more calls than can be are open in them",
+        "below": "{} calls ended that had not begun",
+        "untold": "{} blocks of the journal hold marks, spans or pauses not told by its heads: lists lack these",
+    }
+    return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
+
+
+def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
+    """An instant in words; None: it makes no sense, or is of a later version."""
+    time, bound, thread, stream, kind, row, data = raw
+    name = _KINDS.get(kind)
+    if name is None:
+        return None
+    span = at = 0
+    try:
+        if kind >= 3:
+            span, at = take_uvarint(data, at)
+        length, at = take_uvarint(data, at)
+        if at + length > len(data):
+            return None
+        rest = data[at + length :]
+        value = json.loads(rest) if rest else None
+    except (IndexError, ValueError, RecursionError):
+        return None
+    said = data[at : at + length].decode("utf-8", "backslashreplace")
+    return InstantRow(time, bound, thread, stream, name, span, said, value, row)

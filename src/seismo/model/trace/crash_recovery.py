@@ -1,0 +1,120 @@
+"""The tree of a trace without an end, brought up to what its journal tells.
+
+A program that is killed leaves a journal of nearly all that it did, and a tree as of the last flush, up to a second
+before. So counts are taken from the journal, which has each of them exactly. What the tree has more of (a damaged
+journal, calls that a filter left out) stays.
+
+The times since the flush are the journal's segments. It does not say which of them were waiting: they are divided as
+those of the same node were before (each of them waited with that chance), or are all running where nothing is known.
+"""
+
+from __future__ import annotations
+
+import array
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.recording import FOREVER, UNENDED, Recording
+from seismo.model.wait_times import estimated
+
+if TYPE_CHECKING:
+    from seismo.model.recording import Columns, Tables
+
+MOST_BYTES = 64 << 20
+"""Of a journal's events: some seconds. The tree of a longer one stays as it was flushed: a second is little of it."""
+CAUGHT_UP = "caught-up"
+_COUNTED = ("calls", "resumes", "exceptions")
+_SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
+_SQUARES = {"ns_sq": "d", "ns_var": "d"}
+
+
+def recovered(recording: Recording) -> Recording:
+    """The recording with the counts and the times of all of its journal; itself, where there is nothing to add."""
+    pieces = recording._journal
+    if pieces is None or pieces.finished or UNENDED not in recording.losses["kind"]:
+        return recording
+    calls = recording.calls
+    if sum(block.size for block in calls.blocks) > MOST_BYTES:
+        return recording
+    sums = calls.sums
+    raw = recording._raw
+    nodes = {**raw["nodes"]}
+    for name, counted in zip(_COUNTED, (sums.calls, sums.resumes, sums.exceptions), strict=True):
+        nodes[name] = _column(map(max, nodes[name].tolist(), counted.tolist()))
+    last = _last(recording)
+    flushed = max(calls._ends, default=-1)
+    end = max(last.values(), default=-1)
+    tables: Tables = {**raw, "nodes": nodes}
+    if end > flushed:
+        _add_times(recording, nodes, flushed)
+        tables["threads"] = _threads(recording, last)
+        tables["processes"] = _processes(recording, end, any(raw["nodes"]["calls"]))
+    made = Recording(tables, recording._strings, recording.meta, journal=pieces)
+    if end > flushed:
+        from seismo.model.combine import with_losses
+
+        note = {"kind": CAUGHT_UP, "count": end - max(flushed, 0), "thread": -1, "detail": ""}
+        made = with_losses(made, [note])
+    made.problems = recording.problems
+    made.calls.__dict__["sums"] = sums  # the same for both
+    return made
+
+
+def _column(values: Any) -> memoryview:
+    return memoryview(array.array("q", values))
+
+
+def _last(recording: Recording) -> dict[int, int]:
+    """The last time that is known of each thread with a journal, as the times of calls are."""
+    calls = recording.calls
+    newest = {block.thread: block.time_ns for block in sorted(calls.blocks, key=lambda block: block.time_ns)}
+    return {thread: max([time, *calls.window(time, thread=thread).calls["end_ns"]]) for thread, time in newest.items()}
+
+
+def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
+    """Adds the segments since the flush (ns, -1: all) to what was timed."""
+    raw = recording._raw
+    size = len(nodes["id"])
+    sums = {name: array.array(code, bytes(8 * size)) for name, code in (_SUMS | _SQUARES).items()}
+    journal = recording.calls._journal
+    assert journal is not None
+    journal.cut(max(flushed, 0), FOREVER, None, sums, None, None)
+    wall, waited = estimated(raw, "wall")["own_ns"].tolist(), estimated(raw, "wait")["own_ns"].tolist()
+    shares = [min(1.0, max(0.0, off / own)) if own > 0 else 0.0 for own, off in zip(wall, waited, strict=True)]
+    ran = [round(ns * (1 - share)) for ns, share in zip(sums["ns"], shares, strict=True)]
+    doubts = [
+        share * (1 - share) * square + variance
+        for square, variance, share in zip(sums["ns_sq"], sums["ns_var"], shares, strict=True)
+    ]
+    entries = zip(nodes["calls"], nodes["resumes"], raw["nodes"]["calls"], raw["nodes"]["resumes"], strict=True)
+    more: Any
+    for name, more in {
+        "entered": [calls + resumes - before - resumed for calls, resumes, before, resumed in entries],
+        "timed": sums["segments"],
+        "timed_ns": ran,
+        "wait_ns": [ns - own for ns, own in zip(sums["ns"], ran, strict=True)],
+    }.items():
+        nodes[name] = _column(a + b for a, b in zip(nodes[name].tolist(), more, strict=True))
+    doubts = [a + b for a, b in zip(nodes["wait_sq"].tolist(), doubts, strict=True)]
+    nodes["wait_sq"] = memoryview(array.array("d", doubts))
+
+
+def _threads(recording: Recording, last: dict[int, int]) -> Columns:
+    """Those whose journal goes on ran on; the time of rows of many is not known."""
+    table = {**recording._raw["threads"]}
+    base = recording.calls.start_ns
+    starts, ends, walls = (table[name].tolist() for name in ("start_ns", "end_ns", "wall_ns"))
+    folded = table["folded"].tolist()
+    for thread, time in last.items():
+        if base + time > ends[thread]:
+            more = base + time - max(ends[thread], starts[thread])
+            walls[thread] += more if not folded[thread] else 0
+            ends[thread] = base + time
+    return {**table, "end_ns": _column(ends), "wall_ns": _column(walls)}
+
+
+def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
+    """It ran as long as any thread; nothing tells running from waiting where nothing was flushed."""
+    table = {**recording._raw["processes"]}
+    until = recording.calls.start_ns + end
+    table["end_ns"] = _column(max(time, until) for time in table["end_ns"].tolist())
+    return table if flushed else {**table, "waits": _column(0 for _ in table["waits"])}

@@ -1,0 +1,281 @@
+"""A part of a trace as a recording of its own: a window of time, certain calls, or both.
+
+The journal of the part is written by the core (native/trace/excerpt.c), event by event, and so needs no memory for it.
+The tree is counted anew from those events, and its times are sums of the segments between them: wall-clock times, for a
+journal does not say what a thread waited for. Times count from where they counted in the whole, so that both can be
+read side by side.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo import _core
+from seismo.errors import UsageError
+from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
+from seismo.model.recording import FOREVER
+from seismo.model.trace.call_filter import call_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from seismo.expression import Expression
+    from seismo.model.recording import Columns, Recording
+
+MANY = 1 << 21
+"""Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
+_ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
+_COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
+_SUMS = {"ns_sq": "d", "ns_var": "d"}
+_DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # losses of the whole: the part has its own, or none
+
+
+class _Plan(NamedTuple):
+    """What the part has: its tables, and what of the whole is which of its rows (-1: nothing)."""
+
+    recording: Recording
+    nodes: array.array[int]
+    threads: array.array[int]
+
+
+class _Planned(NamedTuple):
+    """A part that is known but not written: its calls, and how it is written to a descriptor or (None) into memory."""
+
+    calls: int
+    write: Callable[[int | None], bytes | None]
+
+
+def cut(
+    recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
+) -> Recording:
+    """The part in memory; see `Recording.cut`."""
+    from seismo.model.recording import read
+
+    data = _planned(recording, start_ns, end_ns, where).write(None)
+    assert data is not None
+    return read(data)
+
+
+def cut_into(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    start_ns: int = 0,
+    end_ns: int = FOREVER,
+    *,
+    where: str | Expression | None = None,
+) -> None:
+    """Writes the part to a file, whole or not at all, in memory that does not grow with the trace.
+
+    UsageError, as of `Recording.cut`; RecordingError: the file cannot be written.
+    """
+    from seismo.model.recording import read
+    from seismo.model.save import write_file, write_recording
+
+    def write(fd: int | None) -> bytes | None:
+        planned = _planned(recording, start_ns, end_ns, where)
+        if planned.calls < MANY:
+            return planned.write(fd)
+        folder = None if fd is None else os.path.dirname(os.fspath(path)) or "."
+        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as file:
+            planned.write(file.fileno())
+            return write_recording(read(file.name), fd)
+
+    write_file(path, write)
+
+
+def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expression | None) -> _Planned:
+    calls = recording.calls
+    journal = calls._journal
+    if journal is None:
+        raise UsageError(
+            "this recording does not say what happened when, and cannot be cut",
+            hint="seismo trace makes one that does",
+        )
+    first, last = max(0, min(start_ns, FOREVER)), max(0, min(end_ns, FOREVER))
+    if last <= first:
+        raise UsageError("the window ends before it begins", hint="give a beginning and an end after it")
+    if first > calls.end_ns:
+        raise UsageError("the recording had ended by then", hint=f"it took {calls.end_ns / 1e9:.6f} s")
+    chosen = None if where is None else call_filter(recording, where)
+    size = len(recording._raw["nodes"]["id"])
+    counts = {name: array.array(code, bytes(8 * size)) for name, code in (_COUNTS | _SUMS).items()}
+    notes = journal.cut(first, last, chosen, counts, None, None)
+    if not notes["streams"]:
+        what = "nothing ran then" if where is None else "no call of that time is chosen"
+        raise UsageError(what, "" if where is None else str(where), f"the recording took {calls.end_ns / 1e9:.6f} s")
+    plan = _plan(recording, first, last, where, counts, notes)
+    nodes = plan.recording._raw["nodes"]
+    tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": plan.nodes, "threads": plan.threads}
+
+    def write(fd: int | None) -> bytes | None:
+        from seismo.model.save import write_tables
+
+        writer = _core.Writer(fd)
+        write_tables(plan.recording, writer)
+        journal.cut(first, last, chosen, None, tree, writer.piece)
+        return writer.finish()
+
+    return _Planned(sum(counts["calls"]) + sum(counts["resumes"]), write)
+
+
+# ---- the tables ----
+
+
+def _plan(
+    recording: Recording,
+    first: int,
+    last: int,
+    where: str | Expression | None,
+    counts: dict[str, array.array[Any]],
+    notes: dict[str, int],
+) -> _Plan:
+    from seismo.model.recording import Recording, Tables
+
+    raw = recording._raw
+    parents, of_threads = raw["nodes"]["parent"].tolist(), raw["nodes"]["thread"].tolist()
+    seen = counts["seen"]
+    for node in range(len(parents) - 1, -1, -1):
+        if seen[node] and parents[node] >= 0:
+            seen[parents[node]] |= _ON_PATH
+    kept = [node for node, flags in enumerate(seen) if flags]
+    busy = {of_threads[node] for node in kept}
+    threads = [
+        row
+        for row in range(len(raw["threads"]["id"]))
+        if row in busy or (where is None and _ran(recording, row, first, last))
+    ]
+    of_processes = raw["threads"]["process"].tolist()
+    processes = sorted({of_processes[row] for row in threads})
+    functions = sorted({raw["nodes"]["function"][node] for node in kept})
+    new_threads = _numbers(threads, len(of_processes))
+    new_nodes = _numbers(kept, len(parents))
+    tables: Tables = {kind: {name: column[:0] for name, column in table.items()} for kind, table in raw.items()}
+    tables["processes"] = _processes(recording, processes, last)
+    tables["threads"] = _threads(recording, threads, _numbers(processes, len(raw["processes"]["id"])), first, last)
+    tables["functions"] = _rows(raw["functions"], functions)
+    tables["sources"] = raw["sources"]
+    tables["nodes"] = _nodes(
+        raw["nodes"], kept, new_nodes, new_threads, _numbers(functions, len(raw["functions"]["id"])), counts
+    )
+    tables["losses"] = _losses(recording, last, new_threads)
+    part = {"from_ns": first, "to_ns": min(last, recording.calls.end_ns), "where": "" if where is None else str(where)}
+    meta = {**recording.meta, "cut": [*_earlier(recording.meta), part]}
+    made = Recording(tables, recording._strings, meta, [])
+    return _Plan(_with_notes(made, notes), new_nodes, new_threads)
+
+
+def _earlier(meta: dict[str, Any]) -> list[Any]:
+    """The cuts that were made before: a part may be cut again."""
+    before = meta.get("cut")
+    return before if isinstance(before, list) else []
+
+
+def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
+    """Whether the thread was there in the window, as far as is known."""
+    calls, threads = recording.calls, recording._raw["threads"]
+    start, end = threads["start_ns"][thread] - calls.start_ns, calls._ends[thread]
+    return start < last and (end < 0 or end >= first)
+
+
+def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
+    """The new number of each row, -1: it is left out."""
+    numbers = array.array("q", [-1]) * size
+    for new, row in enumerate(kept):
+        numbers[row] = new
+    return numbers
+
+
+def _rows(table: Columns, kept: list[int]) -> Columns:
+    """The rows of a table, with new ids."""
+    rows = memoryview(array.array("q", kept))
+    taken = {
+        name: memoryview(_core.take({"values": column, "rows": rows}, column.format)) for name, column in table.items()
+    }
+    return {**taken, "id": memoryview(array.array("q", range(len(kept))))}
+
+
+def _column(values: Iterable[int]) -> memoryview:
+    return memoryview(array.array("q", values))
+
+
+def _processes(recording: Recording, kept: list[int], last: int) -> Columns:
+    """They start when they started, so that times count from there, and end with the window at the latest."""
+    table = _rows(recording._raw["processes"], kept)
+    end = recording.calls.start_ns + last
+    table["end_ns"] = _column(min(when, end) for when in table["end_ns"].tolist())
+    table["waits"] = _column(0 for _ in kept)
+    return table
+
+
+def _threads(recording: Recording, kept: list[int], processes: array.array[int], first: int, last: int) -> Columns:
+    table = _rows(recording._raw["threads"], kept)
+    base = recording.calls.start_ns
+    table["process"] = _column(processes[row] for row in table["process"].tolist())
+    starts = [max(when, base + first) for when in table["start_ns"].tolist()]
+    ends = [max(start, min(when, base + last)) for when, start in zip(table["end_ns"].tolist(), starts, strict=True)]
+    table["start_ns"], table["end_ns"] = _column(starts), _column(ends)
+    table["wall_ns"] = _column(end - start for start, end in zip(starts, ends, strict=True))
+    table["cpu_ns"] = _column(-1 for _ in kept)
+    table["rest_ns"] = _column(0 for _ in kept)
+    return table
+
+
+def _nodes(
+    old: Columns,
+    kept: list[int],
+    nodes: array.array[int],
+    threads: array.array[int],
+    functions: array.array[int],
+    counts: dict[str, array.array[Any]],
+) -> Columns:
+    table = {name: memoryview(array.array(column.format, bytes(8 * len(kept)))) for name, column in old.items()}
+    parents, of_threads, of_functions, flags = (
+        old[name].tolist() for name in ("parent", "thread", "function", "flags")
+    )
+    table["id"] = _column(range(len(kept)))
+    table["parent"] = _column(nodes[parents[row]] if parents[row] >= 0 else -1 for row in kept)
+    table["thread"] = _column(threads[of_threads[row]] for row in kept)
+    table["function"] = _column(functions[of_functions[row]] for row in kept)
+    names = {"calls": "calls", "resumes": "resumes", "exceptions": "exceptions", "timed": "segments", "timed_ns": "ns"}
+    for name, count in names.items():
+        table[name] = _column(counts[count][row] for row in kept)
+    table["entered"] = _column(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    table["wait_sq"] = memoryview(array.array("d", [counts["ns_var"][row] for row in kept]))
+    seen = counts["seen"]
+    table["flags"] = _column(
+        flags[row] & (LOWER_BOUND | FOLDED)
+        | (BEFORE_START if seen[row] & _BEGAN_BEFORE else 0)
+        | (AT_END if seen[row] & _RUNS_ON else 0)
+        for row in kept
+    )
+    return table
+
+
+def _losses(recording: Recording, last: int, threads: array.array[int]) -> Columns:
+    """What the whole lost, of the threads that are there."""
+    table = recording._raw["losses"]
+    kinds = [recording._strings[number] for number in table["kind"].tolist()]
+    of = table["thread"].tolist()
+    whole = last > recording.calls.end_ns
+    kept = [
+        row
+        for row, kind in enumerate(kinds)
+        if (of[row] < 0 or threads[of[row]] >= 0) and (kind not in _DROPPED or (kind == "cut-short" and whole))
+    ]
+    result = _rows(table, kept)
+    result["thread"] = _column(threads[row] if row >= 0 else -1 for row in result["thread"].tolist())
+    return result
+
+
+def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
+    """The recording with what cannot be told of the part."""
+    from seismo.model.combine import with_losses
+
+    said = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
+    rows = [
+        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in said.items() if notes[note]
+    ]
+    return with_losses(recording, rows)

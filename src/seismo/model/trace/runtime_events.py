@@ -1,0 +1,179 @@
+"""What a trace's tables and calls say of the interpreter itself: threads, children, imports, the collector's pauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo.model.trace.calls import InstantRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.model.recording import Recording
+    from seismo.model.table import Table
+    from seismo.model.trace.calls import CallRow
+
+_IMPORT = "<frozen importlib._bootstrap"  # the file of what runs a module's code
+_MODULE = "<module>"
+
+
+class Pause(NamedTuple):
+    """A pause of the cycle collector, which stops its thread and, with the lock, all others.
+
+    end_ns -1: it is not known. generation: the oldest that was looked through. collected: objects; -1: not known.
+    """
+
+    start_ns: int
+    end_ns: int
+    thread: int
+    generation: int
+    collected: int
+
+
+def pauses(instants: Iterable[InstantRow]) -> list[Pause]:
+    """The collector's pauses, from what a journal says, in the order of their beginnings."""
+    begun: dict[tuple[int, int, int], InstantRow] = {}
+    found = []
+    for said in instants:
+        key = (said.thread, said.stream, said.span)
+        if said.kind == "collect":
+            begun[key] = said
+        elif said.kind == "collected" and key in begun:
+            first = begun.pop(key)
+            found.append(
+                Pause(first.time_ns, said.time_ns, said.thread, _of(first, "generation"), _of(said, "collected"))
+            )
+    found += [Pause(said.time_ns, -1, said.thread, _of(said, "generation"), -1) for said in begun.values()]
+    return sorted(found)
+
+
+class Span(NamedTuple):
+    """A stretch of the program that it named itself (`seismo.span`), on the thread on which it began.
+
+    end_ns -1: its end is not known. values: what the program said with it. number: its own in its process; outer: that
+    of the span that it is in, 0: none. error: the exception that left it, "": none.
+    """
+
+    start_ns: int
+    end_ns: int
+    thread: int
+    number: int
+    outer: int
+    name: str
+    values: dict[str, Any]
+    error: str
+
+
+def spans(recording: Recording, instants: Iterable[InstantRow]) -> list[Span]:
+    """The spans whose beginnings are among the instants, in the order of these. They may end on other threads."""
+    process = recording._raw["threads"]["process"].tolist()
+    begun: dict[tuple[int, int], InstantRow] = {}
+    ends: dict[tuple[int, int], InstantRow] = {}
+    for said in instants:
+        if said.kind in ("begin", "end"):
+            (begun if said.kind == "begin" else ends)[process[said.thread], said.span] = said
+    found = []
+    for key, said in begun.items():
+        end = ends.get(key)
+        values = dict(said.data) if isinstance(said.data, dict) else {} if said.data is None else {"value": said.data}
+        outer = values.pop("in", 0)
+        error = end.data.get("error", "") if end is not None and isinstance(end.data, dict) else ""
+        found.append(
+            Span(
+                said.time_ns,
+                max(end.time_ns, said.time_ns) if end is not None else -1,
+                said.thread,
+                said.span,
+                outer if isinstance(outer, int) else 0,
+                said.name,
+                values,
+                str(error),
+            )
+        )
+    return sorted(found, key=lambda span: (span.start_ns, span.thread, span.number))
+
+
+def _of(said: InstantRow, name: str) -> int:
+    value = said.data.get(name) if isinstance(said.data, dict) else None
+    return value if isinstance(value, int) else -1
+
+
+def landmarks(recording: Recording, rows: Table[CallRow] | None = None) -> list[InstantRow]:
+    """When threads began and ended, children began, and modules were imported, in the order of time.
+
+    `kind` is "thread begins", "thread ends", "child" or "import"; `name` is that of the thread, child or module; `data`
+    of an import is {"took_ns": ...}. rows: the calls to look for imports in; None: the longest of each function.
+    Threads that stand for many are left out, and so is the main one.
+    """
+    found = [*_threads(recording), *_children(recording)]
+    modules = _module_nodes(recording)
+    if modules:
+        found += _imports(recording, modules, recording.calls.sums.longest if rows is None else rows)
+    return sorted(found, key=lambda row: (row.time_ns, row.thread))
+
+
+def _row(recording: Recording, unix_ns: int, thread: int, kind: str, name: str) -> InstantRow:
+    return InstantRow(unix_ns - recording.calls.start_ns, 0, thread, 0, kind, 0, name, None, -1)
+
+
+def _threads(recording: Recording) -> list[InstantRow]:
+    last: dict[int, int] = {}
+    for thread in recording.threads:
+        last[thread.process] = max(last.get(thread.process, 0), thread.end_ns)
+    found = []
+    for number, thread in enumerate(recording.threads):
+        if thread.main or thread.folded:
+            continue
+        found.append(_row(recording, thread.start_ns, number, "thread begins", thread.name))
+        if thread.end_ns < last[thread.process]:  # those that still ran share the end of the recording
+            found.append(_row(recording, thread.end_ns, number, "thread ends", thread.name))
+    return found
+
+
+def _children(recording: Recording) -> list[InstantRow]:
+    mains: dict[int, int] = {}
+    for number, thread in enumerate(recording.threads):
+        if thread.main or thread.process not in mains:
+            mains[thread.process] = number
+    places = {process.pid: number for number, process in enumerate(recording.processes)}
+    found = []
+    for child in recording.processes:
+        parent = places.get(child.ppid, -1)
+        if parent in mains:
+            found.append(_row(recording, child.start_ns, mains[parent], "child", f"process {child.pid}"))
+    return found
+
+
+def _module_nodes(recording: Recording) -> set[int]:
+    """The nodes that are a module's code, run by an import."""
+    raw, functions = recording._raw["nodes"], recording.functions
+    names, files = functions["qualname"], functions["file"]
+    bodies = {number for number, name in enumerate(names) if name == _MODULE}
+    machinery = {number for number, name in enumerate(files) if name.startswith(_IMPORT)}
+    function, parent = raw["function"].tolist(), raw["parent"].tolist()
+    found = set()
+    for node, of in enumerate(function):
+        above = parent[node] if of in bodies else -1
+        if above >= 0 and names[function[above]] == "exec":  # where C functions are recorded
+            above = parent[above]
+        if above >= 0 and function[above] in machinery:
+            found.add(node)
+    return found
+
+
+def _imports(recording: Recording, modules: set[int], rows: Table[CallRow]) -> list[InstantRow]:
+    names = recording.functions["module"]
+    return [
+        InstantRow(
+            row.start_ns,
+            row.start_bound_ns,
+            row.thread,
+            row.stream,
+            "import",
+            0,
+            names[row.function],
+            {"took_ns": row.end_ns - row.start_ns},
+            -1,
+        )
+        for row in (rows[place] for place, node in enumerate(rows.numbers("node")) if node in modules)
+    ]

@@ -1,0 +1,231 @@
+"""What the magics of IPython record, and how it is displayed: text in a terminal, the same as HTML in a notebook."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from typing import TYPE_CHECKING, Any
+
+from seismo import recording_kinds
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.report.html import WIDTH, HtmlPaper
+from seismo.report.paper import Paper
+from seismo.report.words import Signs
+from seismo.sessions.session_results import checked_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import CodeType
+
+    from seismo.coverage.coverage_report import FileCoverage
+    from seismo.model import Recording
+
+
+MORE = "-l N"  # what shows more rows of a table
+
+
+class CellResult:
+    """A session of one verb, and its table. session: a context manager with the attribute recording."""
+
+    session: Any
+
+    def __init__(
+        self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType], cells: Mapping[str, int]
+    ) -> None:
+        """options: as ipython.read gives them. file: the cell's. functions: those that -f named. Raises UsageError.
+
+        cells: the numbers of all cells by the files that they were compiled as.
+        """
+        self.options = options
+        self.cells = cells
+        self.limit = limit
+        self.file = file
+        self.functions = functions
+        self.time = checked_time(options.get("--time", "cpu"))
+        self.begin()
+
+    def begin(self) -> None:
+        """Makes the session."""
+        raise NotImplementedError
+
+    def write(self, paper: Paper) -> None:
+        """Writes the table."""
+        raise NotImplementedError
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded."""
+        recording: Recording = self.session.recording
+        return recording
+
+    def timed(self, paper: Paper) -> Recording | None:
+        """The recording with the times that were asked for. None: it does not tell waiting, and the paper says so."""
+        from seismo.report.waiting import told
+
+        recording = self.recording
+        if self.time == "wait" and not told(recording):
+            paper.line("what was waited cannot be told from running here (seismo doctor has why)")
+            return None
+        return recording.timed(self.time)
+
+    def text(self) -> str:
+        """The table as plain text."""
+        stream = io.StringIO()
+        self.write(Paper(stream, WIDTH, Signs()).asked_by(MORE))
+        return self._named(stream.getvalue())
+
+    def _named(self, text: str) -> str:
+        """The text with cells called `In [3]`, as the reader knows them, for the files that they were compiled as."""
+        for path, number in self.cells.items():
+            for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
+                text = text.replace(name, f"In [{number}]")
+        return text
+
+    def __repr__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        paper = HtmlPaper().asked_by(MORE)
+        self.write(paper)
+        return self._named(paper.html)
+
+
+class Profiled(CellResult):
+    """Calls."""
+
+    def begin(self) -> None:
+        """A session of seismo.profile."""
+        import seismo
+        from seismo.report.kind import named
+
+        self.order = named(recording_kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
+        settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
+        self.session = seismo.profile(**settings)
+
+    @property
+    def recording(self) -> Recording:
+        """What the cell did: the kernel runs in the same process, and is busy meanwhile."""
+        from seismo.model.subtree import subtree_of
+
+        # Merged, because the last expression of a cell is compiled by itself, under the same name.
+        return subtree_of(super().recording, self.file.__eq__).merge()
+
+    def write(self, paper: Paper) -> None:
+        """The functions."""
+        from seismo.report.calls.functions import write_functions
+        from seismo.report.modules import Modules
+        from seismo.report.waiting import told
+
+        recording = self.timed(paper)
+        if recording is None:
+            return
+        table, known = recording.functions, told(recording)
+        write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
+
+
+class Timed(CellResult):
+    """Lines and their times."""
+
+    def begin(self) -> None:
+        """A session of seismo.lines."""
+        import seismo
+
+        self.session = seismo.lines(where=self._where()).apart()
+
+    def _where(self) -> str:
+        """The functions and modules that are named, else the cell."""
+        parts = [
+            f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")'
+            for code in self.functions
+        ]
+        parts += [f'module("{module}")' for module in self.options.get("-m", ())]
+        return " or ".join(f"({part})" for part in parts or [f'file("{_quoted(self.file)}")'])
+
+    def write(self, paper: Paper) -> None:
+        """The sources with their times."""
+        from seismo.report.lines.text import LinesView, write_sources
+        from seismo.report.lines.timed_source import timed_program
+
+        recording = self.timed(paper)
+        if recording is None:
+            return
+        program = timed_program(recording)
+        if not program.lines:
+            paper.line("nothing of it ran")
+            return
+        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
+
+
+class Covered(CellResult):
+    """Lines that ran."""
+
+    def begin(self) -> None:
+        """A session of seismo.cover."""
+        import seismo
+
+        sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
+        branch, counts = "--branch" in self.options, "--counts" in self.options
+        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts).apart()
+
+    def write(self, paper: Paper) -> None:
+        """The cell's lines, marked, and a table of what else there is."""
+        from seismo.report.coverage.text import View, write_problems, write_table
+
+        report = self.session.analysis()
+        cell = next((file for file in report.files if file.absolute == self.file), None)
+        if cell is not None:
+            self._write_cell(paper, cell)
+            report.files.remove(cell)
+        if report.files:
+            paper.line()
+            write_table(paper, report, View(rows=self.limit))
+        write_problems(paper, report)
+
+    def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:
+        from seismo.report.coverage.text import total_text
+
+        paper.line((total_text(cell.numbers), "title"))
+        partial: dict[int, list[str]] = {}
+        for line, to in cell.missing_branches:
+            if line not in cell.missing:
+                partial.setdefault(line, []).append(cell.missing_text(line, to))
+        missing, executed = set(cell.missing), set(cell.executed)
+        for number, source in enumerate(cell.source_lines, 1):
+            mark, style = ("✗", "bad") if number in missing else ("✓", "good") if number in executed else (" ", "quiet")
+            if number in partial:
+                mark, style = "~", "warning"
+            hits = f"{cell.hits[number]:>9,} " if cell.hits and number in cell.hits else " " * 10 if cell.hits else ""
+            paper.line((f"{number:>4} {mark} {hits}", style), printable(source))
+            for why in partial.get(number, ()):
+                paper.line((f"     ~ {printable(why)}", "warning"))
+
+
+class Counted(CellResult):
+    """Objects."""
+
+    def begin(self) -> None:
+        """A session of seismo.objects."""
+        import seismo
+        from seismo.report.objects.text import ORDERS
+
+        self.order = self.options.get("--sort", "born")
+        if self.order not in ORDERS:
+            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"use one of {', '.join(ORDERS)}")
+        self.session = seismo.objects(objects="types" if "--types" in self.options else "lines").apart()
+
+    def write(self, paper: Paper) -> None:
+        """The types, then the lines."""
+        from seismo.report.objects.described import ObjectWords
+        from seismo.report.objects.text import ObjectsView, write_one
+
+        words = ObjectWords(self.recording, paper.signs)
+        for by in ("type", "line") if len(self.recording.objects) else ("type",):
+            write_one(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+
+
+def _quoted(text: str) -> str:
+    """The text inside a quoted pattern that matches nothing else."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,326 @@
+"""The marker seismo_budget: a test that does more than it may fails, and says who did it.
+
+The budgets are of counts, which have no noise: calls, exceptions and lines in the first run of the test, births of
+objects in a second one, when caches are filled. What is counted is the inside of the item's own runtest(): the test
+function, and setUp and tearDown of a TestCase, but no fixture. Pytest's own functions are left out.
+
+Who. That a database's execute() was called a hundred times more says little of where: its caller is the same function
+of some library. So a call that is beyond its budget is followed up the path as long as each caller was called as often;
+the first one that was called less often has the loop. Which of its lines that is, its source says, with the lines'
+counts beside it.
+"""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from seismo import recording_kinds
+from seismo.check.limits import Limit
+from seismo.errors import SeismoError, UsageError
+from seismo.escape import printable
+from seismo.model.enums import FunctionKind
+from seismo.plugins.pytest.call_sites import CallSites, Made
+from seismo.plugins.pytest.objects_fixture import interrupted, started, unavailable
+from seismo.plugins.pytest.profile import PLACE, frame_of, machinery
+from seismo.plugins.pytest.rerun import put_back
+from seismo.process import engine
+from seismo.process.engine import unrecorded
+from seismo.report.words import function_name
+from seismo.sessions.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from types import CodeType
+    from typing import TypeVar
+
+    from seismo.model import Recording
+    from seismo.sessions.cover import Cover
+    from seismo.sessions.recording_session import RecordingSession
+
+    S = TypeVar("S", bound=RecordingSession)
+
+MARKER = "seismo_budget"
+PATTERNS = ("calls", "exceptions", "lines")
+QUANTITIES = (*PATTERNS, "births")
+ROWS = 5  # of callers, of each budget
+
+
+# ---- what the marker was given ----
+
+
+def budgets(mark: pytest.Mark) -> list[Limit]:
+    """The budgets of a marker. Raises UsageError for what is none."""
+    if mark.args or not mark.kwargs:
+        raise UsageError(f"{MARKER} takes its budgets by name", hint=f'such as {MARKER}(calls={{"*:execute": 3}})')
+    found = []
+    for name, value in mark.kwargs.items():
+        if name not in QUANTITIES:
+            raise UsageError(f"{MARKER} has no budget {name}", hint=f"it has {', '.join(QUANTITIES)}")
+        rows = value if isinstance(value, dict) and name in PATTERNS else {"": value}
+        for pattern, number in rows.items():
+            if not isinstance(pattern, str) or isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                shape = ", or a dict of such by pattern" if name in PATTERNS else ""
+                raise UsageError(f"{name} of {MARKER} cannot be {value!r}", hint=f"a whole number from 0{shape}")
+            found.append(Limit(name, pattern, fixed=number))
+    return found
+
+
+def _is_of(limit: Limit, module: str, qualname: str) -> bool:
+    """A pattern of a function's own name is of methods, too: `*:execute` of sqlite3:Cursor.execute."""
+    return limit.matches(f"{module}:{qualname}") or limit.matches(f"{module}:{qualname.rpartition('.')[2]}")
+
+
+# ---- what is counted ----
+
+
+class _Session(Profile):
+    """A profile that leaves pytest out."""
+
+    def _start(self, settings: dict[str, object], fd: int) -> bool:
+        from seismo import _core
+
+        meta = engine.meta(self._settings, self.recorder)
+        started = engine.start({**settings, "recorder": recording_kinds.CALLS}, fd, meta, user=self, hide=machinery())
+        self._before = None if started else _core.snapshot()
+        return started
+
+
+@dataclass
+class Counted:
+    """What a run did. lines: -1 where they were not counted; by_line: {(file, line): executed}; births: as lines."""
+
+    calls: Recording | None = None
+    coverage: Recording | None = None
+    lines: int = -1
+    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # how many, type, file, line
+    trouble: dict[str, str] = field(default_factory=dict)  # {quantity: why it was not counted}
+
+
+def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
+    """Runs something with calls and lines counted."""
+    from seismo import _core
+
+    def count(run: Callable[[], object]) -> object:
+        __tracebackhide__ = True
+        lines = _begun(_lines(counted), counted, "lines")
+        calls = _begun(_Session(None, {} if engine.users else {"c_functions": "all"}), counted, "calls", "exceptions")
+        before = _core.cover_executed()
+        try:
+            return run() if calls is None else frame_of(item, "call")(lambda _: run(), item)
+        finally:
+            if _core.cover_status()["counts"]:
+                counted.lines = _core.cover_executed() - before
+            counted.calls, counted.coverage = _ended(calls), _ended(lines)
+
+    return count
+
+
+def _begun(session: S | None, counted: Counted, *quantities: str) -> S | None:
+    """The session, which has begun; None: it cannot."""
+    if session is not None:
+        try:
+            session.__enter__()
+        except SeismoError as error:
+            counted.trouble |= dict.fromkeys(quantities, ": ".join(error.lines()[:2]))
+            return None
+    return session
+
+
+def _ended(session: RecordingSession | None) -> Recording | None:
+    if session is None:
+        return None
+    session.__exit__(None, None, None)
+    return session.recording
+
+
+def _lines(counted: Counted) -> Cover | None:
+    """A session that counts lines; None: they are counted already, or cannot be."""
+    import seismo
+    from seismo import _core
+    from seismo.process import coverage
+
+    if coverage.users:
+        if not _core.cover_status()["counts"]:
+            counted.trouble["lines"] = "coverage is being recorded without counts: add --seismo-counts"
+        return None
+    session: Cover = seismo.cover(rcfile="", counts=True)
+    return session
+
+
+def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
+    """Runs something with births counted."""
+    from seismo import _core
+
+    def count(run: Callable[[], object]) -> object:
+        __tracebackhide__ = True
+        collects = gc.isenabled()
+        gc.disable()  # a collection that happens to start inside adds what finalizers make
+        session = None
+        try:
+            _core.objects_quiet(True)  # else a recording of the whole run has what begins it
+            try:
+                session = started(item.config)
+            finally:
+                _core.objects_quiet(False)
+            return run()
+        finally:
+            if session is not None:
+                _core.objects_quiet(True)  # its end collects garbage, which may call functions
+                if lost := unrecorded(interrupted):
+                    counted.trouble["births"] = lost
+                session.__exit__(None, None, None)
+                counted.births = engine.quietly(_born, session.recording)
+                _core.objects_quiet(False)
+            else:
+                counted.trouble["births"] = "they cannot be recorded here"
+            if collects:
+                gc.enable()
+
+    return count
+
+
+def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
+    """What each line made, but for those of pytest and ours."""
+    own = (*machinery(), engine.HIDE)
+    files, types = recording.functions["file"], recording.types["name"]
+    found = []
+    for row in recording.objects:
+        file = files[row.function] if row.function >= 0 else ""
+        if row.born and not file.startswith(own):
+            found.append((row.born, str(types[row.type]), file, row.line))
+    return found
+
+
+# ---- the marker ----
+
+
+def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
+    """Runs the test and counts; a second time for births. What a run raises goes on from here."""
+    __tracebackhide__ = True
+    said: list[str] = []
+    try:
+        limits = budgets(mark)
+    except SeismoError as error:
+        said, limits = error.lines(), []
+    if said:
+        _fail(said)
+    counted = Counted()
+    limits = _of_this_run(item, limits)
+    born = any(limit.quantity == "births" for limit in limits)
+    others = any(limit.quantity != "births" for limit in limits)
+    counts = _count_calls(item, counted) if others else lambda run: run()
+    if born:
+        with put_back(item, False):
+            counts(item.runtest)
+        if _has_failed(item):
+            return None
+        counts = _count_births(item, counted)
+    with put_back(item, born), _inside(item, counts):
+        result = yield
+    if _has_failed(item):
+        return result
+    for quantity, why in counted.trouble.items():
+        if any(limit.quantity == quantity for limit in limits):
+            unavailable(item.config, f"{quantity}: {why}")
+            limits = [limit for limit in limits if limit.quantity != quantity]
+    root, code = str(item.config.rootpath), _code_of(item)
+    said = [text for limit in limits for text in _over(limit, counted, root, code)]
+    if said:
+        _fail(said)
+    return result
+
+
+def _of_this_run(item: pytest.Item, limits: list[Limit]) -> list[Limit]:
+    """Under --seismo-check, births are counted in a run of their own, and the others in the rest."""
+    run = item.config.pluginmanager.get_plugin("seismo-check")
+    counting = getattr(run, "counting", None)
+    return limits if counting is None else [limit for limit in limits if limit.quantity in counting.QUANTITIES]
+
+
+def _fail(lines: list[str]) -> None:
+    """Not hidden from tracebacks: pytest says so of a failure without any frame."""
+    pytest.fail("\n".join(lines), pytrace=False)
+
+
+def _code_of(item: pytest.Item) -> CodeType | None:
+    """The test function's; None where more than that function is the test."""
+    if hasattr(getattr(item, "instance", None), "setUp"):
+        return None
+    return getattr(getattr(item, "obj", None), "__code__", None)
+
+
+def _has_failed(item: pytest.Item) -> bool:
+    return bool(getattr(item, "_excinfo", None))  # where a method of TestCase leaves what it raised
+
+
+class _inside:  # noqa: N801  a context manager
+    """The item's runtest() runs in `counts`, for once."""
+
+    def __init__(self, item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> None:
+        self._item, self._counts = item, counts
+
+    def __enter__(self) -> None:
+        real, counts = self._item.runtest, self._counts
+
+        def runtest() -> None:
+            __tracebackhide__ = True
+            counts(real)
+
+        self._item.runtest = runtest  # type: ignore[method-assign]
+
+    def __exit__(self, *reason: object) -> None:
+        vars(self._item).pop("runtest", None)
+
+
+def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> list[str]:
+    """What to say of a budget that is exceeded; nothing of others. code: the test function's."""
+    assert limit.fixed is not None
+    number, made = 0, []
+    if limit.quantity == "births":
+        number = sum(count for count, *_ in counted.births)
+        made = [Made(count, f"a {type_}", file, line, "") for count, type_, file, line in counted.births]
+    elif limit.quantity == "lines":
+        number, made = _lines_over(limit, counted)
+    elif counted.calls is not None:
+        callers = CallSites(counted.calls, counted.coverage, code)
+        wanted = [
+            row.id
+            for row in counted.calls.functions
+            if row.file != PLACE and row.kind != FunctionKind.SYNTHETIC and _is_of(limit, row.module, row.qualname)
+        ]
+        number = sum(callers.counts(limit.quantity, wanted, bool(limit.pattern)).values())
+        if number > limit.fixed:
+            made = callers.makers(limit.quantity, wanted, bool(limit.pattern))
+    if number <= limit.fixed:
+        return []
+    of = f' of "{limit.pattern}"' if limit.pattern else ""
+    lines = [f"{MARKER}: {number:,} {limit.quantity}{of}, and the budget is {limit.fixed:,}"]
+    made.sort(key=lambda one: (-one.count, one.file, one.line, one.what))
+    width = max((len(f"{one.count:,}") for one in made), default=0)
+    lines += [f"  {one.count:>{width},}  {printable(one.text(root))}" for one in made[:ROWS]]
+    if len(made) > ROWS:
+        lines.append(f"  {sum(one.count for one in made[ROWS:]):,} more in {len(made) - ROWS} more places")
+    return lines
+
+
+def _lines_over(limit: Limit, counted: Counted) -> tuple[int, list[Made]]:
+    """How many lines were executed, and those that were most often."""
+    if counted.coverage is None:
+        if limit.pattern:
+            raise UsageError(
+                "lines of single functions cannot be counted while coverage is recorded", hint="leave out the pattern"
+            )
+        return counted.lines, []
+    functions: Mapping[int, Any] = {row.id: row for row in counted.coverage.functions}
+    number, made = 0, []
+    for row in counted.coverage.lines:
+        function = functions[row.function]
+        if _is_of(limit, function.module, function.qualname):
+            number += row.hits
+            name = function_name(function.kind, function.module, function.qualname)
+            made.append(Made(row.hits, name, function.file, row.line, ""))
+    return number, made

@@ -1,0 +1,209 @@
+"""Who made calls, and on which line: of a recording of calls, with counts of lines beside it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seismo.model.enums import FunctionKind
+from seismo.plugins.pytest.profile import PLACE
+from seismo.report.words import function_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType
+
+    from seismo.model import Recording
+
+
+@dataclass
+class Made:
+    """So many of something were made there. by: who did, "" where `what` says it."""
+
+    count: int
+    what: str
+    file: str
+    line: int
+    by: str
+
+    def text(self, root: str) -> str:
+        """One line, with the source's."""
+        file = self.file.removeprefix(root.rstrip("/") + "/")
+        source = linecache.getline(self.file, self.line).strip() if self.line > 0 else ""
+        place = f"{file}:{self.line}" if self.line > 0 else file
+        by = f" by {self.by}" if self.by else ""
+        return f"{self.what}{by}{f', {place}' if place else ''}{f': {source}' if source else ''}"
+
+
+class CallSites:
+    """Of one recording of calls. coverage: that of the same run with counts, or None. of: the test function's code.
+
+    On the test's thread only what that function called counts, if it ran: not what plugins do around it.
+    """
+
+    def __init__(self, calls: Recording, coverage: Recording | None, of: CodeType | None = None) -> None:
+        self._calls, self._coverage = calls, coverage
+        self._functions = list(calls.functions)
+        names = ("parent", "function", "calls", "exceptions", "thread")
+        self._tree = {name: calls.tree[name].tolist() for name in names}
+        self._kept = self._inside(of)
+        self._hits: dict[str, dict[int, int]] | None = None
+
+    def _inside(self, code: CodeType | None) -> list[bool]:
+        """For each node, whether it counts."""
+        parents, functions, threads = (self._tree[name] for name in ("parent", "function", "thread"))
+        ours = {threads[node] for node, function in enumerate(functions) if self._functions[function].file == PLACE}
+        wanted = {
+            number
+            for number, row in enumerate(self._functions)
+            if code is not None and (row.file, row.line) == (code.co_filename, code.co_firstlineno)
+        }
+        below: list[bool] = []
+        for node, parent in enumerate(parents):
+            below.append(functions[node] in wanted or (parent >= 0 and below[parent]))
+        if not any(below):
+            return [True] * len(below)
+        return [inside or threads[node] not in ours for node, inside in enumerate(below)]
+
+    def counts(self, quantity: str, functions: Sequence[int], single: bool = False) -> dict[int, int]:
+        """{node: how many calls or exceptions it has} for the nodes of these functions that have some.
+
+        single: one thing is meant. A wrapper and what it wraps often have one name, and are one thing that is done: of
+        calls of several functions of one name, one below the other, the outermost counts.
+        """
+        wanted = set(functions)
+        rows = enumerate(zip(self._tree["function"], self._tree[quantity], self._kept, strict=True))
+        found = {node: number for node, (function, number, kept) in rows if kept and number and function in wanted}
+        if not single or quantity != "calls":
+            return found
+        return {node: number for node, number in found.items() if not self._wrapped(node, wanted)}
+
+    def _wrapped(self, node: int, wanted: set[int]) -> bool:
+        function = self._of(node)
+        name = self._own_name(function)
+        while (node := self._above(node)) >= 0:
+            above = self._of(node)
+            if above in wanted and above != function and self._own_name(above) == name:
+                return True
+        return False
+
+    def _own_name(self, function: int) -> str:
+        name: str = self._functions[function].qualname.rpartition(".")[2]
+        return name
+
+    def makers(self, quantity: str, functions: Sequence[int], single: bool) -> list[Made]:
+        """Who had these functions called. single: where the repetition is; else who called them."""
+        found: dict[tuple[int, int, int], int] = {}
+        for node, number in self.counts(quantity, functions, single).items():
+            below = node
+            parent = self._above(node)
+            while single and parent >= 0 and self._above(parent) >= 0 and self._is_repeated(below, parent):
+                below, parent = parent, self._above(parent)
+            key = (self._tree["function"][node], self._tree["function"][below], self._of(parent))
+            found[key] = found.get(key, 0) + number
+        return [self._made(number, *key) for key, number in found.items()]
+
+    def _is_repeated(self, node: int, parent: int) -> bool:
+        """Whether the caller was called as often: the loop is further up."""
+        calls: list[int] = self._tree["calls"]
+        return 1 < calls[node] <= calls[parent]
+
+    def _above(self, node: int) -> int:
+        parent: int = self._tree["parent"][node]
+        return parent
+
+    def _of(self, node: int) -> int:
+        return self._tree["function"][node] if node >= 0 else -1
+
+    def _made(self, number: int, function: int, below: int, caller: int) -> Made:
+        what = self._name(function)
+        if below != function:
+            what = f"{what} through {self._name(below)}"
+        if (
+            caller < 0
+            or self._functions[caller].file == PLACE
+            or self._functions[caller].kind == FunctionKind.SYNTHETIC
+        ):
+            row = self._functions[below]
+            return Made(number, what, row.file, row.line, "")
+        row = self._functions[caller]
+        return Made(number, what, row.file, self._line(caller, below) or row.line, self._name(caller))
+
+    def _name(self, function: int) -> str:
+        row = self._functions[function]
+        return function_name(row.kind, row.module, row.qualname)
+
+    def _line(self, caller: int, called: int) -> int:
+        """The caller's line that calls the other one most often; 0: its source does not say."""
+        row, name = self._functions[caller], self._own_name(called)
+        if name == "__init__":  # which its class' name calls
+            name = self._functions[called].qualname.split(".")[-2]
+        lines = _calling(row.file, row.qualname, row.line, name)
+        if not lines:
+            return 0
+        hits = self._lines_of(row.file)
+        return max(lines, key=lambda line: (lines[line], hits.get(line, 0), -line))
+
+    def _lines_of(self, file: str) -> dict[int, int]:
+        if self._hits is None:
+            self._hits = {}
+            if self._coverage is not None:
+                files = {one.id: one.file for one in self._coverage.functions}
+                for one in self._coverage.lines:
+                    of = self._hits.setdefault(files[one.function], {})
+                    of[one.line] = of.get(one.line, 0) + one.hits
+        return self._hits.get(file, {})
+
+
+def _calling(file: str, qualname: str, first: int, name: str) -> dict[int, bool]:
+    """{line: whether it may do so often} for those of a function on which something of this name is called."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    own = qualname.rpartition(".")[2]
+    found: dict[int, bool] = {}
+    for node in ast.walk(tree):
+        if _is_scope(node, own, first):
+            found |= _named(node, name)
+    return found
+
+
+def _is_scope(node: ast.AST, own: str, first: int) -> bool:
+    """Whether this is the code that the interpreter calls so, and that begins on this line."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node.name == own and min([node.lineno, *(one.lineno for one in node.decorator_list)]) == first
+    if isinstance(node, ast.Module):
+        return own == "<module>"
+    made = {"<lambda>": ast.Lambda, "<genexpr>": ast.GeneratorExp, "<listcomp>": ast.ListComp}
+    made |= {"<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp}
+    return own in made and isinstance(node, made[own]) and getattr(node, "lineno", 0) == first
+
+
+def _named(scope: ast.AST, name: str) -> dict[int, bool]:
+    """Calls first; where there are none, whatever else has the name, such as a property.
+
+    What a loop goes over is worked out once, however often the loop's line is executed.
+    """
+    once = {
+        id(inner)
+        for node in ast.walk(scope)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension))
+        for inner in ast.walk(node.iter)
+    }
+    calls: dict[int, bool] = {}
+    others: dict[int, bool] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call) and _last(node.func) == name:
+            line = node.func.end_lineno or node.lineno
+            calls[line] = calls.get(line, False) or id(node) not in once
+        elif isinstance(node, (ast.Attribute, ast.Name)) and _last(node) == name:
+            line = node.end_lineno or node.lineno
+            others[line] = others.get(line, False) or id(node) not in once
+    return calls or others
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

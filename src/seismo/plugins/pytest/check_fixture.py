@@ -1,0 +1,93 @@
+"""The fixture seismo_check: parts of a test that are counted by themselves under --seismo-check."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from seismo.plugins.pytest.suite_counts import Counting, CountingBirths
+
+
+class Blocks:
+    """What the fixture gives a test.
+
+        with seismo_check("load"):
+            load(text)
+
+    The block has counts and limits of its own, beside those of the test. Without --seismo-check it does nothing.
+    """
+
+    def __init__(self, test: str, counting: Counting | CountingBirths | None) -> None:
+        self._test, self._counting = test, counting
+        if counting is not None:  # in the test it would be the test that imports
+            import seismo.plugins.pytest.suite_counts
+            import seismo.sessions.profile  # noqa: F401
+
+    def __call__(self, name: object) -> AbstractContextManager[None]:
+        """A block to be counted. name: what it is called; blocks of one name add up. UsageError for what is no name."""
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"a block of seismo_check cannot be called {name!r}", hint="give it a name, as a str")
+        return nullcontext() if self._counting is None else self._counting.block(self._test, name)
+
+
+class Block:
+    """One block whose calls and lines are counted.
+
+    A class of ours, not a generator: contextlib's calls would be counted with it.
+    """
+
+    def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
+        from seismo.sessions.profile import profile
+
+        self._into, self._name = into.setdefault(name, {}), name
+        self._session = profile()
+        self._lines = 0
+
+    def __enter__(self) -> None:
+        from seismo import _core
+
+        self._session.__enter__()
+        self._lines = _core.cover_executed()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        from seismo import _core
+        from seismo.plugins.pytest.suite_counts import calls_of
+        from seismo.process import engine
+
+        lines = _core.cover_executed() - self._lines
+        self._session.__exit__(None, None, None)
+        _add(self._into, "calls", engine.quietly(lambda: calls_of(self._session.recording)))
+        _add(self._into, "lines", lines)
+
+
+class BirthsBlock:
+    """One block of which it is counted how many objects it makes."""
+
+    def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
+        self._into, self._name = into.setdefault(name, {}), name
+        self._before = 0
+
+    def __enter__(self) -> None:
+        from seismo import _core
+
+        _core.objects_quiet(True)
+        self._before = _core.status()["births"]
+        _core.objects_quiet(False)
+
+    # All three by name: the interpreter would make a tuple for *reason, in the block.
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        from seismo import _core
+
+        _core.objects_quiet(True)
+        _add(self._into, "births", _core.status()["births"] - self._before)
+        _core.objects_quiet(False)
+
+
+def _add(into: dict[str, int], quantity: str, number: int) -> None:
+    into[quantity] = into.get(quantity, 0) + number

@@ -1,0 +1,194 @@
+"""The runs of one side of --seismo-check: who runs the tests in silence, which of them, and in which order."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from seismo.check.counted_runs import run, stamp_for
+from seismo.check.measurement import over_runs
+from seismo.check.portable_paths import PortablePaths
+from seismo.errors import CheckError
+from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from seismo.check.counted_runs import Side
+    from seismo.check.measurement import Counts, Function, Measurement
+
+AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
+ORDER, OUTCOMES = "order.json", "outcomes.json"
+SETTINGS = "_hypothesis_internal_use_settings"  # of a test of Hypothesis; where its own plugin looks for them, too
+
+
+def wanted(folder: str) -> dict[str, Any]:
+    """What a run is to do, as its folder says: only (tests, None: all), seed (of the order, None: as it is), births."""
+    path = Path(folder, ORDER)
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def interpreter() -> list[str]:
+    """The words that start pytest as this one was."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the command pytest has no folder on its path
+    return [sys.executable, *flags, *safe, "-m", "pytest"]
+
+
+class Order:
+    """In each process that runs tests: leaves out those that are not wanted, and shuffles the others."""
+
+    def __init__(self, folder: str) -> None:
+        self._wanted = wanted(folder)
+
+    @pytest.hookimpl(tryfirst=True)  # pytest then puts those together that share a parametrized fixture
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Changes the list."""
+        only = self._wanted.get("only")
+        if only is not None:
+            kept = set(only)
+            left = [item for item in items if item.nodeid not in kept]
+            items[:] = [item for item in items if item.nodeid in kept]
+            if left:
+                config.hook.pytest_deselected(items=left)
+        if (seed := self._wanted.get("seed")) is not None:
+            items[:] = shuffled(items, seed)
+        settle(items)
+
+
+def settle(items: Iterable[pytest.Item]) -> None:
+    """Has tests of Hypothesis try the same examples in each run, however long they take: counting takes time."""
+    if "hypothesis" not in sys.modules:  # no test is one of its
+        return
+    from hypothesis import HealthCheck, settings
+
+    for item in items:
+        test = getattr(item, "obj", None)
+        test = getattr(test, "__func__", test)
+        given = getattr(test, SETTINGS, None)
+        if getattr(test, "is_hypothesis_test", False) and isinstance(given, settings):
+            steady: Any = {"deadline": None, "database": None, "derandomize": True}
+            setattr(test, SETTINGS, settings(given, suppress_health_check=list(HealthCheck), **steady))
+
+
+def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """The tests in another order, those of a module or class still together.
+
+    seed 0: backwards, so that whichever of two tests was first is second.
+    """
+    chance = random.Random(seed)
+
+    def order(found: list[pytest.Item], depth: int) -> list[pytest.Item]:
+        groups: dict[int, list[pytest.Item]] = {}
+        ended = []
+        for item in found:
+            chain = item.listchain()
+            if depth + 1 < len(chain):
+                groups.setdefault(id(chain[depth]), []).append(item)
+            else:
+                ended.append([item])
+        parts = [*ended, *(order(group, depth + 1) for group in groups.values())]
+        if seed:
+            chance.shuffle(parts)
+        else:
+            parts.reverse()
+        return [item for part in parts for item in part]
+
+    return order(items, 0)
+
+
+@dataclass
+class SuiteSide:
+    """The runs of one side: of the tests as they are now, or at another revision. plugins: pytest's, of this run."""
+
+    side: Side
+    scratch: str
+    plugins: Collection[str] = ()
+    runs: list[Measurement] = field(default_factory=list)
+    births: list[Measurement] = field(default_factory=list)
+    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in one of the runs
+    over: dict[str, str] = field(default_factory=dict)  # tests that made more objects than their budgets: what was said
+
+    def again(self, only: Iterable[str] | None, seed: int | None, births: bool = False) -> None:
+        """One run more, of calls and lines or of births. Raises CheckError."""
+        folder = tempfile.mkdtemp(dir=self.scratch)
+        order = {"only": None if only is None else sorted(only), "seed": seed, "births": births}
+        Path(folder, ORDER).write_text(json.dumps(order), encoding="utf-8")
+        # Files of the user's run stay as they are. Without the plugin, pytest may refuse its option.
+        last = ["-q"]
+        last += ["-o", f"cache_dir={folder}/cache"] if "cacheprovider" in self.plugins else []
+        last += [f"--junitxml={folder}/junit.xml"] if "junitxml" in self.plugins else []
+        side = replace(self.side, variables={**self.side.variables, AGAIN: folder})
+        status, output = run([*interpreter(), *self.side.words, *last], side)
+        outcomes = Path(folder, OUTCOMES)
+        if status not in (0, 1) or not outcomes.exists():
+            said = output.decode("utf-8", "replace").strip().splitlines()[-12:]
+            where = f" at {self.side.name}" if self.side.name else ""
+            raise CheckError(
+                f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
+            )
+        told = json.loads(outcomes.read_text(encoding="utf-8"))
+        self.over |= told["over"]
+        self.unsteady |= {name for name, outcome in told["outcomes"].items() if outcome != "passed"} - told[
+            "over"
+        ].keys()
+        if births:
+            self.births.append(births_of(folder, PortablePaths(self.side.root)))
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            self.add(folder, only)
+
+    def add(self, folder: str, only: Iterable[str] | None) -> None:
+        """A run whose recordings are in this folder, which is then removed."""
+        found = measurement_of(folder, PortablePaths(self.side.root), None if only is None else set(only))
+        self.runs.append(found)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def measurement(self) -> Measurement:
+        """All runs together, without the tests that did not pass in each of them."""
+        found = over_runs(self.runs)
+        if partial := [one for one in self.runs if not one.lines]:  # more tests ran in them: no lines of functions
+            whole = over_runs([one for one in self.runs if one.lines] or partial).functions
+            found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
+        if self.births:
+            found = _with_births(found, over_runs(self.births))
+        found.uncounted = self.runs[0].uncounted
+        tests = {name: counts for name, counts in found.tests.items() if test_of(name) not in self.unsteady}
+        return replace(found, tests=tests, stamp=stamp_for(replace(self.side, words=["pytest"]), found))
+
+
+def _with_lines_of(functions: Mapping[Function, Counts], name: Function, counts: Counts) -> Counts:
+    """The counts of a function, its lines those of other runs."""
+    lines = functions.get(name, {}).get("lines")
+    found = {quantity: count for quantity, count in counts.items() if quantity != "lines"}
+    return found if lines is None else {**found, "lines": lines}
+
+
+def _with_births(found: Measurement, born: Measurement) -> Measurement:
+    """The measurement with what others have counted."""
+    functions, tests = dict(found.functions), dict(found.tests)
+    for name, counts in born.functions.items():
+        functions[name] = {**functions.get(name, {}), **counts}
+    for test, counts in born.tests.items():
+        if test in tests:
+            tests[test] = {**tests[test], **counts}
+    return replace(
+        found,
+        functions=functions,
+        tests=tests,
+        births=born.births,
+        codes={**born.codes, **found.codes},
+        first={**born.first, **found.first},
+        sources={**born.sources, **found.sources},
+        texts={**born.texts, **found.texts},
+    )

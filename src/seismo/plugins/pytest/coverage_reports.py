@@ -1,0 +1,156 @@
+"""What `pytest --seismo-cover` shows and writes at the end of a run, and what it takes from the settings."""
+
+from __future__ import annotations
+
+import os
+from contextlib import chdir
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from _pytest.terminal import TerminalReporter
+
+    from seismo.coverage.coverage_report import CoverageReport
+    from seismo.coverage.settings import Settings
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+# What a report is called, the format that writes it, the setting of where to, what the user is told, and what the
+# beginning of every such file has, whoever wrote it: a run replaces the report of the one before, and nothing else.
+FILES = {
+    "json": ("coverage-json", "json_output", "Coverage JSON written to file", b'"meta"'),
+    "xml": ("cobertura", "xml_output", "Coverage XML written to file", b"<coverage"),
+    "lcov": ("lcov", "lcov_output", "Coverage LCOV written to file", b"SF:"),
+    "data": ("coverage", "data_file", "Coverage data written to file", b"SQLite format 3"),
+}
+KINDS = ("term", "term-missing", "html", *FILES, "none")
+
+
+@dataclass
+class Wanted:
+    """A report that was asked for. destination: a file or folder, or what the kind calls so; "": the usual one."""
+
+    kind: str
+    destination: str
+
+
+@dataclass
+class Result:
+    """What a run came to."""
+
+    recording: Recording
+    report: CoverageReport
+    settings: Settings
+
+    @property
+    def enough(self) -> bool:
+        """Whether as much is covered as has to be."""
+        from seismo.coverage.percentages import too_little
+
+        least = self.settings.fail_under
+        return not (least and too_little(self.report.totals, least, self.settings.precision))
+
+
+def wanted(texts: Sequence[str]) -> list[Wanted]:
+    """The reports that TYPE[:DEST] texts ask for, by default the table. Raises UsageError."""
+    found = []
+    for text in texts or ["term"]:
+        kind, _, destination = text.partition(":")
+        if kind not in KINDS and text:
+            raise UsageError(f"there is no report {kind!a}", "--seismo-cover-report", f"use one of {', '.join(KINDS)}")
+        if kind.startswith("term") and destination not in ("", "skip-covered"):
+            raise UsageError(
+                f"the report {kind} cannot be {destination!a}", "--seismo-cover-report", "it can only be skip-covered"
+            )
+        if kind not in ("none", ""):
+            found.append(Wanted(kind, destination))
+    return found
+
+
+def check(settings: Settings, reports: Sequence[Wanted], force: bool) -> None:
+    """Raises FormatError where a report would take the place of what is no report of its kind."""
+    from seismo.formats.destination import check_free
+    from seismo.report.page import MARK
+
+    with chdir(settings.folder):
+        for report in reports:
+            if report.kind == "html":
+                path, mark = os.path.join(report.destination or settings.html_directory, "index.html"), MARK.encode()
+            elif report.kind in FILES:
+                path = report.destination or getattr(settings, FILES[report.kind][1])
+                mark = FILES[report.kind][3]
+            else:
+                continue
+            check_free(path, force, mark, "--seismo-cover-force")
+
+
+def settings(options: Namespace) -> Settings:
+    """What the settings files say, and the command line over it. Raises UsageError."""
+    from seismo.coverage.settings import load
+
+    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
+    for name in ("branch", "counts", "fail_under"):
+        value = getattr(options, f"seismo_cover_{name}")
+        if value is not None:
+            given[name] = value
+    sources = [source for source in options.seismo_cover if source]
+    if sources:
+        given["source"] = tuple(sources)
+    return load(os.getcwd(), options.seismo_cover_config).overridden(**given)
+
+
+def result(path: str, settings: Settings) -> Result:
+    """Reads the recording and holds it against the sources. Raises SeismoError."""
+    from seismo.coverage.analysis import analyze
+    from seismo.model import read
+
+    recording = read(path)
+    chosen = settings.of_recording(recording)
+    with chdir(settings.folder):  # files are named from there
+        return Result(recording, analyze(recording, chosen), chosen)
+
+
+def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter) -> None:
+    """Writes all reports. Relative names are of the folder that the settings are of. Raises SeismoError."""
+    from seismo.plugins.pytest.terminal import paper_of
+    from seismo.report.coverage.text import write_problems, write_verdict
+
+    paper = paper_of(terminal)
+    with chdir(result.settings.folder):
+        for report in reports:
+            if report.kind.startswith("term"):
+                _table(paper, result, report)
+            elif report.kind == "html":
+                from seismo.report.coverage.page import write_by_settings
+                from seismo.report.facts import header
+                from seismo.report.words import Signs
+
+                folder = report.destination or result.settings.html_directory
+                write_by_settings(result.report, result.settings, folder, header(result.recording, Signs()))
+                paper.line(f"Coverage HTML written to dir {folder}")
+            else:
+                from seismo import formats
+
+                formats.coverage_base.use(result.recording, result.settings, result.report)
+                name, setting, told, _ = FILES[report.kind]
+                path = report.destination or getattr(result.settings, setting)
+                formats.write(result.recording, path, name)
+                paper.line(f"{told} {path}")
+        write_problems(paper, result.report)
+        if result.settings.fail_under:
+            write_verdict(paper, result.report.totals, result.settings)
+    paper.flush()
+
+
+def _table(paper: Paper, result: Result, report: Wanted) -> None:
+    from seismo.report.coverage.text import View, write_table
+
+    view = View.of(result.settings)
+    view.show_missing |= report.kind == "term-missing"
+    view.skip_covered |= report.destination == "skip-covered"
+    write_table(paper, result.report, view)

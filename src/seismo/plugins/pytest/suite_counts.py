@@ -1,0 +1,350 @@
+"""What one run of a test suite does, counted: in each of its processes, and read as one measurement.
+
+A run has a folder. Each process that runs tests writes its calls and its lines there, as `seismo check` records them,
+and a JSON file with the lines that each test executed: coverage has counts of lines, and not of tests. The calls of a
+test are in the tree, below the frame that has its name (plugins.pytest.profile).
+
+What counts is what tests do, in setup, call and teardown; what a test counts for itself is its call alone, as setup may
+be that of a fixture that other tests use. Neither collecting tests nor importing is counted. Threads that begin after
+the first test has, count for the functions: they share rows with others of their kind, so which test they are of is not
+known.
+
+Births are counted by another recorder of the same engine, and so in a run of their own (CountingBirths). It records the
+thread of the tests in their phases only, and what pytest and plugins make there is left out by its files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seismo.check.measurement import Counts, Range
+from seismo.check.portable_paths import is_import
+from seismo.check.read_recordings import functions_of, of_recordings
+from seismo.plugins.pytest.parametrized_growth import families, sizes_of
+from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
+from seismo.plugins.pytest.recorded_run import Quiet
+from seismo.process import check_recorder, engine
+from seismo.process.objects import recorder
+from seismo.process.output_file import SUFFIX, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from contextlib import AbstractContextManager
+
+    import pytest
+
+    from seismo.check.measurement import Function, Measurement
+    from seismo.check.portable_paths import PortablePaths
+    from seismo.model import Recording
+
+BLOCK = "|block "  # between a test's name and that of a block in it
+# What these do depends on which worker is free, and on what examples have come before; what they call counts.
+OTHERS = ("xdist", "execnet", "hypothesis")
+# C functions that start a process, by module.
+STARTERS = {
+    "_posixsubprocess": {"fork_exec"},
+    "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"},
+}
+
+
+class _Life(check_recorder.Life):
+    """Both recorders, without pytest's own functions."""
+
+    def __init__(self, hide: Collection[str]) -> None:
+        super().__init__()
+        self._hide = (*machinery(), *_folders(OTHERS), *hide)
+
+
+def _folders(modules: Collection[str]) -> list[str]:
+    from importlib.util import find_spec
+
+    specs = [find_spec(name) for name in modules]  # imports nothing: none is inside of another one
+    return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
+
+
+class Counting:
+    """Counts what this process does, from now on."""
+
+    QUANTITIES = ("calls", "lines", "exceptions")
+
+    def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
+        """hide: files that are left out, besides pytest's. Raises SeismoError when it cannot."""
+        self._folder, self._pid = folder, os.getpid()
+        self._tests: dict[str, int] = {}
+        self._blocks: dict[str, dict[str, int]] = {}
+        self._sizes: dict[str, dict[str, int]] = {}
+        self._began = 0
+        self._frames: Frames | None = None
+        lines = os.path.join(folder, f"lines-{self._pid}{SUFFIX}")
+        output = Output(os.path.join(folder, f"calls-{self._pid}{SUFFIX}"), exclusive=True)
+        settings: dict[str, object] = {"c_functions": "all", "timing": "none", "lines": lines}
+        self._process = Quiet(output, settings, "", True, _Life(hide))
+        try:
+            self._process.begin()
+        except BaseException:
+            output.discard()
+            raise
+
+    def begin_tests(self, config: pytest.Config) -> None:
+        """Tests are about to run."""
+        self._frames = _CountedFrames(config, self._tests, self._sizes)
+        self._began = time.time_ns()
+
+    def block(self, test: str, name: str) -> AbstractContextManager[None]:
+        """A part of a test, which is counted by itself; it may run several times."""
+        from seismo.plugins.pytest.check_fixture import Block
+
+        return Block(self._blocks, block_of(engine.printable(test), name))
+
+    def end(self) -> None:
+        """Stops, and writes what is not written."""
+        if self._frames is not None:
+            self._frames.remove()
+        if self._pid != os.getpid() or self._process.done:
+            return
+        self._process.finish("")
+        told = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+class CountingBirths:
+    """Counts the objects that the tests of this process make, from their beginning."""
+
+    QUANTITIES = ("births",)
+
+    def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
+        """hide: files whose objects are left out, besides pytest's. Raises SeismoError when it cannot."""
+        recorder.check_possible()
+        self._folder, self._pid = folder, os.getpid()
+        self._hidden = (engine.HIDE, *machinery(), *_folders(OTHERS), *hide)
+        self._tests: dict[str, int] = {}
+        self._blocks: dict[str, dict[str, int]] = {}
+        self._frames: Frames | None = None
+        self._process: Quiet | None = None
+
+    def begin_tests(self, config: pytest.Config) -> None:
+        """Tests are about to run: starts."""
+        from seismo import _core
+
+        output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
+        self._process = Quiet(output, {"holders": 0}, "", True, recorder.Life())
+        check_recorder.begin_collecting()
+        try:
+            self._process.begin()
+        except BaseException:
+            output.discard()
+            raise
+        _core.objects_quiet(True)
+        self._frames = _BornFrames(config, self._tests)
+
+    def block(self, test: str, name: str) -> AbstractContextManager[None]:
+        """A part of a test, which is counted by itself; it may run several times."""
+        from seismo.plugins.pytest.check_fixture import BirthsBlock
+
+        return BirthsBlock(self._blocks, block_of(engine.printable(test), name))
+
+    def end(self) -> None:
+        """Stops, and writes what is not written."""
+        from seismo import _core
+
+        if self._frames is not None:
+            self._frames.remove()
+        if self._pid != os.getpid() or self._process is None or self._process.done:
+            return
+        _core.objects_quiet(False)
+        self._process.finish("")
+        told = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+class _BornFrames(Frames):
+    """Lets the phases of tests be heard, and counts the objects that their calls make."""
+
+    def __init__(self, config: pytest.Config, births: dict[str, int]) -> None:
+        self._births = births
+        super().__init__(config)
+
+    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
+        from seismo import _core
+
+        def named(item: pytest.Item, *rest: object) -> object:
+            __tracebackhide__ = True
+            name = engine.printable(item.nodeid)
+            run = frame_of(item, phase)
+            before = _core.status()["births"]
+            _core.objects_quiet(False)
+            try:
+                return run(function, item, *rest)
+            finally:
+                _core.objects_quiet(True)
+                if phase == "call":
+                    self._births[name] = self._births.get(name, 0) + _core.status()["births"] - before
+
+        return named
+
+
+class _CountedFrames(Frames):
+    """Counts the lines of each test's call, too, and notes its sizes."""
+
+    def __init__(self, config: pytest.Config, lines: dict[str, int], sizes: dict[str, dict[str, int]]) -> None:
+        self._lines, self._sizes = lines, sizes
+        super().__init__(config)
+
+    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
+        if phase != "call":
+            return super()._named(phase, function)
+        from seismo import _core
+
+        def named(item: pytest.Item, *rest: object) -> object:
+            __tracebackhide__ = True
+            before = _core.cover_executed()
+            try:
+                return frame_of(item, phase)(function, item, *rest)
+            finally:
+                after = _core.cover_executed()
+                name = engine.printable(item.nodeid)
+                self._lines[name] = self._lines.get(name, 0) + after - before
+                if found := sizes_of(item):
+                    self._sizes[name] = found
+
+        return named
+
+
+# ---- reading ----
+
+
+def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
+    """The measurement of a run. only: of these tests; where more ran, no lines of functions."""
+    from seismo.model import read
+
+    calls = [read(path) for path in sorted(Path(folder).glob(f"calls-*{SUFFIX}"))]
+    lines = [read(path) for path in sorted(Path(folder).glob(f"lines-*{SUFFIX}"))]
+    told = _notes(folder)
+    by_test = _added(one["lines"] for one in told)
+
+    def below(file: str, qualname: str) -> bool:
+        return file == PLACE and (only is None or qualname.rpartition("|")[0] in only)
+
+    all_ran = only is None or set(by_test) <= set(only)
+    since = min((one["began"] for one in told), default=0) if all_ran else None
+    found = of_recordings(places, calls, lines if all_ran else (), below=below, since=since)
+    ran = {function for function, counts in found.functions.items() if "calls" in counts}
+    found.functions = {function: counts for function, counts in found.functions.items() if function in ran}
+    found.callers = {
+        function: {caller: number for caller, number in callers.items() if caller in ran}
+        for function, callers in found.callers.items()
+    }
+    found.depth = None  # that of pytest
+    found.uncounted = _not_followed(found.functions)
+    sizes = {name: of for one in told for name, of in one["sizes"].items()}
+    for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
+        found.tests[name] = {"calls": Range(number, number)}
+        if functions:
+            found.of_tests[name] = functions
+    found.sizes = sizes
+    for name, number in by_test.items():
+        if name in found.tests:
+            found.tests[name]["lines"] = Range(number, number)
+    _add_blocks(found, told)
+    if only is not None:
+        found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
+    return found
+
+
+def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
+    """A sentence about processes that tests have started: what these do is in no count."""
+    started = sum(
+        counts["calls"].high
+        for function, counts in functions.items()
+        if not function.file and function.qualname in STARTERS.get(function.module, ())
+    )
+    return [f"processes that tests started are not counted: {started:,}"] if started else []
+
+
+def births_of(folder: str, places: PortablePaths) -> Measurement:
+    """What a run of births has counted."""
+    from seismo.model import read
+
+    told = _notes(folder)
+    hidden = tuple({path for one in told for path in one["hidden"]})
+    found = of_recordings(places, objects=[read(path) for path in sorted(Path(folder).glob(f"births-*{SUFFIX}"))])
+    ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
+    found.functions = {function: counts for function, counts in found.functions.items() if function not in ours}
+    for name, number in _added(one["births"] for one in told).items():
+        found.tests[name] = {"births": Range(number, number)}
+    _add_blocks(found, told)
+    return found
+
+
+def _notes(folder: str) -> list[dict[str, Any]]:
+    """What the processes of a run have noted."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
+
+
+def _added(tables: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for table in tables:
+        for name, number in table.items():
+            found[name] = found.get(name, 0) + number
+    return found
+
+
+def _add_blocks(found: Measurement, told: Iterable[dict[str, Any]]) -> None:
+    for one in told:
+        for name, counts in one["blocks"].items():
+            block: Counts = {quantity: Range(number, number) for quantity, number in counts.items()}
+            found.tests[name] = block
+
+
+def block_of(test: str, name: str) -> str:
+    """What a block of a test is called."""
+    return f"{test}{BLOCK}{name}"
+
+
+def test_of(name: str) -> str:
+    """The test that a block is of; a test itself."""
+    return name.partition(BLOCK)[0]
+
+
+def calls_of(recording: Recording) -> int:
+    """All its calls, without those of the import system."""
+    files = recording.functions["file"]
+    imports = {at for at in range(len(recording.functions)) if is_import(files[at])}
+    tree, number = recording.tree, 0
+    below: list[bool] = []
+    for parent, function, calls in zip(*(tree[name] for name in ("parent", "function", "calls")), strict=True):
+        below.append(function in imports or (parent >= 0 and below[parent]))
+        number += 0 if below[-1] else calls
+    return number
+
+
+def _calls_of_tests(
+    recordings: Collection[Recording], places: PortablePaths, wanted: Collection[str]
+) -> dict[str, tuple[int, dict[Function, int]]]:
+    """{test: the calls that its call made, and of those that are wanted, by function}, without the import system's."""
+    found: dict[str, tuple[int, dict[Function, int]]] = {}
+    for recording in recordings:
+        files, names = recording.functions["file"], recording.functions["qualname"]
+        size = len(recording.functions)
+        tests = {at: names[at].removesuffix("|call") for at in range(size) if files[at] == PLACE}
+        tests = {at: name for at, name in tests.items() if names[at].endswith("|call")}
+        imports = {at for at in range(size) if is_import(files[at])}
+        functions = functions_of(recording, places) if wanted else []
+        tree = recording.tree
+        of: list[str] = []
+        for parent, function, calls in zip(*(tree[name] for name in ("parent", "function", "calls")), strict=True):
+            name = "" if function in imports else of[parent] if parent >= 0 else ""
+            if function in tests:
+                name = tests[function]
+                found.setdefault(name, (0, {}))
+            elif name:
+                number, by_function = found[name]
+                found[name] = (number + calls, by_function)
+                if name in wanted and (what := functions[function]) is not None:
+                    by_function[what] = by_function.get(what, 0) + calls
+            of.append(name)
+    return found

@@ -1,0 +1,78 @@
+"""Runs at the start of every Python that a program under `seismo profile --children` starts.
+
+Its folder stands first on PYTHONPATH, so site imports this file in place of the machine's own sitecustomize. It takes
+the folder away again, from sys.path and from the environment, starts the recording, and hands over to the sitecustomize
+that would have run without it. Nothing here may fail aloud. A Python that cannot be recorded, of another version or
+without rights, leaves a mark by which the recording says so, and runs on as if nothing had been; what it starts is not
+reached. Every version since 2.7 reads this file.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import sys
+
+
+def _begin():
+    import os.path
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if entry != here]
+    sys.path_importer_cache.pop(here, None)
+    packed = os.environ.pop("SEISMO_CHILDREN", None)
+    path = os.environ.get("PYTHONPATH", "")
+    if path == here:
+        del os.environ["PYTHONPATH"]
+    elif path.startswith(here + os.pathsep):
+        os.environ["PYTHONPATH"] = path[len(here) + 1 :]
+    if packed is None:
+        return
+    home = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    before = set(sys.modules)
+    sys.path.insert(0, home)
+    try:
+        from seismo.original_builtins import AtOnce
+
+        with AtOnce():
+            from seismo.process.children import follow
+
+            follow(packed)
+    except Exception as error:  # noqa: BLE001
+        for name in set(sys.modules) - before:
+            if name == "seismo" or name.startswith("seismo."):
+                del sys.modules[name]
+        _mark(here, packed.partition("\n")[2], error)
+    finally:
+        sys.path.remove(home)
+
+
+def _mark(here, folder, error):
+    """Leaves a mark in the folder of the parts, while there is one: then the recording has not ended."""
+    import os.path
+
+    if not os.path.isdir(folder):
+        return
+    try:
+        with open(os.path.join(here, "unrecorded_mark.py")) as file:
+            space = {}  # type: dict[str, object]
+            exec(file.read(), space)  # noqa: S102  not imported: its name is nobody's business
+        why = getattr(error, "reason", "") or getattr(error, "what", "") or error
+        text = type(error).__name__ + ": " + str(why)
+        space["leave"](folder, text)  # type: ignore[operator]
+    except Exception:  # noqa: BLE001
+        return
+
+
+def _hand_over():
+    """Imports the sitecustomize that site was looking for. ImportError if there is none, as site expects."""
+    ours = sys.modules.pop("sitecustomize", None)
+    try:
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401  another file than this one: the folder is off the path
+    finally:
+        # The import system wants an entry to be there for the module it has just run; when it sees an exception it
+        # takes it away.
+        if "sitecustomize" not in sys.modules and ours is not None:
+            sys.modules["sitecustomize"] = ours
+
+
+_begin()
+_hand_over()

@@ -1,0 +1,412 @@
+"""The one coverage recorder of this process, for those who start it: `seismo cover`, seismo.cover(), followed children.
+
+It is no recorder of the engine: it needs no thread and no clock, and runs beside a profile and any number of watches.
+
+Which files. What is asked for (coverage.settings) becomes an expression about files and modules, which the native core
+decides once for each code object. Patterns of files are coverage.py's: `*` stays inside of a folder, `**` does not. The
+expression's star crosses slashes. So what is included is a superset, what is omitted only what can be said exactly; the
+reading side has the patterns in the recording's settings and leaves out the rest. Nothing is lost that was asked for.
+
+Without any wish it is the program's own code: neither the standard library, nor what is installed (site-packages, or a
+folder of a virtual environment that is on the path), nor seismo.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo import recording_kinds
+from seismo.coverage.pattern_globs import absolute, globs
+from seismo.errors import RecordingError, UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.recorder_users import Life as Recorder
+from seismo.process.recorder_users import RecorderUsers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from seismo import _core
+    from seismo.coverage.settings import Settings
+else:
+    from seismo import _core
+
+# Lists in the settings of a process, which travel through an environment variable.
+_BETWEEN = "\x1f"
+LISTS = ("source_dirs", "source_pkgs", "include", "omit")
+_HOW = ("branch", "counts", "tests")
+
+_settings: dict[str, object] = {}
+_context = ""
+_fd = -1  # what is recorded into
+
+
+def options(settings: Settings) -> dict[str, object]:
+    """What start takes, and children are told, of a project's settings. Raises UsageError for folders that are none."""
+    folders, packages = list(settings.source_dirs), list(settings.source_pkgs)
+    for name in settings.source:
+        (folders if os.path.isdir(os.path.join(settings.folder, name)) else packages).append(name)
+    for name in folders:
+        path = os.path.realpath(os.path.join(settings.folder, name))
+        if not os.path.isdir(path):
+            raise UsageError("a source folder is no folder", name, "a package is named with dots: --source PACKAGE")
+        if path == "/":
+            raise UsageError("a source folder cannot be the root of all", name)
+    found: dict[str, object] = {
+        "branch": int(settings.branch),
+        "counts": int(settings.counts),
+        "tests": int(settings.contexts == "test"),
+        "context": settings.context,
+        "pylib": int(settings.cover_pylib),
+        "source_dirs": _joined(os.path.join(settings.folder, name) for name in folders),
+        "source_pkgs": _joined(packages),
+        "include": _joined(absolute(settings.include, settings.folder)),
+        "omit": _joined(absolute(settings.omit, settings.folder)),
+        "config": _config(settings),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _config(settings: Settings) -> str:
+    """What the settings file says, for who looks at the recording; as JSON."""
+    if not settings.file:
+        return ""
+    from seismo.coverage.recorded_settings import packed
+
+    return packed(settings)
+
+
+def _joined(names: Iterable[str]) -> str:
+    kept = list(names)
+    for name in kept:
+        if "\n" in name or _BETWEEN in name:
+            raise UsageError("a file pattern or folder cannot have line ends in it", repr(name))
+    return _BETWEEN.join(kept)
+
+
+def listed(settings: dict[str, object], name: str) -> list[str]:
+    """A list in the settings of a process."""
+    text = settings.get(name)
+    return str(text).split(_BETWEEN) if text else []
+
+
+# ---- which files ----
+
+
+def _folder(path: str) -> list[str]:
+    """The globs for all below a folder, under the name it was given and under its real one."""
+    names = {os.path.abspath(path), os.path.realpath(path)}
+    return sorted("".join(f"[{c}]" if c in "*?[" else c for c in name.rstrip("/")) + "/*" for name in names)
+
+
+def _file(path: str) -> list[str]:
+    return [glob.removesuffix("/*") for glob in _folder(path)]
+
+
+def expression(settings: dict[str, object]) -> str:
+    """Which functions to record, of the settings of a process."""
+    from seismo.expression.lexer import quoted
+
+    def file(patterns: Iterable[str]) -> str:
+        return f"file({', '.join(map(quoted, patterns))})"
+
+    terms = [f"not {file(['<*'])}"]
+    folders, packages = listed(settings, "source_dirs"), listed(settings, "source_pkgs")
+    installed = [glob for folder in installed_folders() for glob in _folder(folder)]
+    if folders or packages:
+        wanted = [file([glob for folder in folders for glob in _folder(folder)])] if folders else []
+        if packages:
+            names = [quoted(name) for package in packages for name in (package, f"{package}.*")]
+            wanted.append(f"module({', '.join(names)})")
+            if any(main == name or main.startswith(f"{name}.") for name in packages for main in [main_module()]):
+                wanted.append('module("__main__")')
+        terms.append(f"({' or '.join(wanted)})")
+        inside = [*folders, *(path for name in packages for path in places_of(name))]
+        among = [path for path in inside if _is_below(path, installed_folders())]
+        if installed:
+            allowed = [glob for path in among for glob in (_folder(path) if os.path.isdir(path) else _file(path))]
+            terms.append(f"not {file(installed)}" if not allowed else f"(not {file(installed)} or {file(allowed)})")
+    elif listed(settings, "include"):
+        terms.append(file([glob for pattern in listed(settings, "include") for glob in globs(pattern)[0]]))
+    else:
+        standard = [] if settings.get("pylib") else [glob for folder in library_folders() for glob in _folder(folder)]
+        terms.append(f"not {file([*installed, *standard])}" if installed or standard else "")
+    omitted = [found for pattern in listed(settings, "omit") for found, exact in [globs(pattern)] if exact]
+    if omitted:
+        terms.append(f"not {file([glob for found in omitted for glob in found])}")
+    return " and ".join(filter(None, terms))
+
+
+def library_folders() -> list[str]:
+    """Where the standard library is."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    folders = {os.path.dirname(os.__file__ or "/lib")}
+    folders |= {f"{prefix}/{sys.platlibdir}/{version}" for prefix in (sys.base_exec_prefix, sys.base_prefix)}
+    return sorted(folders | {os.path.realpath(folder) for folder in folders})
+
+
+def installed_folders() -> list[str]:
+    """Where packages are installed: site-packages, and what of sys.path is in a virtual environment."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = {f"{prefix}/{sys.platlibdir}/{version}/site-packages" for prefix in (sys.prefix, sys.exec_prefix)}
+    found.add(f"{sys.exec_prefix}/bin")  # their commands
+    library = library_folders()
+    for entry in sys.path:
+        path = os.path.abspath(entry)
+        packages = os.path.basename(path) in ("site-packages", "dist-packages")
+        if packages or (not _is_below(path, library) and os.path.isdir(path) and _in_environment(path)):
+            found.add(path)
+    return sorted(found)
+
+
+def _in_environment(path: str) -> bool:
+    while True:
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+        if os.path.exists(f"{path}/pyvenv.cfg"):
+            return True
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    names = (os.path.abspath(path), os.path.realpath(path))
+    return any(name == folder or name.startswith(folder + "/") for name in names for folder in folders)
+
+
+def main_module() -> str:
+    """The dotted name of the main module: of `python -m app` it is app, of `python dir/app.py` app, of -c empty."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if word in ("-X", "-W", "--check-hash-based-pycs"):
+            next(words, "")
+        elif word == "-m":
+            return next(words, "")
+        elif word[:2] in ("-m", "-c"):
+            return word[2:] if word[1] == "m" else ""
+        elif not word.startswith("-"):
+            return os.path.splitext(os.path.basename(word.rstrip("/")))[0]
+    return ""
+
+
+def places_of(package: str) -> list[str]:
+    """The folders of a package, or the file of a module, absolute; [] if it cannot be found. Imports nothing."""
+    path: list[str] | None = None
+    name = ""
+    places: list[str] = []
+    for part in package.split("."):
+        name = f"{name}.{part}" if name else part
+        module = sys.modules.get(name)
+        spec: Any = getattr(module, "__spec__", None)
+        for finder in sys.meta_path if spec is None else ():
+            try:
+                spec = finder.find_spec(name, path)
+            except Exception:  # noqa: BLE001  other people's finders
+                continue
+            if spec is not None:
+                break
+        if spec is None:
+            return []
+        path = list(spec.submodule_search_locations or ())
+        places = path or ([spec.origin] if spec.has_location and spec.origin else [])
+        if not path and name != package:
+            return []
+    return [os.path.abspath(place) for place in places]
+
+
+# ---- start and stop ----
+
+
+def start(settings: dict[str, object], fd: int = -1, user: object = None) -> bool:
+    """Starts the recorder, or joins it when it runs. True: started, and fd is taken.
+
+    settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
+    RecordingError when there is none to be had.
+    """
+
+    def begin() -> None:
+        global _settings, _fd
+        from seismo.expression import parse
+
+        how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
+        how |= engine.about_process()
+        how["apart"] = bool(settings.get("apart"))
+        if settings.get("flush_ms"):
+            how["flush_ms"] = settings["flush_ms"]
+        where = _core.Filter(parse(expression(settings)).program)
+        try:
+            _core.cover_start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
+        except (RuntimeError, ValueError) as reason:
+            raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
+        _settings = settings
+        _fd = fd
+
+    started = users.start(user, begin, lambda: _agree(settings))
+    if started and settings.get("context"):
+        context(str(settings["context"]))
+    return started
+
+
+def _agree(settings: dict[str, object]) -> None:
+    for name in (*_HOW, "pylib", *LISTS):
+        value, has = settings.get(name) or 0, _settings.get(name) or 0
+        if name in settings and value != has:
+            shown = ", ".join(listed(_settings, name)) if name in LISTS else bool(has)
+            raise UsageError(
+                f"coverage is being recorded here with {name}={shown or 'nothing'}: a part of it cannot differ",
+                hint=f"leave {name} out, or ask for it where the recording starts",
+            )
+
+
+def stop(exit_: str = "", user: object = None) -> bool:
+    """One user less. True: it was the last, and the recorder has stopped."""
+
+    def end() -> None:
+        global _context
+        _core.cover_stop(exit_)
+        _context = ""
+        _parts.clear()
+
+    return users.stop(user, end)
+
+
+def context(name: str) -> str:
+    """What runs from now on, in all threads, belongs to this context too; "": to none. Returns the one before."""
+    global _context
+    before, _context = _context, name
+    _switch()
+    return before
+
+
+# Parts of a running recording (sessions inside of it), by their numbers. What runs belongs to all that are open, so the
+# context's name has all their numbers, beside what others call it.
+_parts: list[int] = []
+_PART = "seismo.cover "
+
+
+def begin_part(number: int) -> None:
+    """From now on, what runs belongs to the part of this number, too."""
+    _parts.append(number)
+    _switch()
+
+
+def end_part(number: int) -> None:
+    """The part has ended."""
+    if number in _parts:
+        _parts.remove(number)
+        _switch()
+
+
+def is_of_part(name: str, number: int) -> bool:
+    """Whether a context of this name belongs to the part."""
+    _, sign, numbers = name.rpartition(_PART)
+    return bool(sign) and str(number) in numbers.partition("|")[0].split(",")  # then, a test's name
+
+
+def _switch() -> None:
+    if users:
+        part = f"{_PART}{','.join(map(str, _parts))}" if _parts else ""
+        _core.cover_context(engine.printable("|".join(filter(None, (_context, part)))))
+
+
+def so_far() -> bytes:
+    """What is recorded up to now, as a file has it. Of a recording into a file, much is only there."""
+    if _fd < 0:
+        return _core.cover_snapshot()
+    if users:
+        _core.cover_flush()
+    try:
+        with open(f"/proc/self/fd/{_fd}", "rb") as file:  # another opening of the same file, whatever its name is now
+            content = file.read()
+    except OSError:
+        content = b""
+    return content if content.startswith(b"\x8fseismo\n") else _core.cover_snapshot()
+
+
+def after_fork(fd: int, about: str = "{}") -> None:
+    """In a forked child: forgets what the parent ran and goes on into fd (-1: memory; -2: stops, saying nothing)."""
+    global _fd
+    _core.cover_after_fork(fd, about)
+    _fd = fd
+    if fd == -2:
+        users.clear()
+    elif _context or _parts:
+        _switch()
+
+
+users = RecorderUsers(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else "{}"))
+
+
+def meta(settings: dict[str, object]) -> str:
+    """What a recording says about how it was made, as JSON."""
+    sought = listed(settings, "source_dirs")
+    packages = []
+    for name in listed(settings, "source_pkgs"):
+        places = [place for place in places_of(name) if os.path.isdir(place)]
+        sought += places
+        packages += [] if places else [name]
+    lists = {"source_dirs": [os.path.realpath(path) for path in sought], "source_pkgs": packages}
+    lists |= {name: listed(settings, name) for name in ("include", "omit")}
+    how = {name: bool(settings.get(name)) for name in _HOW}
+    try:
+        folder = os.getcwd()
+    except OSError:
+        folder = ""
+    config = settings.get("config")
+    return engine.meta(
+        {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
+        recording_kinds.COVERAGE,
+        branch=how["branch"],
+        counts=how["counts"],
+        folder=folder,
+        **({"config": engine.Json(str(config))} if config else {}),
+    )
+
+
+class Life(Recorder):
+    """The recorder as one who records a whole process sees it."""
+
+    users = users
+
+    def __init__(self, name: str = recording_kinds.COVERAGE) -> None:
+        super().__init__(name)
+
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Starts the recorder."""
+        start(settings, fd)
+
+    def end(self, exit_: str) -> None:
+        """Stops the recorder."""
+        users.end_sessions()
+        stop(exit_)
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: goes on into fd, or stops (-2)."""
+        after_fork(fd, meta(settings) if fd != -2 else "{}")
+
+    def flush(self) -> None:
+        """Brings the file up to date."""
+        _core.cover_flush()
+
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  there is nothing to ask
+        """Writes all, as if the process ended now in this way; "" takes it back."""
+        _core.cover_ahead(exit_)
+
+    def move(self, fd: int) -> bool:
+        """Goes on in another file, a copy of the recording's. False: it has not as many bytes."""
+        return _core.cover_move(fd)
+
+    def write_error(self) -> int:
+        """The errno of a write that failed; 0: none did."""
+        return int(_core.cover_status().get("write_error") or 0)
+
+    def file(self) -> tuple[int, int]:
+        """Device and inode of the file that is recorded into; 0 and 0: none."""
+        return _core.cover_file()
+
+    def snapshot(self) -> bytes:
+        """The whole recording, as a file has it."""
+        return _core.cover_snapshot()

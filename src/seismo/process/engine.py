@@ -1,0 +1,377 @@
+"""The one engine of this process, for those who start it: `seismo profile`, sessions, and followed children.
+
+The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
+the users, holds the settings against each other, and keeps the engine right across fork.
+
+In a forked child the engine waits to be told how to go on: by `users.forked_hook`, which who starts it sets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
+
+from seismo import __version__, recording_kinds
+from seismo.errors import RecordingError, UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.recorder_users import Life as Recorder
+from seismo.process.recorder_users import RecorderUsers
+from seismo.process.secrets import masked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+    from typing import TypeVar, TypeVarTuple
+
+    from seismo import _core
+    from seismo.expression import Expression
+
+    T = TypeVar("T")
+    Ts = TypeVarTuple("Ts")
+else:
+    try:
+        from seismo import _core
+    except ImportError as reason:  # built for another interpreter, or not at all
+        raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
+
+# Frames of these files are left out of every recording.
+HIDE = __file__[: -len("process/engine.py")]
+
+_launchers: set[str] = set()
+
+
+def hide_launcher() -> None:
+    """Leaves the script out, too, that called us to run a program: its last lines run when that has ended."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if frame.f_globals.get("__name__") == "__main__" and not name.startswith(HIDE):
+            _launchers.add(name)
+        frame = frame.f_back
+
+
+def hidden(also: Iterable[str] = ()) -> str:
+    """The files that are left out, a line each; what ends with a slash stands for all below."""
+    return "\n".join([HIDE, *sorted(printable(name) for name in {*_launchers, *also} if "\n" not in name)])
+
+
+# The recorders that the engine runs, one at a time: what each does, and how to have both.
+_RECORDS = {name: entry.engine for name, entry in recording_kinds.KINDS.items() if entry.engine is not None}
+
+SETTINGS = {
+    "source": (None, "starts", "monitoring", "profilefunc", "evalframe", "tracefunc"),
+    "c_functions": ("auto", "all", "none"),
+    "clock": ("auto", "tsc", "monotonic"),
+    "timing": ("frugal", "every", "none"),
+    "recorder": tuple(_RECORDS),
+    "opcodes": (0, 1),
+    "objects": ("lines", "types"),
+    "paths": (0, 1),
+    "journal": (0, 1),  # of calls: with the time of each event
+    "apart": (0, 1),  # leave out the threads that run already, but for the one that starts
+}
+
+# What `where` of a recording can be about.
+_STATIC = ("module", "function", "qualname", "file", "line")
+_STATIC_WHY = (
+    "a function is recorded or left out as a whole, before it runs: only module, function, qualname, file, line, "
+    "call and c_call can say so; what it did is for seismo report --where"
+)
+
+_SPAN_WHY = (
+    "a span is the call of a function, chosen before it runs: only module, function, qualname, file, line and call "
+    "can say which"
+)
+
+_settings: dict[str, object] = {}
+
+
+def start(
+    settings: dict[str, object],
+    fd: int = -1,
+    meta: str = "{}",
+    frames: bool = True,
+    user: object = None,
+    hide: Iterable[str] = (),
+) -> bool:
+    """Starts the engine, or joins it when it runs. True: started, and fd, meta, frames and hide are taken.
+
+    settings: names and values of SETTINGS, max_paths, flush_ms, depth, min_duration_ns; None and missing ones mean the
+    default, or whatever the running engine has. frames: record the calls that this thread is in the middle of, too.
+    user: the session that asks. hide: files and folders (with a slash) that are no part of the program, besides ours.
+    Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
+    interpreter cannot be recorded.
+    """
+    wanted = {name: value for name, value in settings.items() if value is not None}
+    wanted.setdefault("recorder", recording_kinds.CALLS)
+    check(wanted)
+
+    def begin() -> None:
+        global _settings
+        _start(wanted, fd, meta, frames, hide)
+        _settings = wanted
+
+    return users.start(user, begin, lambda: _agree(wanted))
+
+
+def stop(exit_: str = "", user: object = None) -> bool:
+    """One user less. True: it was the last, and the engine has stopped."""
+    return users.stop(user, lambda: _core.stop(exit_))
+
+
+def setting(name: str) -> object:
+    """What a setting is in the recording that runs or ran last."""
+    return _settings.get(name, SETTINGS[name][0])
+
+
+def given(**settings: object) -> dict[str, object]:
+    """The settings that are not None, which stands for what is the default. Raises UsageError as `check` does."""
+    found = {name: value for name, value in settings.items() if value is not None}
+    check(found)
+    return found
+
+
+def check(settings: dict[str, object]) -> None:
+    """Raises UsageError for a value that a setting cannot have."""
+    for name, value in settings.items():
+        if name == "where":
+            narrowed(value)
+            continue
+        if name == "span":
+            spanned(value)
+            continue
+        allowed = SETTINGS.get(name)
+        if allowed is not None and value not in allowed:
+            words = ", ".join(repr(one) for one in allowed if one is not None)
+            raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
+        if (
+            name == "timing"
+            and value == "none"
+            and not recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).untimed
+        ):
+            raise UsageError("only calls can be recorded without times", hint="leave timing out")
+        if name == "timing" and value == "none" and settings.get("journal"):
+            raise UsageError("a trace has times", hint="seismo profile counts calls without them")
+        if allowed is None and not (isinstance(value, int) and value > 0):
+            raise UsageError(f"{name} cannot be {value!r}", hint="give a whole number above 0")
+
+
+def narrowed(where: object) -> Expression:
+    """The checked expression of a `where`, which may be its text. Raises UsageError for what says no function."""
+    from seismo.expression import Expression, parse
+
+    expression = where if isinstance(where, Expression) else parse(where)  # type: ignore[arg-type]
+    return expression.only(_STATIC, ("call", "c_call"), _STATIC_WHY)
+
+
+def spanned(span: object) -> Expression:
+    """The checked expression of a `span`: about functions that are called. A bare name stands for call("NAME").
+
+    Raises UsageError.
+    """
+    from seismo.expression import KINDS, Expression, parse
+
+    if isinstance(span, str) and span not in KINDS and all(part.isidentifier() for part in span.split(".")):
+        span = f'call("{span}")'
+    expression = span if isinstance(span, Expression) else parse(span)  # type: ignore[arg-type]
+    return expression.only(_STATIC, ("call",), _SPAN_WHY)
+
+
+def _agree(wanted: dict[str, object]) -> None:
+    defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
+    has, wants = str(_settings["recorder"]), str(wanted["recorder"])
+    if wants != has:
+        (running, one), (wish, other) = _RECORDS[has], _RECORDS[wants]
+        raise UsageError(
+            f"{running} in this process already: {wish} by the same engine, not at the same time",
+            hint=f"there is one engine in a process: {one} in one run, and {other} in another",
+        )
+    for name, value in wanted.items():
+        set_ = _settings.get(name, defaults.get(name))
+        if name == "apart":  # a session inside of another one records the threads that that one records
+            continue
+        if (name in SETTINGS or name in ("where", "span")) and value != set_:
+            raise UsageError(
+                f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
+                hint=f"a process has one engine; leave {name} out, or set it where the first recording starts",
+            )
+
+
+def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: Iterable[str]) -> None:
+    options: dict[str, object] = dict(settings)
+    if not frames:
+        options["running"] = False
+    if options.get("opcodes"):
+        import dis  # noqa: F401  what names instructions at the end, when nothing may be imported any more
+    if "where" in options:
+        options["where"] = _core.Filter(narrowed(options["where"]).program)
+    if "span" in options:
+        options["span"] = _core.Filter(spanned(options["span"]).program)
+    try:
+        _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
+    except (RuntimeError, ValueError) as reason:
+        raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+
+
+def about_process() -> dict[str, str]:
+    """What the table of processes says of this one that only Python knows."""
+    return {
+        "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
+        "host": printable(os.uname().nodename),
+        "argv": _value(masked(sys.orig_argv)),
+    }
+
+
+def after_fork(fd: int, meta: str = "{}") -> None:
+    """In a forked child: forgets the parent's counts and goes on into fd (-1: memory; -2: stops, saying nothing)."""
+    _core.after_fork(fd, meta)
+    if fd == -2:
+        users.clear()
+
+
+users = RecorderUsers(after_fork)
+
+
+class Life(Recorder):
+    """The engine as one who records a whole process sees it. Coverage has another one."""
+
+    users = users
+
+    def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
+        """hide: as start() takes it."""
+        super().__init__(name)
+        self._hide = tuple(hide)
+
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Starts the engine."""
+        how = {**self.start_settings(settings), "recorder": self.name}
+        # No frames: those that run now are ours, and the interpreter's own.
+        start(how, fd, self.meta(settings), frames=False, hide=self._hide)
+
+    def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
+        """Those of a life's settings that are the engine's."""
+        return settings
+
+    def end(self, exit_: str) -> None:
+        """Stops the engine."""
+        stop(exit_)
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: goes on into fd, or stops (-2)."""
+        after_fork(fd, self.meta(settings) if fd != -2 else "{}")
+
+    def flush(self) -> None:
+        """Brings the file up to date."""
+        _core.flush()
+
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
+        """Writes all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
+        _core.ahead(exit_)
+
+    def move(self, fd: int) -> bool:
+        """Goes on in another file, a copy of the recording's. False: it has not as many bytes."""
+        return _core.move(fd)
+
+    def write_error(self) -> int:
+        """The errno of a write that failed; 0: none did, or the file of a trace has all of it by now.
+
+        Such a file is never put aside for a snapshot, which has no journal.
+        """
+        status = _core.status()
+        return 0 if status["journal_kept"] else int(status.get("write_error") or 0)
+
+    def file(self) -> tuple[int, int]:
+        """Device and inode of the file that is recorded into; 0 and 0: none."""
+        return _core.file()
+
+    def snapshot(self) -> bytes:
+        """The whole recording, as a file has it."""
+        return _core.snapshot()
+
+    def meta(self, settings: dict[str, object]) -> str:
+        """What the recording says about how it was made, as JSON."""
+        return meta(settings, self.name)
+
+
+def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Calls the function without recording this thread, whatever it calls in the standard library.
+
+    Not for what starts the engine: that measures what events cost, and there would be none.
+    """
+    return _core.quietly(function, *args)
+
+
+def unrecorded(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """As quietly(); the objects that this thread makes meanwhile are not recorded either."""
+    _core.objects_quiet(True)
+    try:
+        return _core.quietly(function, *args)
+    finally:
+        _core.objects_quiet(False)
+
+
+def printable(text: str) -> str:
+    """The text without the surrogates that undecodable bytes of the system become."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **more: object) -> str:
+    """What a recording says about how it was made, as JSON. more: what else it says, by name."""
+    fields = {
+        "format": "1",
+        "seismo": quote(__version__),
+        "python": quote(sys.version.split(maxsplit=1)[0]),
+        "implementation": quote(sys.implementation.name),
+        "platform": quote(sys.platform),
+        "executable": quote(sys.executable or ""),
+        "settings": _value(settings),
+        "recorder": quote(recorder),
+        **{name: _value(value) for name, value in more.items()},
+    }
+    return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
+
+
+def json_text(value: object) -> str:
+    """What the values of settings are as JSON: text, numbers, truth, None, lists, and dicts of these."""
+    return _value(value)
+
+
+class _Scanning:
+    """What the C scanner of json takes for its settings: those of json.loads."""
+
+    strict = True
+    object_hook = object_pairs_hook = array_hook = parse_constant = None
+    parse_float, parse_int = float, int
+
+
+def from_json(text: str) -> object:
+    """What the JSON says, read without json. ValueError for what is none."""
+    from _json import make_scanner
+
+    try:
+        value, end = make_scanner(_Scanning())(text, 0)  # type: ignore[arg-type]
+    except StopIteration:
+        end = -1
+    if end != len(text):
+        raise ValueError("this is no JSON")
+    return value
+
+
+class Json(str):
+    """A value that is JSON already."""
+
+    __slots__ = ()
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Json):
+        return str(value)
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quote(name)}: {_value(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -1,0 +1,96 @@
+"""What happens in a forked child, which lacks the threads that held locks and were inside of blocks.
+
+The interpreter calls one Python function of ours there: the one of this file. It frees the locks, and then calls what
+asked for that, in the order of USERS, RECORDERS, LAST.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import RLock, get_ident
+from _weakref import ref
+
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_locks: list[ref[RLock]] = []
+
+# Sessions come first: those that nobody is inside of any more leave their recorders. Then the recorders decide whether
+# to go on, and last comes what begins a recording in the child.
+USERS, RECORDERS, LAST = range(3)
+_told: tuple[list[Callable[[], None]], ...] = ([], [], [])
+
+
+def register(hook: Callable[[], None], when: int) -> None:
+    """From now on, calls the hook in each forked child."""
+    _told[when].append(hook)
+
+
+def new_lock() -> RLock:
+    """A re-entrant lock that a forked child finds free, unless the thread that forked holds it."""
+    lock = RLock()
+    if (
+        len(_locks) & (len(_locks) - 1) == 0
+    ):  # now and then; a callback for the dead would run in the middle of programs
+        _locks[:] = [known for known in _locks if known() is not None]
+    _locks.append(ref(lock))
+    return lock
+
+
+def _after_fork() -> None:
+    for known in _locks:
+        lock = known()
+        if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
+            lock._at_fork_reinit()  # type: ignore[attr-defined]
+    failure: BaseException | None = None
+    for hook in [hook for hooks in _told for hook in hooks]:
+        try:
+            hook()
+        except BaseException as error:  # noqa: BLE001  the others have to know, too; the interpreter reports it
+            failure = failure or error
+    if failure is not None:
+        raise failure
+
+
+os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: what is told looks itself whether it is needed
+
+
+class Inside:
+    """How many calls and `with` blocks are inside of something now, by thread. To be changed with a lock held."""
+
+    NOBODY = 0  # stands for the thread of what any thread may leave
+
+    def __init__(self) -> None:
+        self._threads: dict[int, int] = {}
+
+    def __int__(self) -> int:
+        return sum(self._threads.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._threads)
+
+    def enter(self, thread: int | None = None) -> None:
+        """One more, of this thread."""
+        thread = get_ident() if thread is None else thread
+        self._threads[thread] = self._threads.get(thread, 0) + 1
+
+    def leave(self) -> bool:
+        """One less: of this thread, or of another if this one has none. True: that was the last there was."""
+        if not self._threads:
+            return False  # a coroutine's end, in a child that lacks the thread it ran on
+        thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)
+        if thread is None:
+            thread = next(iter(self._threads))
+        self._threads[thread] -= 1
+        if not self._threads[thread]:
+            del self._threads[thread]
+        return not self._threads
+
+    def forked(self) -> bool:
+        """In a forked child: those of threads that are not there have left. True: nobody is inside any more."""
+        here = (get_ident(), self.NOBODY)
+        self._threads = {thread: count for thread, count in self._threads.items() if thread in here}
+        return not self._threads

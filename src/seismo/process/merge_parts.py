@@ -1,0 +1,193 @@
+"""The end of a recording of several processes: their parts become one file.
+
+A process that still runs keeps its part: it is not waited for longer than a moment, and the folder stays. What is not
+in the file is said in it: who could not be recorded and has left a mark (child_startup/unrecorded_mark.py), whose part
+could not be read, who still ran.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from seismo.model import merge_files
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
+from seismo.process.children import PATIENCE, make_folder, part, remove_folder
+from seismo.process.output_file import SUFFIX, lock_own, out_of_the_way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from seismo.process.output_file import Output
+
+_MARK_BYTES = 8192
+_MOST_MARKS = 1000  # that are told one by one
+_MOVES = 5  # attempts to copy a file that another thread may write to meanwhile
+
+
+class TakenParts:
+    """What has been taken out of the folder before an exec, in case that fails and the recording goes on.
+
+    The parts are one file that has no name, so that nothing stays behind when the exec succeeds.
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[dict[str, Any]] = []
+        self._fd = -1
+        self._merge: tuple[int, int] | None = None  # device and inode of what stands in the recording's place
+
+    def take(self, parts: list[str], path: str) -> None:
+        """Merges the parts into a new file at the path."""
+        merge_files(parts, path)
+        self._fd = out_of_the_way(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def put_back(self, folder: str) -> None:
+        """The exec has failed: the parts are one part in the folder, which is made again if need be."""
+        make_folder(folder)
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            return
+        output = part(folder)
+        with open(fd, "rb") as taken, open(output.fd, "wb", closefd=False) as file:
+            while some := taken.read(1 << 20):
+                file.write(some)
+        output.close()
+
+    def take_place(self, merge: str, path: str) -> None:
+        """Gives what the exec is to leave the name of the recording."""
+        is_ = os.stat(merge)
+        self._merge = is_.st_dev, is_.st_ino
+        os.replace(merge, path)
+
+    def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
+        """The exec has failed: the recording goes on under its name. Who is killed now leaves a file without an end.
+
+        The merge took the name, and no system gives a file back its last one: so a copy takes it, and the recorder
+        moves there. move: the recorder's.
+        """
+        merge, self._merge = self._merge, None
+        is_ = os.stat(output.path, follow_symlinks=False)
+        if merge != (is_.st_dev, is_.st_ino):
+            return  # somebody else's: it stays
+        name = f"{output.path}.{os.getpid()}.tmp"
+        for _ in range(_MOVES):
+            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                os.fchmod(fd, is_.st_mode & 0o7777)
+                _copy(output.fd, fd)
+                lock_own(fd)
+                if move(fd):
+                    os.replace(name, output.path)
+                    return
+            finally:
+                os.close(fd)
+                if os.path.exists(name):
+                    os.unlink(name)
+
+
+def _copy(fd: int, to: int) -> None:
+    at = 0
+    while some := os.pread(fd, 1 << 20, at):
+        at += os.write(to, some)
+
+
+def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
+    """Merges the parts in the folder into the recording and removes them. Returns what to tell the user.
+
+    goes_on: the process may need them again; they are put into `taken`, whose losses are told again.
+    """
+    from seismo.model import read
+
+    taken = taken or TakenParts()
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
+    alive = still_written(paths)
+    losses, left = marks(folder)
+    losses = taken.losses + losses
+    merged, told, parts = [], [], []
+    for path in paths:
+        if path in alive:
+            continue
+        try:
+            if os.path.getsize(path):
+                read(path)
+                parts.append(path)
+            merged.append(path)
+        except Exception as error:  # noqa: BLE001  the others are not lost with it
+            told.append(f"the recording of a child is left where it is: {error}")
+            losses.append(_loss("child-unread", 1, path))
+    if alive:
+        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*")
+        losses.append(_loss("child-running", len(alive), folder))
+    if goes_on:
+        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
+    if parts or losses:
+        result = f"{recording}.{os.getpid()}.tmp"
+        if goes_on and parts:
+            together = f"{folder}/{os.getpid()}.tmp"
+            taken.take(parts, together)
+            parts = [together]
+            merged.append(together)
+        merge_files([recording, *parts], result, losses)
+        taken.take_place(result, recording)
+    for path in (*merged, *left):
+        os.unlink(path)
+    remove_folder(folder)
+    return told
+
+
+def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:
+    return {"kind": kind, "count": count, "thread": -1, "detail": detail}
+
+
+def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The losses that the marks in the folder tell, and the marks' paths."""
+    losses, paths = [], []
+    for place in (folder, os.path.join(folder, SHARED)):
+        names = sorted(os.listdir(place)) if os.path.isdir(place) else []
+        paths += [os.path.join(place, name) for name in names if name.endswith(MARK)]
+    for path in paths[:_MOST_MARKS]:
+        said = dict(zip(LINES, _lines(path), strict=False))
+        who = f"{said.get('argv', '')} (pid {said.get('pid', '?')}, Python {said.get('version', '?')})"
+        losses.append(_loss("child-unrecorded", 1, f"{who}: {said.get('why', 'it does not say why')}"))
+    if len(paths) > _MOST_MARKS:
+        losses.append(_loss("child-unrecorded", len(paths) - _MOST_MARKS, "and others"))
+    return losses, paths
+
+
+def _lines(path: str) -> list[str]:
+    """What a mark says. Anybody may have written it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return []
+    try:
+        return os.read(fd, _MARK_BYTES).decode("ascii", "replace").split("\n")
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+
+
+def still_written(paths: list[str]) -> set[str]:
+    """Those of the parts that a living process holds, after a moment's patience."""
+    import fcntl
+    from time import monotonic, sleep
+
+    until = monotonic() + PATIENCE
+    alive = set(paths)
+    while True:
+        for path in sorted(alive):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(fd), os.stat(path)):  # else its writer has just put another in its place
+                    alive.discard(path)
+            except BlockingIOError:
+                pass
+            finally:
+                os.close(fd)
+        if not alive or monotonic() > until:
+            return alive
+        sleep(0.005)

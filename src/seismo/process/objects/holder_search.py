@@ -1,0 +1,330 @@
+"""Who holds objects that live on: from each of them up to what is held by nobody but the program's text.
+
+    search = Search(addresses)           {object's id: addresses of its sample}
+    search.run()
+    rows = search.tree(addresses_of_one_site)
+
+Shape. The recorder knows survivors by address only, and an address is never followed: an object that died unseen would
+leave it dangling. Instead the core goes through the objects that the collector knows and compares what they refer to
+with the addresses (native/module/referrers.c). The first pass finds the survivors themselves, the containers that the
+collector does not track, and the objects that can be holders at all. Each later pass finds who refers to the objects of
+one layer, until all ends are roots: variables of modules and of running functions, types, functions of a module, code.
+
+What is bounded. The referrers kept of an object: a few of each type, so that ten thousand children that know their
+parent do not hide the one list that holds it. The objects whose referrers are asked in a layer, the layers, and the
+time: what is not reached is marked as too far.
+
+Then the tree. Objects are put together that are called the same and hold in the same way; each row is such a group, and
+counts the survivors below it. What only carries is left out: an instance's dictionary (the instance holds), a cell and
+its function's tuple of cells (the function holds, by a variable). Of an object that a root holds only the ways to roots
+are shown, the shortest first; of one that no root holds all there are: a cycle, or C code that holds it.
+
+What it leaves behind. Nothing but frame objects of frames that run, and dictionaries of instances that had none yet
+where an attribute's name had to be found. The collector is off meanwhile, as it would be started by our garbage. The
+thread is quiet: the recording sees nothing of all this.
+
+Why not the way down from the roots: that would find one way to each object.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from time import monotonic
+
+from seismo import _core
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.objects import reference_labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+
+ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # holders.flags
+
+SECONDS = 2.0
+LAYERS = 24
+OF_A_TYPE = 4  # referrers of one type that are kept of an object
+REFERRERS = 24  # and of all types
+FRONTIER = 5_000  # objects whose referrers are asked in one layer
+WAYS = (6, 4, 3, 2)  # groups that are shown of a group, by how far it is from the survivors; later 1
+ROWS = 80  # of a tree
+
+# A row of the table without the object's number: parent (index of an earlier row, -1 none), flags, count, asked,
+# holder, by.
+Row = tuple[int, int, int, int, str, str]
+
+
+class Edge:
+    """Somebody who holds an object. next: that one's id; 0 for a root, who is asked no further."""
+
+    __slots__ = ("exact", "general", "label", "next")
+
+    def __init__(self, label: str, exact: str, general: str, next_: int) -> None:
+        self.label, self.exact, self.general, self.next = label, exact, general, next_
+
+
+class Search:
+    """Finds who refers to objects. cut: time ran out before all was known."""
+
+    def __init__(self, addresses: Iterable[int], seconds: float = SECONDS) -> None:
+        self.cut = False
+        self._wanted = set(addresses)
+        self._end = monotonic() + seconds
+        self._clear()
+
+    def _clear(self) -> None:
+        """New containers: those that are there when the heap is listed would be found as holders."""
+        self._kept: dict[int, object] = {}  # by id: what is looked at must not die, or its id would be another's
+        self._referrers: dict[int, list[object]] = {}
+        self._frames: dict[int, list[tuple[str, str]]] = {}  # by id: what variables of running functions hold it
+        self._globals: dict[int, str] = {}  # by id of a module's dictionary: its name
+        self._edges: dict[int, list[Edge]] = {}
+        self._distance: dict[int, int] = {}
+
+    def run(self) -> None:
+        """Goes through the heap until all is known or time is up."""
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            heap = [found for found in gc.get_objects() if found is not self]
+            self._clear()
+            self._look_at_modules(heap)
+            self._look_at_frames()
+            wanted: dict[int, list[object]] = {number: [] for number in self._wanted}
+            heap = _core.objects_holders(heap, {**dict.fromkeys(self._globals), **wanted})
+            self._kept.update((number, found[0]) for number, found in wanted.items() if found)
+            self._layers(heap)
+            del heap
+            self._find_ways()
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    # ---- roots ----
+
+    def _look_at_modules(self, heap: list[object]) -> None:
+        known = set(map(id, heap)) if gc.get_freeze_count() else set()
+        for module in list(sys.modules.values()):
+            namespace = reference_labels.globals_of(module)
+            if namespace is not None:
+                self._globals[id(namespace)] = f"module {reference_labels.namespace_name(namespace)}"
+                if known and id(namespace) not in known:  # gc.freeze() hides what was there
+                    heap.append(namespace)
+
+    def _look_at_frames(self) -> None:
+        tops = list(sys._current_frames().values())
+        while tops:  # no variable here may go on holding the frame that it is in, or all this would be a cycle
+            frame: FrameType | None = tops.pop()
+            while frame is not None:
+                self._look_at_frame(frame)
+                frame = frame.f_back
+
+    def _look_at_frame(self, frame: FrameType) -> None:
+        if frame.f_code.co_filename.startswith(engine.HIDE) or id(frame.f_locals) in self._globals:
+            return
+        label = reference_labels.frame_name(frame)
+        for value, name, _ in reference_labels.variables(frame):
+            number = id(value)
+            self._frames.setdefault(number, []).append((label, name))
+            if number in self._wanted:
+                self._kept[number] = value
+
+    # ---- layers ----
+
+    def _layers(self, heap: list[object]) -> None:
+        frontier = self._wanted
+        for _ in range(LAYERS):
+            if monotonic() > self._end:
+                self.cut = True
+                return
+            found: dict[int, list[object]] = {number: [] for number in frontier}
+            _core.objects_referrers(heap, found, OF_A_TYPE, REFERRERS)
+            self._referrers.update(found)
+            frontier = set()
+            for referrers in found.values():
+                for holder in referrers:
+                    number = id(holder)
+                    self._kept[number] = holder
+                    if number not in self._referrers and len(frontier) < FRONTIER and not self._is_root(holder):
+                        frontier.add(number)
+            if not frontier:
+                return
+
+    def _is_root(self, holder: object) -> bool:
+        return id(holder) in self._globals or reference_labels.describe(holder)[1]
+
+    # ---- ways ----
+
+    def _find_ways(self) -> None:
+        """Edges of every object that was reached, and how far from a root each is."""
+        holds: dict[int, set[int]] = {}  # who refers to which: a holder is scanned once for all that it holds
+        for number, referrers in self._referrers.items():
+            for holder in referrers:
+                holds.setdefault(id(holder), set()).add(number)
+        by: dict[int, reference_labels.Ways] = {}
+        for holder_id, numbers in holds.items():
+            if monotonic() > self._end + SECONDS / 2:
+                self.cut = True
+                break
+            by[holder_id] = reference_labels.ways(self._kept[holder_id], numbers)
+        for number in self._kept:
+            if number in self._referrers or number in self._frames:
+                self._edges[number] = self._edges_of(number, by)
+        self._measure()
+
+    def _edges_of(self, number: int, by: dict[int, reference_labels.Ways]) -> list[Edge]:
+        edges = [Edge(label, name, name, 0) for label, name in self._frames.get(number, ())]
+        for holder in self._referrers.get(number, ()):
+            exact, general = by.get(id(holder), {}).get(number, ("", ""))
+            edges += self._through(number, holder, exact, general)
+        unique: dict[tuple[str, str, int], Edge] = {}
+        for edge in edges:
+            unique.setdefault((edge.label, edge.exact, edge.next), edge)
+        return list(unique.values())
+
+    def _through(self, number: int, holder: object, exact: str, general: str) -> list[Edge]:
+        """The edges to a holder; to who stands behind it, if it only carries."""
+        name = self._globals.get(id(holder))
+        if name is not None:
+            key = _bare(exact)
+            return [Edge(name, key, key, 0)]
+        behind = self._referrers.get(id(holder), [])
+        if type(holder) is dict:
+            for owner in behind:
+                if reference_labels.is_own_dict(owner, holder):
+                    return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
+                if reference_labels.globals_of(owner) is holder:  # of code that was run with exec()
+                    key = _bare(exact)
+                    return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
+                if reference_labels.is_a(owner, type):
+                    way = reference_labels.ways(owner, {number})[number]
+                    if way[0]:
+                        return [self._edge(owner, *way)]
+        if reference_labels.is_cell(holder):
+            found = []
+            for parts in behind:
+                for function in self._referrers.get(id(parts), []):
+                    if reference_labels.is_closure(function, parts):
+                        variable = reference_labels.closure_name(function, holder)
+                        found.append(self._edge(function, variable, variable))
+            if found:
+                return found
+        return [self._edge(holder, exact, general)]
+
+    def _edge(self, holder: object, exact: str, general: str) -> Edge:
+        label, root = reference_labels.describe(holder)
+        return Edge(label, exact, general, 0 if root else id(holder))
+
+    def _measure(self) -> None:
+        """How many steps each object is from a root, by the shortest way; those that are held by none have no entry."""
+        held: dict[int, list[int]] = {}
+        layer = []
+        for number, edges in self._edges.items():
+            if any(not edge.next for edge in edges):
+                layer.append(number)
+                self._distance[number] = 0
+            for edge in edges:
+                held.setdefault(edge.next, []).append(number)
+        steps = 0
+        while layer:
+            steps += 1
+            later = []
+            for number in layer:
+                for below in held.get(number, ()):
+                    if below not in self._distance:
+                        self._distance[below] = steps
+                        later.append(below)
+            layer = later
+
+    # ---- the tree ----
+
+    def tree(self, addresses: Iterable[int], fits: Callable[[object], bool] = lambda _: True) -> list[Row]:
+        """Who holds these objects, the most frequent first; a parent stands before its children.
+
+        fits: whether an object that was found at an address is the one that was meant. Of those that were not found
+        nothing is said, but that they were asked about, and by how many nobody is known to hold them.
+        """
+        survivors = [number for number in addresses if number in self._kept and fits(self._kept[number])]
+        rows: list[Row] = []
+        if survivors:
+            groups = {number: {number} for number in survivors}
+            self._grow(rows, -1, groups, set(survivors), 0, len(survivors))
+        return rows
+
+    def _grow(
+        self, rows: list[Row], parent: int, members: dict[int, set[int]], path: set[int], depth: int, asked: int
+    ) -> None:
+        """Adds the holders of the members below the row. members: by id, with the survivors that they stand for."""
+        groups: dict[tuple[str, str], _Group] = {}
+        nobody: set[int] = set()
+        far: set[int] = set()
+        for number, survivors in members.items():
+            edges = self._shown(number)
+            if not edges:
+                (nobody if number in self._referrers else far).update(survivors)
+            for edge in edges:
+                group = groups.setdefault((edge.label, edge.general), _Group())
+                group.exact.add(edge.exact)
+                group.survivors |= survivors
+                if edge.next:
+                    group.members.setdefault(edge.next, set()).update(survivors)
+                else:
+                    group.root = True
+        limit = WAYS[depth] if depth < len(WAYS) else 1
+        if parent < 0:
+            for lost, flag in ((nobody, NOBODY), (far, TOO_FAR)):
+                if lost:
+                    rows.append((parent, flag, len(lost), asked, "", ""))
+        elif nobody or far:
+            _flag(rows, parent, NOBODY if nobody and not far else TOO_FAR)
+        ordered = sorted(groups.items(), key=lambda item: (-len(item[1].survivors), item[0]))
+        for (label, general), group in ordered[:limit]:
+            if len(rows) >= ROWS:
+                if parent >= 0:
+                    _flag(rows, parent, TOO_FAR)
+                return
+            by = next(iter(group.exact)) if len(group.exact) == 1 else general
+            again = group.members.keys() & path
+            flags = (ROOT if group.root else 0) | (CYCLE if again else 0)
+            rows.append((parent, flags, len(group.survivors), asked, label, by))
+            below = {number: held for number, held in group.members.items() if number not in again}
+            if below:
+                self._grow(rows, len(rows) - 1, below, path | below.keys(), depth + 1, asked)
+
+    def _shown(self, number: int) -> list[Edge]:
+        """The edges that say something: those on a shortest way to a root, if there is one."""
+        edges = self._edges.get(number, [])
+        if number not in self._distance:
+            return edges
+        ways = sorted(
+            (self._distance[edge.next] + 1 if edge.next else 0, index)
+            for index, edge in enumerate(edges)
+            if not edge.next or edge.next in self._distance
+        )
+        nearest = ways[0][0]
+        return [edges[index] for steps, index in ways if steps <= nearest + 2]
+
+
+class _Group:
+    """Holders that are shown as one row."""
+
+    __slots__ = ("exact", "members", "root", "survivors")
+
+    def __init__(self) -> None:
+        self.exact: set[str] = set()
+        self.members: dict[int, set[int]] = {}
+        self.survivors: set[int] = set()
+        self.root = False
+
+
+def _flag(rows: list[Row], index: int, flag: int) -> None:
+    parent, flags, *rest = rows[index]
+    rows[index] = (parent, flags | flag, *rest)  # type: ignore[assignment]
+
+
+def _bare(key: str) -> str:
+    """The name in a key such as ['name']."""
+    return key[2:-2] if key[:2] in ("['", '["') else key

@@ -1,0 +1,341 @@
+"""How one object holds another: by which attribute, key, index or variable; and what a holder is called.
+
+The law is that of seismo.watching.value_repr: nothing of the program runs. Objects are looked at by their real type, by
+the unbound methods of built-in types (`dict.items(x)` goes straight to the storage, whatever a subclass says) and by
+the descriptors that C code made (slots, members). No repr, no comparison, no hash, no property, no `__class__`.
+Containers are scanned for the object itself, never asked for it. A container that another thread changes meanwhile says
+nothing.
+
+Why not ask gc.get_referrers for each object: it goes through the whole heap each time, and it does not say how.
+"""
+
+from __future__ import annotations
+
+from _collections import deque  # type: ignore[import-not-found]  # collections imports a dozen more
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+# An object looked for by id(), and how it is held: exactly, and as others of the same container are held as well.
+Ways = dict[int, tuple[str, str]]
+
+SCANNED = 100_000  # entries of a container; whoever is behind them is held "somewhere in it"
+SOMEWHERE = "[…]"
+IN_SET = "{…}"
+_TEXT = 40  # characters of a key that are shown
+
+_type_name = type.__dict__["__qualname__"].__get__
+_type_module = type.__dict__["__module__"].__get__
+_type_mro = type.__dict__["__mro__"].__get__
+_type_namespace = type.__dict__["__dict__"].__get__
+_type_basicsize = type.__dict__["__basicsize__"].__get__
+_type_dictoffset = type.__dict__["__dictoffset__"].__get__
+_module_dict: Any = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]
+_function_name = FunctionType.__dict__["__qualname__"].__get__
+_function_globals = FunctionType.__dict__["__globals__"].__get__
+_function_code = FunctionType.__dict__["__code__"].__get__
+_function_closure = FunctionType.__dict__["__closure__"].__get__
+_cell_contents = CellType.__dict__["cell_contents"].__get__
+
+_GENERATORS = {
+    GeneratorType: ("generator", "gi_frame"),
+    CoroutineType: ("coroutine", "cr_frame"),
+    AsyncGeneratorType: ("async generator", "ag_frame"),
+}
+
+# What C code keeps in these types behind descriptors that are no members; reading them makes nothing.
+_KEPT = {
+    FunctionType: ("__defaults__", "__kwdefaults__", "__code__", "__dict__"),
+    MethodType: ("__self__", "__func__"),
+    BuiltinFunctionType: ("__self__",),
+    BaseException: ("args", "__traceback__", "__context__", "__cause__"),
+    CodeType: ("co_consts", "co_names", "co_filename", "co_name", "co_qualname", "co_linetable", "co_exceptiontable"),
+}
+
+
+# ---- what it is called ----
+
+
+def is_a(value: object, kind: type) -> bool:
+    """isinstance() by the real type: neither __class__ nor a metaclass is asked."""
+    return type.__subclasscheck__(kind, type(value))
+
+
+def text_of(value: object, otherwise: str = "?") -> str:
+    """Text that is really a str, and no more than a name's worth of it."""
+    return value[:200] if type(value) is str else otherwise
+
+
+def type_name(kind: type) -> str:
+    """MODULE.QUALNAME of a type, `builtins` left out."""
+    name = text_of(_type_name(kind))
+    try:
+        module = text_of(_type_module(kind), "")
+    except AttributeError:  # somebody deleted it
+        module = ""
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def namespace_name(namespace: object) -> str:
+    """The `__name__` of a module's globals."""
+    for key, value in _items(namespace):
+        if type(key) is str and key == "__name__":
+            return text_of(value)
+    return "?"
+
+
+def describe(holder: object) -> tuple[str, bool]:
+    """What a holder is called, and whether it is a root: what stands in a program's text, and is held by its module."""
+    kind = type(holder)
+    if is_a(holder, type):
+        return f"type {type_name(holder)}", True  # type: ignore[arg-type]
+    if is_a(holder, ModuleType):
+        return f"module {namespace_name(_module_dict(holder))}", True
+    if kind is FunctionType:
+        name = text_of(_function_name(holder))
+        return f"function {namespace_name(_function_globals(holder))}:{name}", "<locals>" not in name
+    if kind is FrameType:
+        return frame_name(holder), False  # type: ignore[arg-type]
+    if kind in _GENERATORS:
+        word, _ = _GENERATORS[kind]
+        return f"{word} {text_of(kind.__dict__['__qualname__'].__get__(holder))}", False
+    if kind is CodeType:
+        return f"code {text_of(holder.co_qualname)}", True  # type: ignore[attr-defined]
+    return type_name(kind), False
+
+
+def frame_name(frame: FrameType) -> str:
+    """What a frame is called."""
+    return f"frame {namespace_name(frame.f_globals)}:{frame.f_code.co_qualname}"
+
+
+# ---- how it holds ----
+
+
+def ways(holder: object, wanted: set[int]) -> Ways:
+    """How the holder holds those of the wanted objects (by id) that it does; "" where that cannot be told."""
+    found: Ways = {}
+    try:
+        for way in _all_ways(holder):
+            for part, exact, general in way:
+                number = id(part)
+                if number in wanted and number not in found:
+                    found[number] = (exact(), general) if callable(exact) else (exact, general)
+            if len(found) == len(wanted):
+                break
+    except RuntimeError:  # changed by another thread meanwhile
+        pass
+    if len(found) < len(wanted):
+        missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
+        found = dict.fromkeys(wanted, missing) | found
+    return found
+
+
+def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
+    """The kinds of places in a holder, the cheapest and most telling first. A place: object, exact way, general way."""
+    kind = type(holder)
+    for base, places in _CONTAINERS:
+        if is_a(holder, base):
+            yield places(holder)
+    if _type_basicsize(kind) > object.__basicsize__:
+        yield _in_members(holder)
+    for base, names in _KEPT.items():
+        if is_a(holder, base):
+            yield _in_descriptors(holder, base, names)
+    if kind in _PLACES:
+        yield _PLACES[kind](holder)
+    elif kind in _GENERATORS:
+        frame = kind.__dict__[_GENERATORS[kind][1]].__get__(holder)
+        if frame is not None:
+            yield variables(frame)
+    elif is_a(holder, type):
+        yield _in_type(holder)
+    elif _type_dictoffset(kind):
+        own = _core.instance_dict(holder)
+        if own is not None:
+            yield ((value, f".{text_of(key)}", f".{text_of(key)}") for key, value in _items(own))
+    yield iter([(kind, "its type", "its type")])
+
+
+def _items(namespace: Any) -> Iterator[tuple[object, object]]:
+    """Entries of a dict, past what a subclass says."""
+    if is_a(namespace, dict):
+        pair: tuple[object, object]
+        for number, pair in enumerate(dict.items(namespace)):
+            if number == SCANNED:
+                return
+            yield pair
+
+
+def _in_dict(holder: object) -> Iterator[tuple[object, Any, str]]:
+    for key, value in _items(holder):
+        yield value, lambda key=key: key_name(key), SOMEWHERE
+        yield key, "as a key", "as a key"
+
+
+def key_name(key: object) -> str:
+    """A key in brackets, where it is plain text or a number; of others the type."""
+    if type(key) is str:
+        cut = key if len(key) <= _TEXT else key[: _TEXT - 1] + "…"
+        return f"[{cut!r}]"
+    if type(key) is int and -(10**18) < key < 10**18:
+        return f"[{key}]"
+    return f"[{type_name(type(key))}]"
+
+
+def _in_sequence(parts: Iterator[object]) -> Iterator[tuple[object, Any, str]]:
+    for index, part in enumerate(parts):
+        if index == SCANNED:
+            return
+        yield part, lambda index=index: f"[{index}]", SOMEWHERE
+
+
+def _in_set(holder: Any) -> Iterator[tuple[object, Any, str]]:
+    base: Any = set if is_a(holder, set) else frozenset
+    return ((part, IN_SET, IN_SET) for part in base.__iter__(holder))
+
+
+def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
+    """Places of a tuple mean something: they are not generalised. A named tuple has names for them."""
+    names: object = None
+    if type(holder) is not tuple:
+        names = next((value for key, value in _type_items(type(holder)) if key == "_fields"), None)
+    parts: Iterator[object] = tuple.__iter__(holder)
+    for index, part in enumerate(parts):
+        if index == SCANNED:
+            return
+        if type(names) is tuple and index < len(names) and type(names[index]) is str:
+            yield part, f".{names[index]}", f".{names[index]}"
+        elif index < 10:
+            yield part, f"[{index}]", f"[{index}]"
+        else:
+            yield part, lambda index=index: f"[{index}]", SOMEWHERE
+
+
+def _type_items(kind: type) -> Iterator[tuple[str, object]]:
+    """The names and values that a type and its bases have, the type's own first."""
+    for base in _type_mro(kind):
+        for key, value in list(_type_namespace(base).items()):
+            if type(key) is str:
+                yield key, value
+
+
+def _in_members(holder: object) -> Iterator[tuple[object, str, str]]:
+    """Slots, and the members that C code declares."""
+    for name, member in _type_items(type(holder)):
+        if type(member) is MemberDescriptorType:
+            try:
+                value = member.__get__(holder)
+            except (AttributeError, TypeError):  # an empty slot
+                continue
+            yield value, f".{name}", f".{name}"
+
+
+def _in_descriptors(holder: object, base: type, names: tuple[str, ...]) -> Iterator[tuple[object, str, str]]:
+    namespace = _type_namespace(base)
+    for name in names:
+        descriptor = namespace.get(name)
+        if type(descriptor) in (GetSetDescriptorType, MemberDescriptorType):
+            yield descriptor.__get__(holder), f".{name}", f".{name}"
+
+
+def _in_closure(function: object) -> Iterator[tuple[object, str, str]]:
+    closure = _function_closure(function)
+    for name, cell in zip(_function_code(function).co_freevars, closure or (), strict=False):
+        yield from ((value, name, name) for value, _, _ in _in_cell(cell))
+
+
+def _in_cell(cell: object) -> Iterator[tuple[object, str, str]]:
+    try:
+        yield _cell_contents(cell), "", ""
+    except ValueError:  # empty
+        return
+
+
+def _in_type(kind: type) -> Iterator[tuple[object, str, str]]:
+    for key, value in list(_type_namespace(kind).items()):
+        yield value, f".{text_of(key)}", f".{text_of(key)}"
+
+
+def variables(frame: FrameType) -> Iterator[tuple[object, str, str]]:
+    """The local variables of a frame, those of its closure included."""
+    names = frame.f_locals
+    if type(names) is dict or _type_name(type(names)) == "FrameLocalsProxy":
+        pairs: Iterator[tuple[object, object]] = iter(list(names.items()))
+    else:  # a class body that runs in a mapping of somebody's own
+        pairs = _items(names)
+    for key, value in pairs:
+        yield value, text_of(key), text_of(key)
+
+
+_CONTAINERS: tuple[tuple[type, Any], ...] = (
+    (dict, _in_dict),
+    (list, lambda holder: _in_sequence(list.__iter__(holder))),
+    (tuple, _in_tuple),
+    (set, _in_set),
+    (frozenset, _in_set),
+    (deque, lambda holder: _in_sequence(deque.__iter__(holder))),
+)
+_PLACES: dict[type, Any] = {FunctionType: _in_closure, CellType: _in_cell, FrameType: variables}
+
+
+# ---- what only carries ----
+
+
+def is_cell(holder: object) -> bool:
+    """Whether it is the cell of a variable that functions share."""
+    return type(holder) is CellType
+
+
+def closure_name(function: object, cell: object) -> str:
+    """By which of its variables a function holds a cell; "": it does not."""
+    if type(function) is FunctionType:
+        closure = _function_closure(function)
+        for name, part in zip(_function_code(function).co_freevars, closure or (), strict=False):
+            if part is cell:
+                return str(name)
+    return ""
+
+
+def is_closure(function: object, parts: object) -> bool:
+    """Whether the tuple is that of the function's cells."""
+    return type(function) is FunctionType and _function_closure(function) is parts
+
+
+def is_own_dict(owner: object, namespace: object) -> bool:
+    """Whether the dict is the one that the owner's attributes are in."""
+    kind = type(owner)
+    if is_a(owner, type) or not _type_dictoffset(kind):
+        return False
+    if is_a(owner, ModuleType):
+        return _module_dict(owner) is namespace
+    return _core.instance_dict(owner) is namespace
+
+
+def globals_of(holder: object) -> object:
+    """The globals of a function or a module, None of anything else."""
+    if is_a(holder, ModuleType):
+        return _module_dict(holder)
+    return _function_globals(holder) if type(holder) is FunctionType else None

@@ -1,0 +1,312 @@
+"""What was born in an interval and is alive: grouped by type, creating line and call path, with those who hold it.
+
+The native recorder tells survivors by site (a type, a line, a path) and, on request, by address. Who holds them is
+asked in Python (seismo.process.objects.holder_search), of a sample of each site, never while an object is born or dies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from seismo import _core
+    from seismo.model import Recording
+else:
+    from seismo import _core
+
+SAMPLE = 20  # survivors of a site that are asked about
+_SHOWN = 20  # rows of a text
+_FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
+
+# Types whose objects stand for a program's text: that they live is no news.
+_OF_TEXT = {
+    "function",
+    "code",
+    "type",
+    "module",
+    "cell",
+    "property",
+    "classmethod",
+    "staticmethod",
+    "getset_descriptor",
+}
+
+
+def full_name(module: str, name: str) -> str:
+    """MODULE.NAME of a type, `builtins` left out."""
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+class SurvivorRow:
+    """Objects of one type that one line made, on one call path, and that are alive.
+
+    type: with its module. function: qualified name of who made them, with its module; "" if no Python function did.
+    path: such names from the outermost call on, () unless call paths are recorded. bytes: of all of them, as the type
+    says; at_least: they have more, whose number only shows when they die, or elsewhere. sites: numbers of the recorder.
+    """
+
+    __slots__ = ("at_least", "bytes", "count", "file", "function", "line", "path", "sites", "type")
+
+    def __init__(self, type_: str, function: str, file: str, line: int, path: tuple[str, ...]) -> None:
+        self.type, self.function, self.file, self.line, self.path = type_, function, file, line, path
+        self.count = self.bytes = 0
+        self.at_least = False
+        self.sites: list[int] = []
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE in FUNCTION, the file by its name."""
+        if not self.function:
+            return "made by no Python function"
+        return f"{os.path.basename(self.file)}:{self.line} in {self.function.partition(':')[2]}"
+
+    def __repr__(self) -> str:
+        return f"<{self.count} × {self.type}, {self.place}>"
+
+
+class Survivors:
+    """Rows of what lives, most first. `len()`: of rows. `str()`: a table. count: objects; bytes: at least so many.
+
+    approximate: the counts are estimates, as only a share of the living objects is kept (--max-live).
+    """
+
+    def __init__(self, rows: list[SurvivorRow], approximate: bool, ask: Callable[[int], list[Tree]]) -> None:
+        self.rows = rows
+        self.approximate = approximate
+        self._ask = ask
+
+    @property
+    def count(self) -> int:
+        """Objects in all rows."""
+        return sum(row.count for row in self.rows)
+
+    @property
+    def bytes(self) -> int:
+        """Their bytes, as far as the types can tell."""
+        return sum(row.bytes for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[SurvivorRow]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        return engine.unrecorded(self._text)
+
+    def _text(self) -> str:
+        if not self.rows:
+            return "nothing survives\n"
+        about = "≈" if self.approximate else ""
+        counts = [f"{about}{row.count:,}" for row in self.rows[:_SHOWN]]
+        width = max(map(len, counts))
+        widest = max(len(row.type) for row in self.rows[:_SHOWN])
+        lines = [
+            f"{count:>{width}} × {row.type:<{widest}}  {row.place}"
+            for count, row in zip(counts, self.rows, strict=False)
+        ]
+        rest = self.rows[_SHOWN:]
+        if rest:
+            lines.append(f"{about}{sum(row.count for row in rest):,} more of {len(rest)} types and lines")
+        return _printable("\n".join(lines)) + "\n"
+
+    def holders(self, limit: int = 5) -> list[Tree]:
+        """Who holds the objects of the first `limit` rows, asked now, of a sample of each. str() of one draws it.
+
+        UsageError when the recording has ended: it is asked where they live, inside the `with`.
+        """
+        return engine.unrecorded(self._ask, limit)
+
+
+class Holder:
+    """Somebody who holds objects, and who holds that one.
+
+    holder: a type's name, "module NAME", "frame MODULE:FUNCTION", "function ...", "type ..."; "": nobody was found.
+    by: the attribute (.name), key (['name']), index ([3], […]) or variable. count: how many of those asked about are
+    held this way. root: a variable of the program or the like, held by no object. note: why the way ends here.
+    """
+
+    __slots__ = ("by", "count", "held_by", "holder", "note", "root")
+
+    def __init__(self, holder: str, by: str, count: int, flags: int) -> None:
+        self.holder, self.by, self.count = holder, by, count
+        self.root = bool(flags & 1)
+        self.note = ", ".join(text for flag, text in _FLAGS.items() if flags & flag)
+        self.held_by: list[Holder] = []
+
+    def __repr__(self) -> str:
+        return f"<held by {self.holder} {self.by}>"
+
+
+class Tree:
+    """Who holds the objects of one row. asked: of how many that was found out."""
+
+    def __init__(self, row: SurvivorRow, asked: int) -> None:
+        self.row = row
+        self.asked = asked
+        self.held_by: list[Holder] = []
+
+    def __str__(self) -> str:
+        return engine.unrecorded(self._text)
+
+    def _text(self) -> str:
+        lines = [f"{self.row.count:,} × {self.row.type}, {self.row.place}"]
+        if not self.asked:
+            lines.append("  not found: they died meanwhile, or the collector does not know who holds them")
+        self._draw(lines, self.held_by, "  ")
+        return _printable("\n".join(lines)) + "\n"
+
+    def _draw(self, lines: list[str], holders: list[Holder], indent: str) -> None:
+        for holder in holders:
+            words = f"← {holder.holder or 'nobody'}"
+            if holder.by:
+                words += holder.by if holder.by[0] in ".[{" else f" {holder.by}"
+            if holder.count != self.asked:
+                words += f"  ({holder.count} of {self.asked})"
+            if holder.note:
+                words += f"  ({holder.note})"
+            lines.append(indent + words)
+            self._draw(lines, holder.held_by, indent + "  ")
+
+
+def _printable(text: str) -> str:
+    from seismo.escape import printable
+
+    return "\n".join(map(printable, text.split("\n")))
+
+
+# ---- making them ----
+
+
+def survivors(alive: dict[int, int], recording: Recording, ask: Callable[[list[SurvivorRow]], list[Tree]]) -> Survivors:
+    """The rows for so many living objects of sites. recording: as it was when they lived; sites are its objects."""
+    from seismo.model.enums import TYPE_OUTSIDE, TYPE_VARIABLE
+
+    found: dict[tuple[str, str, str, int, tuple[str, ...]], SurvivorRow] = {}
+    for site, count in alive.items():
+        if not count:
+            continue
+        made = recording.objects[site]
+        type_ = recording.types[made.type]
+        home, qualname, file = "", "", ""
+        if made.function >= 0:
+            place = recording.functions[made.function]
+            home, qualname, file = place.module, place.qualname, place.file
+        function = f"{home}:{qualname}" if qualname else ""
+        key = (type_.full_name, function, file, made.line, _path(recording, made.node))
+        row = found.setdefault(key, SurvivorRow(*key))
+        row.count += count
+        row.bytes += count * type_.size
+        row.at_least |= bool(type_.flags & (TYPE_VARIABLE | TYPE_OUTSIDE))
+        row.sites.append(site)
+    rows = sorted(found.values(), key=lambda row: (-row.count, row.type, row.file, row.line))
+    return Survivors(rows, int(_core.status().get("sampling") or 1) > 1, lambda limit: ask(rows[:limit]))
+
+
+def _path(recording: Recording, node: int) -> tuple[str, ...]:
+    names: list[str] = []
+    while node >= 0:
+        row = recording.tree[node]
+        function = recording.functions[row.function]
+        names.append(f"{function.module}:{function.qualname}")
+        node = row.parent
+    return tuple(reversed(names))
+
+
+# ---- asking who holds them ----
+
+
+def ask(rows: list[SurvivorRow], first: int, last: int) -> list[Tree]:
+    """Who holds the objects of these rows that were born in the interval."""
+    places = _core.objects_addresses(tuple(site for row in rows for site in row.sites), first, last, SAMPLE)
+    found = _trees([([place for site in row.sites for place in places.get(site, ())], row.type) for row in rows])
+    return [_tree(row, lines) for row, lines in zip(rows, found, strict=True)]
+
+
+def _trees(asked: list[tuple[list[int], str]]) -> list[list[Any]]:
+    """The rows of holders.Search.tree for each list of addresses, at which objects of a type of that name live."""
+    from seismo.process.objects import holder_search as holders
+    from seismo.process.objects import reference_labels
+
+    search = holders.Search({place for places, _ in asked for place in places})
+    search.run()
+    return [
+        search.tree(places, lambda found, name=name: reference_labels.type_name(type(found)) == name)  # type: ignore[misc]
+        for places, name in asked
+    ]
+
+
+def _tree(row: SurvivorRow, lines: list[Any]) -> Tree:
+    tree = Tree(row, lines[0][3] if lines else 0)
+    made: list[Holder] = []
+    for parent, flags, count, _, label, by in lines:
+        holder = Holder(label, by, count, flags)
+        (tree.held_by if parent < 0 else made[parent].held_by).append(holder)
+        made.append(holder)
+    return tree
+
+
+def ask_at_end(number: int, in_spans: bool) -> None:
+    """Adds to the recording who holds what lives now, for so many types and lines.
+
+    in_spans: of what calls left behind, the leaks first, as the report has them. Else those of the program's own lines
+    with most objects; what stands for the program's text is not asked about.
+    """
+    chosen = (_leaked() if in_spans else _own())[:number]
+    if not chosen:
+        return
+    places = _core.objects_addresses(tuple(site for sites, _ in chosen for site in sites), 0, -1, SAMPLE, in_spans)
+    trees = _trees([([place for site in sites for place in places.get(site, ())], kind) for sites, kind in chosen])
+    rows: list[tuple[Any, ...]] = []
+    for (sites, _), lines in zip(chosen, trees, strict=True):
+        site = max(sites, key=lambda site: len(places.get(site, ())))
+        begin = len(rows)
+        for parent, *rest in lines:
+            rows.append((site, parent + begin if parent >= 0 else -1, *rest))
+    _core.objects_add_holders(rows)
+
+
+def _leaked() -> list[tuple[tuple[int, ...], str]]:
+    """What calls left behind: sites and the type, the leaks first."""
+    from seismo.model import read
+    from seismo.model.objects.leaks import leaks
+
+    return [(leak.group.rows, leak.group.type) for leak in leaks(read(_core.snapshot()))]
+
+
+def _own() -> list[tuple[tuple[int, ...], str]]:
+    """What the program's own lines made and is alive, most first. Without the model: its imports take 30 ms."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    alive: dict[tuple[str, str, str, int], int] = {}
+    sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
+    library: dict[str, bool] = {}
+    for site, count in _core.objects_alive().items():
+        module, name, _, qualname, file, line, _ = _core.objects_site(site)
+        if file not in library:
+            library[file] = is_library(file, main)
+        kind = full_name(module, name)
+        if count and not (kind in _OF_TEXT or qualname in ("", "<module>") or library[file]):
+            key = (kind, qualname, file, line)
+            alive[key] = alive.get(key, 0) + count
+            sites[key] = (*sites.get(key, ()), site)
+    return [(sites[key], key[0]) for key in sorted(alive, key=lambda key: (-alive[key], key))]
+
+
+def is_library(file: str, main: str) -> bool:
+    """Whether the file is the standard library's or an installed package's, and not of the package that runs.
+
+    main: the file of the program's main module.
+    """
+    library = os.path.dirname(os.__file__)
+    home = os.path.dirname(main)
+    if file == main or (home != library and home and file.startswith(home + os.sep)):
+        return False
+    return file.startswith(("<frozen", library + os.sep)) or "/site-packages/" in file or "/dist-packages/" in file

@@ -1,0 +1,36 @@
+"""Which functions to record, by names and globs: `--only` and `only=`."""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.expression import Expression
+
+
+def only_expression(only: Iterable[str], where: str | Expression | None = None) -> str | None:
+    """The expression about functions for what is chosen; None: everything is. Raises UsageError.
+
+    Each of `only` is a glob or a name: of a module, of a function (with or without its module), or of a file. A name
+    without *, ?, [ stands for what is in it, too: a package's modules, a class's methods, a function's inner ones.
+    """
+    from seismo.expression.lexer import quoted
+
+    terms = []
+    for glob in only:
+        if not glob:
+            raise UsageError(f"only cannot be {glob!r}", hint="it is a glob or a name, such as 'app.core.*'")
+        names = quoted(glob)
+        if not any(sign in glob for sign in "*?["):
+            names += ", " + quoted(glob + ".*")
+        terms.append(f"module({names}) or call({names}) or file({quoted(glob)})")
+    text = " or ".join(terms)
+    if where is not None:
+        also = str(engine.narrowed(where))
+        text = f"({text}) and ({also})" if text else also
+    return str(engine.narrowed(text)) if text else None

@@ -1,0 +1,410 @@
+"""The file a recording goes into while the program runs.
+
+The descriptor. A program may count on the numbers of the descriptors it opens (the first is 3), and may close all it
+does not know (daemons do: os.closerange(3, 256)). So ours is moved to the top of what is allowed, is never inherited
+across exec, and the writer checks before each write that it is still the same file. If the program closed it all the
+same, `finish` writes the whole recording once more, under the path as it was when the program began.
+
+The file. It is made for its owner alone, exclusively, and never through a link to nowhere; it is locked while it is
+written, so that a second run into it is refused. The recorder may put a new one in its place when most of it is out of
+date (native/file/writer_renew.c): the descriptor and its number stay, its identity is another.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+from seismo import _core
+from seismo.errors import RecordingError, missing_folder
+from seismo.escape import shell_word
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.signal_handler_errors import reraise_if_the_programs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.process.children import Life
+
+SUFFIX = ".seismo"
+MAGIC = b"\x8fseismo\n"
+PAGES = (".html", ".htm", ".svg")
+EXPORTS = (  # what seismo.formats writes: it is not loaded into the program
+    ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
+    ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
+)
+_TEXT = 4096  # bytes by which a text file is known
+_PART = 1 << 20  # bytes of a file that are copied at a time
+_ATTEMPTS = 100
+_TOP = 1024  # the kernel's table of descriptors grows with the highest: no further than it usually is
+
+
+class Output:
+    """An open recording file. path: absolute. fd: its descriptor, -1 when closed. fresh: we made the file."""
+
+    __slots__ = ("_root", "fd", "fresh", "identity", "life", "path", "plain")
+
+    def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
+        """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
+
+        A file that is not there is made for its owner only: a recording holds the program's arguments. option: what
+        named the file, for hints. force: empty it even if it is no recording.
+        """
+        self.path = os.path.join(_folder(), path_of(option, path))
+        self.life: Life | None = None
+        try:
+            fd, self.fresh = _open(self.path, exclusive, option, None if force else _is_recording)
+            self.fd = out_of_the_way(fd)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            reraise_if_the_programs(error)
+            raise _unwritable(self.path, error, option) from None
+        self.identity = _identity(self.fd)
+        self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
+        self._root = _identity("/")
+
+    def belongs_to(self, life: Life) -> None:
+        """The recorder that writes into it, which may put a new file in its place."""
+        self.life = life
+
+    def _is_ours(self) -> bool:
+        """Whether the descriptor still is the recording."""
+        known = self.life.file() if self.life is not None else (0, 0)
+        if known != (0, 0):
+            self.identity = known
+        return self.fd >= 0 and _identity(self.fd) == self.identity
+
+    def close(self) -> None:
+        """Closes the descriptor if it is still ours. May be called again."""
+        if self._is_ours():  # else it is the program's by now
+            os.close(self.fd)
+        self.fd = -1
+
+    def discard(self) -> None:
+        """Closes and removes the file, if it was made by us."""
+        self.close()
+        if self.fresh:
+            _remove(self.path)
+
+    def put(self, content: bytes, last: bool) -> None:
+        """Makes that the file's content in one step, for what is written whole again and again. Raises OSError.
+
+        A pipe takes it once: at the last.
+        """
+        if not self.plain:
+            if last:
+                replace(self.path, content)
+            return
+        fd = _put(self.path, content)
+        try:
+            identity, ours = _identity(fd), self._is_ours()
+            if ours:
+                os.dup2(fd, self.fd, inheritable=False)
+                self.identity = identity
+        except BaseException:
+            os.close(fd)
+            raise
+        if ours:
+            os.close(fd)
+        else:  # the program has closed ours
+            self.fd, self.identity = fd, identity
+            self.fd = out_of_the_way(fd)
+
+    def finish(self, life: Life) -> str:
+        """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
+
+        The program may have moved or removed the file: then it is copied to where it was. If the program has closed or
+        cut it, what the recorder still knows is written once more. A file that is whole and only cannot be reached any
+        more (after chroot) is left as it is.
+        """
+        self.belongs_to(life)
+        whole = not life.write_error() and self._is_ours() and _begins_right(self.fd)
+        in_place = whole and self.identity == _identity(self.path)
+        named = whole and os.stat(self.fd).st_nlink > 0
+        try:
+            if not in_place and not (named and _identity("/") != self._root):
+                replace(self.path, self.fd if whole and self.plain else life.snapshot())
+        except OSError as error:
+            reraise_if_the_programs(error)
+            return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
+        finally:
+            self.close()
+        return ""
+
+
+def path_of(option: str, path: str) -> str:
+    """Where a recording of that name goes; - is standard output. RecordingError: a page or an export is named so."""
+    stem, suffix = os.path.splitext(path)
+    if os.path.basename(path) == ".coverage":
+        stem, suffix = f"{path.removesuffix('.coverage')}recording", ".coverage"
+    made = shell_word(stem + SUFFIX)
+    if suffix.lower() in PAGES:
+        what, how = "a page", f"report {made} --html {shell_word(stem + '.html')}"
+    elif suffix and suffix.lower() in EXPORTS.split():
+        out = shell_word(f"{stem}.coverage.xml" if suffix == ".xml" else path)
+        what, how = "another tool's file", f"export {made} -o {out}"
+    else:
+        return "/dev/stdout" if path == "-" else path
+    raise RecordingError(f"a recording cannot be named like {what}", path, f"{option} {made}, and then: seismo {how}")
+
+
+def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
+    """A descriptor, out of the way, on a file for text: emptied, and locked against a second run that would mix in.
+
+    is_ours: whether what begins so may be overwritten; None: whatever is there. Raises OSError, RecordingError.
+    """
+    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, is_ours, 0o666)[0])
+
+
+def _open(
+    path: str, exclusive: bool, option: str, is_ours: Callable[[bytes], bool] | None, mode: int = 0o600
+) -> tuple[int, bool]:
+    """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
+
+    is_ours: whether what begins so may be overwritten; None: whatever is there. An empty file and what is no plain file
+    (/dev/stdout, a pipe) may be written in any case. A link is followed only to what is there: who may write into the
+    folder must not choose the files that we make.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            is_plain = stat.S_ISREG(os.stat(path).st_mode)
+        except OSError as error:
+            reraise_if_the_programs(error)
+            exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                fd = os.open(path, exclusive_flags, mode)
+            except FileExistsError:
+                if os.path.islink(path):
+                    hint = f"name the file itself with {option}"
+                    raise RecordingError("this is a link to a file that does not exist", path, hint) from None
+                continue  # somebody was quicker
+            _lock(fd, path, option)
+            return fd, True
+        if exclusive:
+            raise FileExistsError(path)
+        if not is_plain:
+            return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
+        fd = _open_plain(path)
+        try:
+            begin = _begin_of(fd, _TEXT)
+            if begin and is_ours is not None and not is_ours(begin):
+                kind = "a recording" if is_ours is _is_recording else "such a file of seismo"
+                hint = f"{'--force overwrites it; or ' if option in ('-o', '--json') else ''}give {option} another name"
+                raise RecordingError(f"this file exists already and is not {kind}", path, hint)
+            _lock(fd, path, option)
+            if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
+                os.close(fd)
+                continue
+            os.ftruncate(fd, 0)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd, False
+    raise RecordingError("this file keeps being replaced", path, f"name another with {option}")
+
+
+def _open_plain(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError as error:
+        reraise_if_the_programs(error)
+        return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+
+
+def _lock(fd: int, path: str, option: str) -> None:
+    """Holds the file until this process ends, however it ends. Raises RecordingError if another one holds it.
+
+    A file system without locks has no such safety; that is no reason not to record.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        hint = f"wait for its end, or name another file with {option}"
+        raise RecordingError("another run is writing into this file", path, hint) from None
+    except OSError as error:
+        reraise_if_the_programs(error)
+
+
+def _begins_right(fd: int) -> bool:
+    """Whether the file still has its beginning. What cannot be read (a pipe) is believed."""
+    try:
+        begin = os.pread(fd, len(MAGIC), 0)
+    except OSError as error:
+        reraise_if_the_programs(error)
+        return True
+    return begin == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
+
+
+def child_output(path: str, parent: int, pid: int) -> Output:
+    """The recording of a forked child, in a file that was not there. Raises SeismoError."""
+    name = beside(path, parent, pid)
+    for number in range(1, _ATTEMPTS):
+        try:
+            return Output(name, exclusive=True)
+        except FileExistsError:  # of an earlier process of that number
+            name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
+    return Output(name)
+
+
+def replace(path: str, content: bytes | int) -> None:
+    """Puts content into the file at path in one step, so that there is never half a file. Raises OSError.
+
+    content: bytes, or the descriptor of a file that has them.
+    """
+    try:
+        special = not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError as error:
+        reraise_if_the_programs(error)
+        special = False
+    if not special:
+        os.close(_put(path, content))
+        return
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # /dev/full and pipes cannot be replaced
+    try:
+        _write_all(fd, content)
+    finally:
+        os.close(fd)
+
+
+def lock_own(fd: int) -> None:
+    """Locks a file that nobody else knows yet."""
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        reraise_if_the_programs(error)  # as in _lock
+
+
+def _put(path: str, content: bytes | int) -> int:
+    """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
+    target = _behind_links(path)
+    try:
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+    except OSError as error:
+        reraise_if_the_programs(error)
+        mode = 0o600
+    new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
+    fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        lock_own(fd)
+        _write_all(fd, content)
+        os.fchmod(fd, mode)
+        os.replace(new, target)
+    except BaseException:  # a signal's handler may raise here, too
+        os.close(fd)
+        _remove(new)
+        raise
+    return fd
+
+
+def _behind_links(path: str) -> str:
+    """The file that a path leads to."""  # os.path.realpath would take a handler's error for a file's
+    for _ in range(_ATTEMPTS):
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
+        except OSError as error:
+            reraise_if_the_programs(error)
+            break  # no link
+    return path
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError as error:
+        reraise_if_the_programs(error)  # it is gone already: there is nothing left to tidy
+
+
+def _write_all(fd: int, content: bytes | int) -> None:
+    at, view = 0, memoryview(b"" if isinstance(content, int) else content)
+    while True:
+        if isinstance(content, int) and not view:
+            view = memoryview(os.pread(content, _PART, at))
+            at += len(view)
+        if not view:
+            return
+        view = view[_core.write(fd, view) :]
+
+
+def out_of_the_way(fd: int) -> int:
+    """The file under a number that programs do not meet, close-on-exec, and fd closed; fd itself if none is free."""
+    try:
+        limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
+    except (OSError, ValueError) as error:
+        reraise_if_the_programs(error)
+        limit = 256
+    for number in range(limit - 1, max(fd, limit - 64), -1):
+        try:
+            os.fstat(number)
+        except OSError as error:
+            reraise_if_the_programs(error)
+            break  # free
+    else:
+        return fd
+    try:
+        os.dup2(fd, number, inheritable=False)
+    except OSError as error:
+        reraise_if_the_programs(error)
+        return fd
+    os.close(fd)
+    return number
+
+
+def beside(path: str, parent: int, pid: int) -> str:
+    """The recording of a forked child: app-12.seismo gives app-34.seismo, out.seismo gives out-34.seismo."""
+    stem = path.removesuffix(SUFFIX).removesuffix(f"-{parent}")
+    return f"{stem}-{pid}{SUFFIX}"
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        reraise_if_the_programs(error)
+        raise RecordingError(
+            "the current directory no longer exists", hint="name the recording: -o /PATH/FILE"
+        ) from error
+
+
+def _is_recording(begin: bytes) -> bool:
+    return begin.startswith(MAGIC)
+
+
+def _begin_of(fd: int, size: int) -> bytes:
+    try:
+        return os.pread(fd, size, 0)
+    except OSError as error:  # it can only be written: nobody knows what is in it
+        reraise_if_the_programs(error)
+        return b"?" if os.stat(fd).st_size else b""
+
+
+def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
+    folder = os.path.dirname(path)
+    hint = missing_folder(path, f"name another file with {option}") or f"name another with {option}"
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        hint = f"the folder {folder} cannot be written: name another file with {option}"
+    return RecordingError(f"cannot write the recording: {error.strerror or error}", path, hint)
+
+
+def _identity(file: int | str) -> tuple[int, int]:
+    """What file that is, whatever its name or descriptor; (0, 0) for none."""
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError) as error:
+        reraise_if_the_programs(error)
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+def say(text: str, fd: int = 2) -> None:
+    """One line on a descriptor, without the streams of the program. Fails silently."""
+    try:
+        os.write(fd, f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace"))
+    except (OSError, ValueError) as error:
+        reraise_if_the_programs(error)

@@ -1,0 +1,333 @@
+"""Runs a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, recorded.
+
+Shape. The program runs inside a call of ours, but all that follows is left to the interpreter: what the program raises
+goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
+waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Three things are arranged:
+
+- The program's first frame is at the bottom of the stack for all who look (hub/hidden_frames.h).
+- Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
+  the program's hook back and calls it.
+- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
+  the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers:
+  process.exit_and_exec is told of them before.
+
+Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import startup_guard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType, TracebackType
+
+
+class Program:
+    """What to run. args: the program's arguments.
+
+    kind: "script", "module", "code" or "stdin"; what: its path, name or text, of stdin "-". text: what read_stdin()
+    has read.
+    """
+
+    __slots__ = ("args", "importable", "kind", "text", "what")
+
+    def __init__(self, kind: str, what: str, args: list[str]) -> None:
+        self.kind = kind
+        self.what = what
+        self.args = args
+        self.text = b""
+        self.importable = kind == "script" and _importable(self.full)  # a folder or an archive
+
+    @property
+    def full(self) -> str:
+        """The path of a script as its __file__ has it: absolute, not normalised."""
+        if self.what.startswith("/"):
+            return self.what
+        return os.getcwd() if self.what == "." else f"{os.getcwd()}/{self.what}"
+
+    @property
+    def flows(self) -> bool:
+        """Whether it is a script in a pipe, which can be opened only once: what was written to it is gone then."""
+        from stat import S_ISFIFO
+
+        try:
+            return self.kind == "script" and S_ISFIFO(os.stat(self.what).st_mode)
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def argv(self) -> list[str]:
+        """sys.argv as the program sees it first. runpy then puts a module's path in place of -m."""
+        return [{"module": "-m", "code": "-c"}.get(self.kind, self.what), *self.args]
+
+    @property
+    def command(self) -> list[str]:
+        """The words after `python` that run the same program without us."""
+        if self.kind in ("script", "stdin"):
+            return [self.what, *self.args]
+        return ["-m" if self.kind == "module" else "-c", self.what, *self.args]
+
+    @property
+    def name(self) -> str:
+        """A short name for files."""
+        if self.kind == "code":
+            return "command"
+        if self.kind == "stdin":
+            return "stdin"
+        name = self.what if self.kind == "module" else os.path.splitext(os.path.basename(self.what.rstrip("/")))[0]
+        return "".join(c if c.isprintable() and c != "/" else "_" for c in name)[:80] or "program"
+
+    def read_stdin(self) -> None:
+        """Reads a program that is on the standard input, to its end, as the interpreter does. Raises OSError."""
+        while some := os.read(0, 1 << 16):
+            self.text += some
+
+
+def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None]) -> None:
+    """Runs the program and returns or raises as it does.
+
+    begin: called last before its first instruction. ended: called with how it ended, when its main module is through
+    (its threads and atexit handlers are not): an exit status as text, or an exception's name.
+    """
+    from seismo import _core  # whoever records has loaded it
+
+    main = _prepare(program)
+    code: CodeType | None = None
+    began = False
+    try:
+        startup_guard.allow_interrupts()
+        if program.kind == "code":
+            code = _compile_command(program.what)
+        elif program.kind == "script" and not program.importable:
+            code = _load_script(program.full, main)
+        elif program.kind == "stdin":
+            code = _load_stdin(program.text, main)
+        startup_guard.defer_interrupts()
+        if code is not None:
+            try:
+                _begin(begin)
+                began = True
+                _core.run_program(code, main.__dict__)
+            finally:
+                if program.kind in ("script", "stdin"):  # as the interpreter does
+                    main.__dict__.pop("__file__", None)
+                    main.__dict__.pop("__cached__", None)
+        else:
+            from runpy import _run_module_as_main  # type: ignore[attr-defined]  # this is what `python -m` calls
+
+            words = (program.what,) if program.kind == "module" else ("__main__", False)
+            _begin(begin)
+            began = True
+            _core.run_program(_run_module_as_main, words)
+        _core.quietly(ended, "0")  # a debugger that still steps, say, comes to what the interpreter does next
+    except BaseException as error:
+        _core.quietly(_over, error, began, ended)
+        raise
+
+
+def _begin(begin: Callable[[], None]) -> None:
+    begin()
+    startup_guard.restore_lazy_imports()
+    startup_guard.allow_interrupts()
+
+
+def _over(error: BaseException, began: bool, ended: Callable[[str], None]) -> None:
+    if isinstance(error, SystemExit):
+        ended(_status(error))
+    else:
+        ended(type(error).__name__)
+        _hide_our_frames(error, began)
+
+
+def _status(stop: SystemExit) -> str:
+    code: object = vars(SystemExit)["code"].__get__(stop)
+    if getattr(type(stop), "code", None) is not vars(SystemExit)["code"]:  # the program's: the interpreter will ask it
+        return type(stop).__name__
+    if isinstance(code, int):
+        return str(int.__and__(code, 0xFF) if -(1 << 63) <= code < 1 << 63 else 0xFF)  # as C has it
+    return "0" if code is None else "1"
+
+
+def _prepare(program: Program) -> ModuleType:
+    """Makes sys look as at the start of the program. Returns its empty __main__."""
+    given = len(sys.argv) - 1
+    sys.argv = program.argv
+    _restore_orig_argv(program, given)
+    if not sys.flags.safe_path:
+        first = ""
+        if program.kind == "module":
+            first = os.getcwd()
+        elif program.kind == "script":
+            first = program.full if program.importable else _folder_of(program.what)
+        if sys.path:
+            sys.path[0] = first
+        else:
+            sys.path.append(first)
+    elif program.importable:
+        sys.path.insert(0, program.full)  # the interpreter adds those even then
+    return _new_main()
+
+
+def _folder_of(script: str) -> str:
+    """The folder of a script, which may be a link to a pipe (/dev/stdin), of which only the first step has a path."""
+    try:
+        return os.path.dirname(os.path.realpath(script, strict=True))
+    except OSError:
+        step = os.readlink(script) if os.path.islink(script) else ""
+        return os.path.dirname(os.path.join(os.path.dirname(script), step) if step else script)
+
+
+def _restore_orig_argv(program: Program, given: int) -> None:
+    """sys.orig_argv as of the bare run: what restarts itself by it (auto-reloaders) restarts as it would bare."""
+    words = sys.orig_argv
+    head = words[: len(words) - given] if 0 < given < len(words) else words[:1]
+    if head and head[-1] == "seismo" and len(head) > 2:
+        head = head[:-2]  # -m seismo
+    elif len(head) > 1:
+        head = head[:-1]  # the script `seismo`, or -mseismo
+    sys.orig_argv[:] = [*head, *program.command]
+
+
+def _new_main() -> ModuleType:
+    """A __main__ as the interpreter makes it: the names, their order, and nothing of ours."""
+    import builtins
+
+    old = sys.modules["__main__"]
+    main = type(sys)("__main__")
+    if sys.version_info < (3, 14):
+        main.__dict__["__annotations__"] = {}  # noqa: RUF063  made, not read
+    main.__dict__["__builtins__"] = builtins
+    main.__loader__ = sys.modules["_frozen_importlib"].BuiltinImporter
+    sys.modules["__main__"] = main
+    _kept.append(old)  # its globals are still in use further down the stack
+    return main
+
+
+_kept: list[ModuleType] = []
+
+
+def _importable(path: str) -> bool:
+    """Whether it is a folder or an archive, run by its __main__.py: asks the import hooks, as the interpreter does."""
+    for hook in sys.path_hooks:
+        try:
+            hook(path)
+        except ImportError:
+            continue
+        return True
+    return False
+
+
+def _load_script(full: str, main: ModuleType) -> CodeType:
+    """The script's code, and the names of a script in its __main__. Raises what compiling raises."""
+    external = sys.modules["_frozen_importlib_external"]
+    compiled = full.endswith(".pyc")
+    loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
+    main.__dict__["__file__"] = full
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
+    main.__loader__ = loader_type("__main__", full)
+    if compiled:
+        code: CodeType = main.__loader__.get_code("__main__")  # type: ignore[union-attr]
+        return code
+    with _open_code(full) as file:
+        source = file.read()
+    return _compiled(source, full)
+
+
+def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
+    """The code of a program from the standard input, and its names in __main__. Raises what compiling raises."""
+    main.__dict__["__file__"] = "<stdin>"
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
+    return _compiled(text, "<stdin>")
+
+
+def _compiled(text: bytes | str, name: str) -> CodeType:
+    """What compile() makes of a program, without the classes of syntax trees, which it makes on its way."""
+    from seismo import _core
+
+    if (b"\0" in text) if isinstance(text, bytes) else ("\0" in text):  # each version has words of its own for that
+        code: CodeType = compile(text, name, "exec", 0, dont_inherit=True)
+        return code
+    return _core.compile_program(text, name)
+
+
+def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would import typing
+    import io
+
+    return io.open_code(path)
+
+
+def _compile_command(text: str) -> CodeType:
+    """The code of -c, with its text where tracebacks find it (3.13 and later show it)."""
+    if sys.version_info >= (3, 14):
+        text = _dedent(text)
+    code = _compiled(text, "<string>")
+    if sys.version_info >= (3, 13):
+        import linecache
+
+        # 3.13.0 knows it by its file's name, later ones by the code
+        key = code if hasattr(linecache, "_interactive_cache") else "<string>"
+        linecache._register_code(key, text, "<string>")  # type: ignore[attr-defined]
+    return code
+
+
+def _dedent(text: str) -> str:
+    """What 3.14 does with the text of -c: common leading white space goes, white lines become empty."""
+    lines = text.split("\n")
+    margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
+    margin = os.path.commonprefix(margins) if margins else ""  # noqa: RUF071  of white space, not of paths
+    return "\n".join(line[len(margin) :] if line.strip(" \t") else "" for line in lines)
+
+
+def _hide_our_frames(error: BaseException, began: bool) -> None:
+    """Lets the interpreter print the exception as if we were not there. began: else it comes from compiling.
+
+    The traceback begins with the frame of run(); those further down the stack are added while it goes up. So the
+    cleaned one is put in place when the interpreter, at its top, calls the hook.
+    """
+    from seismo import _core
+
+    begin = error.__traceback__
+    clean = begin.tb_next if begin is not None and began else None
+    missing = not hasattr(sys, "excepthook")
+    program_hook = None if missing else sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, dirty: TracebackType | None) -> None:
+        if program_hook is None:
+            del sys.excepthook
+            hook = sys.__excepthook__
+            print("sys.excepthook is missing", file=sys.stderr)
+        else:
+            hook = sys.excepthook = program_hook
+        if value is not error:
+            _core.run_at_bottom(hook, (kind, value, dirty))
+            return
+        value.__traceback__ = sys.last_traceback = clean
+        try:
+            _core.run_at_bottom(hook, (kind, value, clean))
+        except SystemExit:
+            raise  # the interpreter ends with its status
+        except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too
+            inner.__context__ = None if inner.__context__ is error else inner.__context__
+            _report_broken_hook(inner, error)
+
+    sys.excepthook = excepthook
+
+
+def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
+    """A hook that raises: what the interpreter prints then."""
+    inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
+    stderr = sys.stderr
+    if stderr is None:
+        return
+    stderr.write("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(inner), inner, inner.__traceback__)
+    stderr.write("\nOriginal exception was:\n")
+    sys.__excepthook__(type(error), error, error.__traceback__)

@@ -1,0 +1,387 @@
+"""The tables that SQL sees, made of those that a recording has.
+
+A table of SQL is one of the model's of every recording, one below the other, with four changes that make joins and
+conditions plain: `recording` says which one a row is of; what refers to a row of another table has that row's `id`,
+which no two recordings share, and NULL where the model has -1; numbers that stand for a word are the word; and each
+flag is a column of truth values beside `flags`. Nothing is copied: DuckDB reads the recording's own columns as Arrow
+streams, and the calls of a trace while they are decoded.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+
+from seismo import recording_kinds
+from seismo.model import table as rows
+from seismo.model.enums import OF_ROWS
+from seismo.model.objects import rows as object_rows
+from seismo.model.table import StringColumn, Strings, Table
+from seismo.model.trace.calls import CallRow, GapRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from enum import IntEnum
+
+    from seismo.model import Recording
+
+FOREVER = 2**63 - 1
+# Calls of a trace are not counted before they are read: each recording has so many numbers for them.
+CALLS_APART = 1 << 40
+RESERVED = {"column", "offset", "by"}
+
+
+class Source:
+    """A recording that is asked about, by the name that its rows have in the column `recording`.
+
+    start_ns, end_ns: the window of a trace whose calls, instants and gaps are in the tables, ns.
+    """
+
+    def __init__(self, name: str, recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> None:
+        self.name = name.encode("utf-8", "backslashreplace").decode()  # a file's name may be no text
+        self.recording = recording
+        self.window = (start_ns, end_ns)
+
+
+class _Meta(NamedTuple):
+    key: str
+    value: str
+
+
+class _Problem(NamedTuple):
+    problem: str
+
+
+class _Given(NamedTuple):
+    kind: str
+    times: str
+    calls: int
+    start_ns: int
+
+
+class _RanIn(NamedTuple):
+    context: int
+    line: int
+
+
+class _Instant(NamedTuple):
+    time_ns: int
+    bound_ns: int
+    thread: int
+    stream: int
+    kind: str
+    span: int
+    name: str
+    data: str
+
+
+class Entry(NamedTuple):
+    """A table of SQL.
+
+    row: the model's row, whose columns it has. says: what it holds, in a line. give: its columns, for what reads Arrow.
+    rows: how many there are, about; None: not known before they are read. references: column to the table of its ids.
+    nothing: columns in which -1 says that it is not known. truths: columns of 0 and 1.
+    """
+
+    row: type[Any]
+    says: str
+    give: Callable[[Source], Any]
+    rows: Callable[[Source], int]
+    references: dict[str, str]
+    nothing: tuple[str, ...] = ()
+    truths: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The model's columns."""
+        fields: tuple[str, ...] = self.row._fields
+        return ("id", *fields) if self.row is CallRow else fields
+
+
+def _kept(
+    name: str,
+    row: type[Any],
+    says: str,
+    *,
+    attribute: str = "",
+    nothing: tuple[str, ...] = (),
+    truths: tuple[str, ...] = (),
+    **references: str,
+) -> tuple[str, Entry]:
+    """A table that recordings have as it is. attribute: of the recording, if its name is another one."""
+
+    def give(source: Source) -> Any:
+        return getattr(source.recording, attribute or name)
+
+    own = {"id": name} if "id" in row._fields else {}
+    return name, Entry(row, says, give, lambda source: len(give(source)), own | references, nothing, truths)
+
+
+def _made(
+    name: str,
+    row: type[Any],
+    says: str,
+    rows_of: Callable[[Source], Iterable[Sequence[Any]]],
+    *,
+    nothing: tuple[str, ...] = (),
+    **references: str,
+) -> tuple[str, Entry]:
+    """A table that is made when somebody asks for it."""
+    return name, Entry(row, says, lambda source: table_of(row, rows_of(source)), lambda _: 1000, references, nothing)
+
+
+def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
+    """A table of rows of ints and strings."""
+    columns: dict[str, Any] = {}
+    types = get_type_hints(row)
+    values = list(zip(*given, strict=True)) or [()] * len(row._fields)
+    for name, column in zip(row._fields, values, strict=True):
+        if types[name] is str:
+            indexes = memoryview(array.array("q", range(1, len(column) + 1)))
+            columns[name] = StringColumn(Strings.of(["", *column]), indexes)
+        else:
+            columns[name] = memoryview(array.array("q", column))
+    return Table(row, columns, len(values[0]))
+
+
+def _meta(source: Source) -> list[tuple[str, str]]:
+    meta = source.recording.meta
+    return [(str(key), value if isinstance(value, str) else json.dumps(value)) for key, value in meta.items()]
+
+
+def _given(source: Source) -> list[tuple[str, str, int, int]]:
+    recording = source.recording
+    started = recording.processes["start_ns"].tolist()
+    return [
+        (
+            recording_kinds.entry(recording.kind).what,
+            "none" if recording.timeless else recording.times,
+            sum(recording.tree["calls"]),
+            min(started, default=0),
+        )
+    ]
+
+
+def _instants(source: Source) -> list[tuple[Any, ...]]:
+    return [
+        (
+            row.time_ns,
+            row.bound_ns,
+            row.thread,
+            row.stream,
+            row.kind,
+            row.span,
+            row.name,
+            "" if row.data is None else json.dumps(row.data),
+        )
+        for row in source.recording.calls.window(*source.window, limit=0).instants
+    ]
+
+
+def _gaps(source: Source) -> list[GapRow]:
+    start, end = source.window
+    return [gap for gap in source.recording.calls.gaps if gap.end_ns >= start and gap.start_ns < end]
+
+
+def _ran(source: Source) -> list[tuple[int, int]]:
+    return [(context, line) for context, kind, line in source.recording.context_rows() if kind == 0]
+
+
+def _rows_of_calls(source: Source) -> int:
+    recording = source.recording
+    return sum(recording.tree["calls"]) + sum(recording.tree["resumes"]) if recording.calls else 0
+
+
+TABLES: dict[str, Entry] = dict(
+    (
+        _made(
+            "recordings",
+            _Given,
+            "the recordings that are asked about: kind, which times they show, calls in all, start (unix ns)",
+            _given,
+        ),
+        _kept(
+            "functions", rows.FunctionRow, "the functions, with what all their calls sum up to", truths=("lower_bound",)
+        ),
+        _kept(
+            "paths",
+            rows.NodeRow,
+            "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
+            attribute="tree",
+            parent="paths",
+            thread="threads",
+            function="functions",
+        ),
+        _kept(
+            "threads",
+            rows.ThreadRow,
+            "the threads, with their start and end (unix ns)",
+            nothing=("cpu_ns",),
+            truths=("main",),
+            process="processes",
+        ),
+        _kept("processes", rows.ProcessRow, "the processes, with what seismo's probes cost in them (ns a call)"),
+        (
+            "calls",
+            Entry(
+                CallRow,
+                "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
+                "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
+                give=lambda source: source.recording.calls.stream(*source.window),
+                rows=_rows_of_calls,
+                references={
+                    "id": "calls",
+                    "parent": "calls",
+                    "call": "calls",
+                    "node": "paths",
+                    "thread": "threads",
+                    "function": "functions",
+                },
+                nothing=("start_bound_ns", "end_bound_ns"),
+            ),
+        ),
+        _made(
+            "instants",
+            _Instant,
+            "of a trace, what the program said (marks, counters, begin and end of spans) and pauses of the collector",
+            _instants,
+            nothing=("bound_ns",),
+            thread="threads",
+        ),
+        _made("gaps", GapRow, "of a trace, stretches of threads of which events are missing", _gaps, thread="threads"),
+        _kept(
+            "lines",
+            rows.LineRow,
+            "the lines that were executed, with their times where they were measured",
+            function="functions",
+        ),
+        _kept(
+            "arcs",
+            rows.ArcRow,
+            "the steps from line to line that were taken; -N: into or out of the code that begins at line N",
+            function="functions",
+        ),
+        _kept(
+            "branches",
+            rows.BranchRow,
+            "the conditional jumps, and how often they fell through and jumped",
+            function="functions",
+        ),
+        _kept("contexts", rows.ContextRow, "what the program said that it was doing, such as a test"),
+        _made("ran_in", _RanIn, "which lines ran in which context", _ran, context="contexts", line="lines"),
+        _kept(
+            "instructions",
+            rows.InstructionRow,
+            "single instructions and how often they were executed",
+            function="functions",
+        ),
+        _kept(
+            "sources",
+            rows.SourceRow,
+            "the files that functions name, as they were when the recording ended",
+            nothing=("size", "mtime_ns", "crc"),
+        ),
+        _kept("types", object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
+        _kept(
+            "objects",
+            object_rows.ObjectRow,
+            "the objects by type, line that made them and path",
+            type="types",
+            function="functions",
+            node="paths",
+        ),
+        _kept(
+            "lifetimes",
+            object_rows.LifetimeRow,
+            "how many objects lived how long: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
+            object="objects",
+        ),
+        _kept("object_times", object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
+        _kept(
+            "object_spans",
+            object_rows.ObjectSpanRow,
+            "the calls that were asked for, with what was born in each",
+            function="functions",
+            process="processes",
+        ),
+        _kept(
+            "object_survivors",
+            object_rows.ObjectSurvivorRow,
+            "objects that were born in a span and alive at the end",
+            span="object_spans",
+            object="objects",
+        ),
+        _kept(
+            "holders",
+            object_rows.HolderRow,
+            "who holds survivors; parent: the holder that this one holds",
+            object="objects",
+            parent="holders",
+        ),
+        _kept(
+            "marks",
+            object_rows.MarkRow,
+            "the moments that the program named, with the objects born until then (unix ns)",
+            process="processes",
+        ),
+        _kept(
+            "losses", rows.LossRow, "what the recordings lack or estimate; thread NULL: all of them", thread="threads"
+        ),
+        _made(
+            "problems",
+            _Problem,
+            "what is wrong with the files, in words",
+            lambda source: [(problem,) for problem in source.recording.problems],
+        ),
+        _made("meta", _Meta, "what else the files say of themselves: versions, platform", _meta),
+    )
+)
+
+
+def described(name: str) -> list[str]:
+    """The columns of a table as SQL has them."""
+    return ["recording", *(column for column, _ in expressions(name, 0, lambda _: 0))]
+
+
+def in_sql(column: str) -> str:
+    """A column as it stands in SQL: some are words of the language, and need quotes."""
+    return quoted(column, '"') if column in RESERVED else column
+
+
+def quoted(text: str, mark: str = "'") -> str:
+    """Text in SQL: a literal, or with '"' a name."""
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
+def expressions(name: str, number: int, before: Callable[[str], int]) -> list[tuple[str, str]]:
+    """The columns of a table as SQL has them, each with the SQL that makes it of the model's.
+
+    number: of the recording. before: how many rows the recordings before it have in a table.
+    """
+    entry = TABLES[name]
+    enums: dict[str, type[IntEnum]] = OF_ROWS.get(entry.row.__name__, {})  # type: ignore[assignment]
+    found = []
+    for column in entry.columns:
+        at = quoted(column, '"')
+        to = entry.references.get(column)
+        if to is not None:
+            first = number * CALLS_APART if to == "calls" else before(to)
+            shifted = f"{at} + {first}" if first else at
+            found.append((column, shifted if column == "id" else f"case when {at} >= 0 then {shifted} end"))
+        elif column in entry.nothing:
+            found.append((column, f"case when {at} >= 0 then {at} end"))
+        elif column in entry.truths:
+            found.append((column, f"{at} <> 0"))
+        elif column == "kind" and column in enums:
+            words = " ".join(f"when {kind.value} then {quoted(_word(kind))}" for kind in enums[column])
+            found.append((column, f"case {at} {words} else {at}::varchar end"))
+        else:
+            found.append((column, at))
+            if column in enums:
+                found += [(_word(flag), f"({at} & {flag.value}) <> 0") for flag in enums[column]]
+    return found
+
+
+def _word(member: IntEnum) -> str:
+    return member.name.lower()

@@ -1,0 +1,148 @@
+"""The kinds of recordings: one entry each, by the name that a recorder has in files.
+
+Names only, and no import: who records needs a recorder's life and none of the reports, who reads the reverse. A home is
+"module:name", and is loaded when somebody asks for it. A new kind is an entry here, and a folder of seismo.report.
+Nothing else in the package asks for a kind by its name, but for the formats that are made for it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetimes"
+
+
+class Entry:
+    """What there is to a kind.
+
+    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
+    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. life: what a
+    recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
+    for recorders that the engine runs one at a time.
+    times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
+    a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
+    columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
+    untimed: its recorder can do without times.
+    """
+
+    __slots__ = (
+        "beside",
+        "by_settings",
+        "columns",
+        "does",
+        "engine",
+        "life",
+        "of",
+        "report",
+        "times",
+        "untimed",
+        "verb",
+        "what",
+    )
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        verb: str,
+        does: str,
+        report: str,
+        life: str,
+        of: str = "",
+        engine: tuple[str, str] | None = None,
+        times: str = "",
+        columns: tuple[tuple[str, str], ...] = (),
+        beside: tuple[str, ...] = (),
+        by_settings: bool = False,
+        untimed: bool = False,
+    ) -> None:
+        self.what, self.verb, self.does = what, verb, does
+        self.report, self.life, self.engine = report, life, engine
+        self.of = of or what
+        self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
+        self.untimed = untimed
+
+
+# In the order of a day's work.
+KINDS = {
+    CALLS: Entry(
+        "calls",
+        verb="profile",
+        does="run a program and record every call it makes",
+        report="seismo.report.calls:KIND",
+        life="seismo.process.engine:Life",
+        engine=("calls are recorded", "profile"),
+        times="functions",
+        columns=(("nodes", "id"),),
+        beside=(LINES, COVERAGE),
+        untimed=True,
+    ),
+    LINES: Entry(
+        "lines",
+        of="times of lines",
+        verb="lines",
+        does="run a program and time its lines",
+        report="seismo.report.lines:KIND",
+        life="seismo.process.engine:Life",
+        engine=("lines are timed", "time lines"),
+        times="lines",
+        columns=(("instructions", "id"), ("lines", "sampled")),
+        beside=(COVERAGE,),
+    ),
+    COVERAGE: Entry(
+        "coverage",
+        verb="cover",
+        does="run a program and record which lines and branches were executed",
+        report="seismo.report.coverage:KIND",
+        life="seismo.process.coverage:Life",
+        columns=(("lines", "id"), ("sources", "id")),
+        by_settings=True,
+    ),
+    OBJECTS: Entry(
+        "objects",
+        of="births and deaths of objects",
+        verb="objects",
+        does="run a program and record the birth and death of its objects",
+        report="seismo.report.objects:KIND",
+        life="seismo.process.objects.recorder:Life",
+        engine=("objects are recorded", "record objects"),
+        columns=(("types", "id"),),
+        beside=(CALLS, LINES, COVERAGE),
+    ),
+}
+
+
+WATCH = "watch"
+"""What a watch recorded: no kind of its own."""
+
+
+def shown_as(name: str) -> str:
+    """The kind as which it is shown and written: what a watch recorded is calls, and nothing at all may be, too."""
+    return CALLS if name in ("", WATCH) else name
+
+
+def entry(name: str) -> Entry:
+    """The entry of the kind. One that is not known, from a later version, is shown as calls."""
+    return KINDS.get(name) or KINDS[CALLS]
+
+
+def found(holds: Callable[[str, str], bool]) -> str:
+    """The kind of a recording that does not name it; "": nothing. holds(table, column): whether anything is in it."""
+    fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
+    beside = {other for name in fitting for other in KINDS[name].beside}
+    return next((name for name in fitting if name not in beside), "")
+
+
+def life(name: str) -> Any:
+    """A new life of the recorder; "": that of calls."""
+    name = name or CALLS
+    return load(entry(name).life)(name)
+
+
+def load(home: str) -> Any:
+    """What a home names."""
+    module, _, name = home.partition(":")
+    return getattr(__import__(module, fromlist=[name]), name)

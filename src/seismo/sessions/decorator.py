@@ -1,0 +1,100 @@
+"""Functions that are in a session whenever they run: plain ones, coroutines, generators of both kinds.
+
+A generator is in it while it runs, not while it waits at a yield; a coroutine from its beginning to its end.
+"""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+    from typing import Any
+
+    from seismo.sessions.session import Session
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; inspect takes long to import
+
+
+def decorated(session: Session, function: Callable[..., Any]) -> Any:
+    """The function, in the session whenever it runs. Raises UsageError for what is no function."""
+    from functools import wraps
+
+    if not callable(function):
+        raise UsageError(
+            f"seismo.{session.name} cannot decorate a {type(function).__name__}", hint="it takes a function"
+        )
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _ASYNC_GENERATOR:
+        make = _async_generator
+    elif flags & _GENERATOR:
+        make = _generator
+    elif flags & _COROUTINE:
+        make = _coroutine
+    else:
+        make = _plain
+    wrapper: Any = wraps(function)(make(session, function))
+    setattr(wrapper, session.name, session)
+    return wrapper
+
+
+def _plain(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with session:
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _coroutine(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with session:
+            return await function(*args, **kwargs)
+
+    return wrapper
+
+
+def _generator(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        inner = function(*args, **kwargs)
+        step, value = inner.send, None
+        while True:
+            try:
+                with session:
+                    item = step(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                step, value = inner.send, (yield item)
+            except GeneratorExit:
+                with session:
+                    inner.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+                step, value = inner.throw, error
+
+    return wrapper
+
+
+def _async_generator(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner = function(*args, **kwargs)
+        step, value = inner.asend, None
+        while True:
+            try:
+                with session:
+                    item = await step(value)
+            except StopAsyncIteration:
+                return
+            try:
+                step, value = inner.asend, (yield item)
+            except GeneratorExit:
+                with session:
+                    await inner.aclose()
+                raise
+            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+                step, value = inner.athrow, error
+
+    return wrapper

@@ -1,0 +1,156 @@
+# ruff: noqa: SIM105  contextlib would import collections
+"""What a program says of itself, for the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
+
+They may stay in a program for good: while nothing records a timeline, each costs a call and a look at a flag.
+"""
+
+from __future__ import annotations
+
+from _contextvars import ContextVar  # contextvars imports it and nothing else
+from itertools import count as _numbers
+
+from seismo.errors import RecordingError, UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _contextvars import Token
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, ParamSpec, Self, TypeVar
+
+    from seismo import _core
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+    from seismo.process import engine
+
+    journaling, instant = _core.journaling, _core.instant
+else:
+    try:
+        from seismo._core import instant, journaling
+        from seismo.process import engine
+    except (ImportError, RecordingError):  # no native core for this interpreter: then nothing records
+
+        def journaling() -> bool:
+            """Whether a timeline is recorded: never."""
+            return False
+
+
+_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # docs/format.md
+_LONGEST = 1000  # characters of a name, and of a value
+_LARGEST = 1 << 256
+_GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; inspect takes long to import
+_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of the span that this context is in
+_next = _numbers(1).__next__
+
+
+def mark(name: str, /, **values: object) -> None:
+    """Notes in the timeline that something happened here and now.
+
+    values: what to say with it: text, numbers, truth, None; of anything else its type is kept.
+    """
+    if journaling():
+        _note(_MARK, 0, name, values)
+
+
+def count(name: str, value: float, /) -> None:
+    """Notes the value that something has from now on: the length of a queue, bytes read."""
+    if journaling():
+        _note(_COUNT, 0, name, {"value": value})
+
+
+class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
+    """A stretch of the program with a name: a context manager, or a decorator of a function.
+
+        with seismo.span("load", rows=n): ...
+        @seismo.span("load")
+
+    It belongs to the context that it begins in (contextvars), and so follows a task wherever that goes on; a span that
+    begins inside of it knows it as its parent. One object may be entered again before it is left, here or in other
+    threads and tasks: each time is a span of its own. values: as of `mark`.
+    """
+
+    __slots__ = ("_name", "_open", "_values")
+
+    def __init__(self, name: str, /, **values: object) -> None:
+        self._name, self._values = name, values
+        self._open: dict[int, Token[int]] | None = None  # by the numbers of those that have not ended; None: never any
+
+    def __enter__(self) -> Self:
+        if journaling():
+            outer, number = _ours.get(), _next()
+            if self._open is None:
+                self._open = {}
+            self._open[number] = _ours.set(number)
+            _note(_BEGINS, number, self._name, {**self._values, **({"in": outer} if outer else {})})
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if not self._open:
+            return  # nothing recorded when it began: what most programs pay most of the time
+        number = _ours.get()  # of those that this object has open, the one that this context is in
+        if number not in self._open:
+            number = next(reversed(self._open), 0)  # it ends elsewhere than it began: the last one, if any was noted
+        token = self._open.pop(number, None)
+        if token is None:
+            return  # another thread was faster
+        try:
+            _ours.reset(token)
+        except ValueError:
+            pass  # the context is another one than that it began in
+        if journaling():
+            _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, in a span of its own whenever it runs; a coroutine function until it has ended.
+
+        UsageError for a generator function: it is not in the middle of its work for as long as it is there.
+        """
+        from functools import wraps
+
+        name, values = self._name, self._values
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        if flags & _GENERATORS:
+            raise UsageError(
+                "seismo.span cannot decorate a generator function",
+                hint="begin the span inside of it: with seismo.span(...)",
+            )
+
+        def plain(*args: P.args, **kwargs: P.kwargs) -> R:
+            with span(name, **values):
+                return function(*args, **kwargs)
+
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with span(name, **values):
+                return await function(*args, **kwargs)  # type: ignore[misc]
+
+        wrapper: Any = wraps(function)(coroutine if flags & _COROUTINE else plain)
+        return wrapper  # type: ignore[no-any-return]
+
+
+def _note(kind: int, number: int, name: object, values: dict[str, object]) -> None:
+    text = _text(name)
+    if not instant(kind, number, text, _json(values)) and values:
+        instant(kind, number, text, _json({"left out": f"{len(values)} values, which are too long"}))
+
+
+def _text(text: object) -> str:
+    """A name as the journal takes it."""
+    return engine.printable(str(text)[:_LONGEST])
+
+
+def _json(values: dict[str, object]) -> str:
+    """What is said with it, as JSON; "" for nothing. Of values that are no plain ones nothing is asked."""
+    return engine.json_text({_text(name): _plain(value) for name, value in values.items()}) if values else ""
+
+
+def _plain(value: object) -> object:
+    if type(value) is str:
+        return _text(value)
+    if type(value) is float:
+        return value if value - value == 0 else str(value)  # JSON has no infinity
+    if type(value) is int:
+        return value if -_LARGEST < value < _LARGEST else "an int of many digits"
+    return value if value is None or type(value) is bool else f"<{type(value).__name__}>"

@@ -1,0 +1,347 @@
+"""What the browser asks of recordings, and the answers: pages, lists in JSON, and columns.
+
+    /                     the viewer's own page
+    recordings            the recordings that are shown, with what is said of each before its numbers
+    N/page                the page of recording N, as `seismo report --html` writes it
+    N/changes?with=       what changed from it to another one of its kind, as `seismo diff --html` writes it
+    N/page?from=&to=      of a trace: the page of a stretch of it
+    N/trace               of a trace: its threads, processes and functions, and which paths mostly wait
+    N/rows?from=&to=&columns=&threads=     what to draw of a stretch, one row a call or a run of calls
+    N/call?thread=&depth=&at=    the call that is open at a time, whole
+    N/density?columns=    how many calls began in each part of the whole
+    N/said?from=&to=      marks, spans, counts, pauses and gaps of a stretch
+    N/range?from=&to=     the functions of a stretch
+    N/find?functions=&from=&back=     the next call of one of the functions
+    N/state?version=      whether the file has grown since that version of it, and whether it still grows, for --live
+
+Times are nanoseconds from the start of the recording's first process. A number of recordings is small, their content is
+not: nothing here holds more rows than are asked for, and what is asked for has limits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from seismo import model
+from seismo.errors import SeismoError, UsageError
+from seismo.escape import printable
+from seismo.report.calls.timeline import said, threads, waiting
+from seismo.report.facts import command_line, first_process, gone, losses
+from seismo.report.kind import of
+from seismo.report.libraries import library_of
+from seismo.report.page.payload import doubles, integers, laid_out, shown
+from seismo.report.words import Signs
+from seismo.view import viewer_page
+from seismo.view.server import Answer, NothingThereError
+from seismo.view.trace_ranges import call_at, functions_of, next_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from seismo.model import Recording
+
+MOST_COLUMNS = 4096
+MOST_THREADS = 64
+BLOCKS_A_STEP = 16  # of the journal, in which what the program said is read: some milliseconds
+MOST_STEPS = 1000
+MOST_CUT = 3_000_000  # calls of a stretch that gets a page
+MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
+FOREVER = 2**62
+PATIENCE = 5
+SILENT_S = 5.0  # what runs writes more often, where anything happens in it
+
+COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
+JSON = "application/json; charset=utf-8"
+_HTML = "text/html; charset=utf-8"
+
+
+class ServedRecording:
+    """One recording that is shown, read again when its file has grown. path: of the file. version: counts from 0.
+
+    A file is read from its beginning, though most of it, the journal of a trace, stays on the disk: only its pieces are
+    found again. So that the reading of a long one does not take the machine from the program, it is read no sooner than
+    PATIENCE times later than the last reading took.
+    """
+
+    def __init__(self, path: str, recording: Recording, live: bool = False) -> None:
+        self.path, self.live = path, live
+        self.recording = recording
+        self.version = 0
+        self._stamp = _stamp(path)
+        self._due = 0.0
+
+    def refresh(self) -> None:
+        """Reads the file again if it has grown and the time has come."""
+        stamp = _stamp(self.path)
+        began = time.monotonic()
+        if not self.live or stamp == self._stamp or began < self._due:
+            return
+        try:
+            self.recording = model.read(self.path, running=True)
+        except SeismoError:
+            return  # in the middle of being written anew: the next look finds it
+        self._stamp = stamp
+        self.version += 1
+        self._due = time.monotonic() + PATIENCE * (time.monotonic() - began)
+
+    @property
+    def ending(self) -> str:
+        """How its program ended: "ended" in order, "stopped" without writing an end, or "", as long as it runs.
+
+        Whether a process runs is known of those of this machine alone: what is still written is not stopped.
+        """
+        pid, ended = first_process(self.recording)
+        if ended:
+            return "ended"
+        silent = time.time() - self._stamp[1] / 1e9
+        return "stopped" if silent > SILENT_S and gone(pid) else ""
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return (status.st_size, status.st_mtime_ns)
+
+
+class Routes:
+    """Answers for the recordings that are shown."""
+
+    def __init__(self, shown: Sequence[ServedRecording]) -> None:
+        self.shown = list(shown)
+
+    def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
+        """The answer for a path below the token. Raises NothingThereError, UsageError."""
+        if path == "":
+            return Answer(viewer_page.page().encode(), "text/html; charset=utf-8", viewer_page.policy())
+        if path == "recordings":
+            return _json([self._about(number) for number in range(len(self.shown))])
+        number, _, what = path.partition("/")
+        if not (number.isascii() and number.isdigit() and int(number[:6]) < len(self.shown)):
+            raise NothingThereError("there is no such recording")
+        entry = self.shown[int(number[:6])]
+        if what == "page":
+            return Answer(_page(_part(entry, query)), _HTML)
+        if what == "state":
+            return _state(entry, query)
+        if what == "changes":
+            return Answer(_changes(entry, self.shown[_whole(query, "with", 0, len(self.shown) - 1)]), _HTML)
+        answer = _OF_TRACES.get(what)
+        if answer is None:
+            raise NothingThereError("there is nothing of this name")
+        if not entry.recording.calls:
+            raise NothingThereError("the recording is no trace: it has no calls in time")
+        return answer(entry, query)
+
+    def _about(self, number: int) -> dict[str, Any]:
+        entry = self.shown[number]
+        entry.refresh()
+        recording = entry.recording
+        kind, signs = of(recording), Signs()
+        return {
+            "name": shown(os.path.basename(entry.path)),
+            "command": shown(command_line(recording)),
+            "kind": kind.name,
+            "what": kind.what,
+            "trace": bool(recording.calls),
+            "compares": kind.compares,
+            "live": entry.live,
+            "ending": entry.ending,
+            "version": entry.version,
+            "facts": kind.facts(recording, signs),
+            "losses": [printable(text) for text in losses(recording, signs)],
+        }
+
+
+def _part(entry: ServedRecording, query: Mapping[str, str]) -> Recording:
+    """The recording, or the stretch of it that is asked for. Raises UsageError: it holds too many calls."""
+    recording = entry.recording
+    if not (recording.calls and ("from" in query or "to" in query)):
+        return recording
+    start, end = _stretch(query)
+    inside = sum(recording.calls.overview(start, end, 100).runs["calls"])
+    if inside > MOST_CUT:
+        raise UsageError(
+            f"this stretch has some {inside:,} calls, more than can be cut out at once",
+            hint=f"choose one with less than {MOST_CUT:,}, or use: seismo export --from TIME --to TIME",
+        )
+    return recording.cut(start, end)
+
+
+def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
+    """The page of what changed between two recordings. Raises UsageError: there is no such page of them."""
+    kind, other = of(old.recording), of(new.recording)
+    if kind is not other:
+        raise UsageError(f"a recording of {other.what} cannot be compared with one of {kind.what}")
+    sides = ([_ran(old.recording)], [_ran(new.recording)])
+    names = ([os.path.basename(old.path)], [os.path.basename(new.path)])
+    return _written(lambda place: kind.changes_page(sides, place, names))
+
+
+def _ran(recording: Recording) -> Recording:
+    """The recording with the times that are compared."""
+    return recording.timed("cpu") if of(recording).times else recording
+
+
+def _page(recording: Recording) -> bytes:
+    if recording.calls:  # the viewer has the timeline itself
+        from seismo.report.calls.page import calls_page
+
+        return calls_page(recording, timeline=False).encode()
+    kind = of(recording)
+    return _written(lambda place: kind.page(recording, place), kind.page_at)
+
+
+def _written(write: Callable[[str], object], at: Callable[[str], str] = str) -> bytes:
+    """A page that is written to a place. at: the file that it begins with."""
+    with tempfile.TemporaryDirectory(prefix="seismo-view-") as folder:
+        place = os.path.join(folder, "page.html")
+        write(place)
+        with open(at(place), "rb") as file:
+            return file.read()
+
+
+def _json(value: object) -> Answer:
+    return Answer(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), JSON)
+
+
+def _columns(head: Mapping[str, object], table: Mapping[str, tuple[str, Any]]) -> Answer:
+    return Answer(laid_out(head, table), COLUMNS)
+
+
+def _whole(query: Mapping[str, str], name: str, least: int, most: int, default: int | None = None) -> int:
+    word = query.get(name, "")
+    if not word and default is not None:
+        return default
+    try:
+        number = int(float(word[:32]))
+    except (ValueError, OverflowError):
+        raise UsageError(f"{name} is no number") from None
+    return max(least, min(number, most))
+
+
+def _stretch(query: Mapping[str, str]) -> tuple[int, int]:
+    start = _whole(query, "from", -FOREVER, FOREVER, 0)
+    return start, max(start, _whole(query, "to", -FOREVER, FOREVER, FOREVER))
+
+
+# ---- traces ----
+
+
+def _trace(entry: ServedRecording, _query: Mapping[str, str]) -> Answer:
+    recording = entry.recording
+    functions = recording.functions
+    libraries = {file: bool(library_of(file)[0]) for file in set(functions["file"])}
+    whole = not all(libraries.values())  # where nothing is the program's own, everything is
+    return _json(
+        {
+            "from": 0,
+            "version": entry.version,
+            "steps": max(1, min(MOST_STEPS, len(recording.calls.blocks) // BLOCKS_A_STEP)),
+            **threads(recording),
+            "names": [shown(name) for name in functions["qualname"]],
+            "modules": [shown(name) for name in functions["module"]],
+            "places": [
+                f"{shown(file)}:{line}" if line > 0 else shown(file)
+                for file, line in zip(functions["file"], functions["line"], strict=True)
+            ],
+            "kinds": [int(kind) for kind in functions["kind"]],
+            "foreign": [int(whole and libraries[file]) for file in functions["file"]],
+            "waits": "".join("01"[waits] for waits in waiting(recording)),
+        }
+    )
+
+
+def _threads(entry: ServedRecording, query: Mapping[str, str]) -> list[int]:
+    count = len(entry.recording.threads)
+    words = query.get("threads", "")[:4096].split(",")
+    chosen = [int(word) for word in words if word.isascii() and word.isdigit() and int(word[:9]) < count]
+    return (chosen or list(range(count)))[:MOST_THREADS]
+
+
+def _rows(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    start, end = _stretch(query)
+    width = _whole(query, "columns", 1, MOST_COLUMNS, 1024)
+    rows = entry.recording.calls.overview(start, end, width, _threads(entry, query)).runs
+    return _columns(
+        {},
+        {
+            "thread": integers(rows["thread"]),
+            "depth": integers(rows["depth"]),
+            "start": doubles(rows["start_ns"]),
+            "end": doubles(rows["end_ns"]),
+            "bound": doubles(rows["bound_ns"]),
+            "busy": doubles(rows["busy_ns"]),
+            "function": integers(rows["function"]),
+            "node": integers(rows["node"]),
+            "calls": doubles(rows["calls"]),
+            "flags": integers(rows["flags"]),
+        },
+    )
+
+
+def _call(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    """The call that was open at a time, with its own times, where a stretch that was read has but a part of it."""
+    thread = _whole(query, "thread", 0, len(entry.recording.threads) - 1)
+    depth = _whole(query, "depth", 0, 1 << 30)
+    return _json({"row": call_at(entry.recording, thread, depth, _whole(query, "at", 0, FOREVER))})
+
+
+def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    width = _whole(query, "columns", 1, MOST_COLUMNS, 1000)
+    calls = entry.recording.calls
+    whole = calls.end_ns + 1
+    began = [0.0] * width
+    runs = calls.overview(0, whole, width).runs
+    for start, end, count in zip(runs["start_ns"], runs["end_ns"], runs["calls"], strict=True):
+        first, last = (max(0, min(width - 1, when * width // whole)) for when in (start, end))
+        if count == 1 or first == last:
+            began[first] += count
+        else:  # a run is no wider than a column, and may lie in two
+            began[first] += count / 2
+            began[last] += count / 2
+    return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
+
+
+def _marks(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    return _json(said(entry.recording, *_stretch(query)))
+
+
+def _range(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    start, end = _stretch(query)
+    return _json(functions_of(entry.recording, start, end, _threads(entry, query)))
+
+
+def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    """The next call of one of the functions after a time. Which names match, the browser knows."""
+    words = query.get("functions", "")[:MOST_NAMED].split(",")
+    wanted = {int(word) for word in words if word.isascii() and word.isdigit()}
+    start = _whole(query, "from", -FOREVER, FOREVER, 0)
+    return _json(next_call(entry.recording, wanted, start, query.get("back") == "1"))
+
+
+def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    """Whether there is a later version than the one that is known, how much is in it, and whether more may come."""
+    entry.refresh()
+    recording = entry.recording
+    known = _whole(query, "version", 0, FOREVER, 0)
+    sizes = [len(recording.functions), len(recording.threads)] if recording.calls else []
+    to = recording.calls.end_ns if recording.calls else 0
+    grown = entry.version != known
+    return _json({"version": entry.version, "grown": grown, "ending": entry.ending, "to": to, "sizes": sizes})
+
+
+_OF_TRACES = {
+    "trace": _trace,
+    "rows": _rows,
+    "call": _call,
+    "density": _density,
+    "said": _marks,
+    "range": _range,
+    "find": _find,
+}

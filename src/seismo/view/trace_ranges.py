@@ -1,0 +1,205 @@
+"""What a stretch of a trace adds up to, and where in it a function is called next.
+
+A stretch is read call by call while it holds few enough of them. A longer one is added up from its overview, whose runs
+name the function that took most of each: the sums are estimates then, and say so.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.enums import CallFlags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from seismo.model import Recording, Table
+    from seismo.model.trace.calls import CallRow, RunRow
+
+MOST_ROWS = 150_000
+COLUMNS = 2000  # of the overview of a stretch that holds more
+MOST_PATHS = 20_000
+BUDGET_S = 0.4  # of one question of a search
+FIRST_NS = 1_000_000  # that a search looks through first
+NEAR_NS = 1_000_000  # around a time, in which a call is looked for first
+CALL_COLUMNS = 4096
+
+
+class _Paths:
+    """A call tree that grows as calls are added: for each path its parent, function, calls, total and own time."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, int], int] = {}
+        self.parent: list[int] = []
+        self.function: list[int] = []
+        self.calls: list[float] = []
+        self.total: list[float] = []
+        self.own: list[float] = []
+        self.left = 0
+
+    def of(self, parent: int, function: int) -> int:
+        """The path of a function below another; -1: there are too many."""
+        key = (parent, function)
+        path = self.known.get(key, -1)
+        if path < 0:
+            if len(self.parent) >= MOST_PATHS:
+                self.left += 1
+                return -1
+            path = self.known[key] = len(self.parent)
+            self.parent.append(parent)
+            self.function.append(function)
+            self.calls.append(0)
+            self.total.append(0)
+            self.own.append(0)
+        return path
+
+    def add(self, path: int, calls: float, busy: float) -> None:
+        """Adds calls to a path, whose time is then the path's own and no more its caller's."""
+        if path < 0:
+            return
+        self.calls[path] += calls
+        self.total[path] += busy
+        self.own[path] += busy
+        if self.parent[path] >= 0:
+            self.own[self.parent[path]] -= busy
+
+
+def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequence[int]) -> dict[str, Any]:
+    """The paths of a stretch with their calls and times, clipped to it. `estimated`: added up from an overview."""
+    paths = _Paths()
+    estimated = False
+    for thread in threads:
+        rows = _exact(recording, start_ns, end_ns, thread)
+        if rows is None:
+            estimated = True
+            _add_overview(paths, recording, start_ns, end_ns, thread)
+        else:
+            _add_rows(paths, rows, start_ns, end_ns)
+    return {
+        "from": start_ns,
+        "to": end_ns,
+        "estimated": estimated,
+        "left": paths.left,
+        "parent": paths.parent,
+        "function": paths.function,
+        "calls": paths.calls,
+        "total": paths.total,
+        "own": [max(0, own) for own in paths.own],
+    }
+
+
+def _exact(recording: Recording, start_ns: int, end_ns: int, thread: int) -> Table[CallRow] | None:
+    window = recording.calls.window(start_ns, end_ns, thread=thread, limit=MOST_ROWS)
+    return None if window.more else window.calls
+
+
+def _add_rows(paths: _Paths, rows: Table[CallRow], start_ns: int, end_ns: int) -> None:
+    of: dict[int, int] = {}
+    for number, row in enumerate(rows):  # parents come first
+        path = of[number] = paths.of(of.get(row.parent, -1), row.function)
+        busy = min(row.end_ns, end_ns) - max(row.start_ns, start_ns)
+        began = row.start_ns >= start_ns and row.call == number
+        paths.add(path, int(began), max(0, busy))
+
+
+def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: int, thread: int) -> None:
+    """Adds the runs of an overview: each below the one above it that was running when it began."""
+    rows = recording.calls.overview(start_ns, end_ns, COLUMNS, [thread]).runs
+    above: list[list[tuple[float, float, int]]] = []
+    for row in sorted(_runs(rows), key=lambda run: (run[0], run[1])):
+        depth, first, last, busy, function, calls = row
+        while len(above) <= depth:
+            above.append([])
+        parent = _running(above[depth - 1], first) if depth else -1
+        path = paths.of(parent, function)
+        span = max(last - first, 1)
+        inside = max(0.0, min(last, end_ns) - max(first, start_ns)) / span
+        paths.add(path, calls * inside, busy * inside)
+        above[depth].append((first, last, path))
+
+
+def _runs(rows: Any) -> Iterator[tuple[int, float, float, float, int, float]]:
+    names = ("depth", "start_ns", "end_ns", "busy_ns", "function", "calls")
+    return zip(*(rows[name] for name in names), strict=True)
+
+
+def _running(runs: list[tuple[float, float, int]], when: float) -> int:
+    from bisect import bisect_right
+
+    at = bisect_right(runs, when, key=lambda run: run[0]) - 1
+    return runs[at][2] if at >= 0 else -1
+
+
+def next_call(recording: Recording, wanted: AbstractSet[int], start_ns: int, back: bool) -> dict[str, Any]:
+    """The first call of one of the functions that begins after a time, or before it.
+
+    `row`: the call, or None. `to`: up to where it was looked for; `done`: the trace ends there. A question ends after a
+    while even if nothing was found, so that a search can be followed, and given up.
+    """
+    calls = recording.calls
+    last = calls.end_ns
+    until, step = time.monotonic() + BUDGET_S, FIRST_NS
+    at = start_ns
+    while wanted and time.monotonic() < until and (at > 0 if back else at < last):
+        first, end = (max(0, at - step), at) if back else (at, min(last + 1, at + step))
+        window = calls.window(first, end, limit=MOST_ROWS)
+        if window.more and step > 2000:
+            step //= 4
+            continue
+        row = _nearest(window.calls, wanted, start_ns, back)
+        if row is not None:
+            return {"row": _spot_of_call(row), "to": row.start_ns, "done": False}
+        at = first if back else end
+        step *= 2
+    return {"row": None, "to": at, "done": not wanted or (at <= 0 if back else at >= last)}
+
+
+def call_at(recording: Recording, thread: int, depth: int, when: int) -> dict[str, Any] | None:
+    """The call at a depth that was open at a time, from beginning to end. None: none can be told from others."""
+    calls = recording.calls
+    last = calls.end_ns + 1
+    reach = NEAR_NS
+    while True:
+        start, end = max(0, when - reach), min(last, when + reach)
+        runs = calls.overview(start, end, CALL_COLUMNS, [thread], (depth, depth + 1)).runs
+        found = [run for run in runs if run.calls == 1 and run.start_ns <= when <= run.end_ns]
+        if found and not found[-1].flags & (CallFlags.BEFORE | CallFlags.AFTER):
+            return _spot_of_run(found[-1])
+        if start == 0 and end == last:
+            return _spot_of_run(found[-1]) if found else None
+        reach *= 16
+
+
+def _nearest(rows: Table[CallRow], wanted: AbstractSet[int], after: int, back: bool) -> CallRow | None:
+    best: CallRow | None = None
+    for row in rows:
+        if row.function not in wanted or (row.start_ns >= after if back else row.start_ns <= after):
+            continue
+        if best is None or (row.start_ns > best.start_ns if back else row.start_ns < best.start_ns):
+            best = row
+    return best
+
+
+def _spot_of_run(run: RunRow) -> dict[str, Any]:
+    return _spot(run, max(0, run.bound_ns), run.busy_ns, run.calls)
+
+
+def _spot_of_call(call: CallRow) -> dict[str, Any]:
+    return _spot(call, max(call.start_bound_ns, call.end_bound_ns), call.end_ns - call.start_ns, 1)
+
+
+def _spot(row: CallRow | RunRow, bound: int, busy: int, calls: int) -> dict[str, Any]:
+    return {
+        "thread": row.thread,
+        "depth": row.depth,
+        "start": row.start_ns,
+        "end": row.end_ns,
+        "bound": bound,
+        "busy": busy,
+        "fn": row.function,
+        "node": row.node,
+        "calls": calls,
+        "flags": int(row.flags),
+    }

@@ -1,0 +1,246 @@
+"""A watch: what it looks for, what it shows of that and where, and what comes of it. When it is on, its session says.
+
+The native core decides what matches and calls `_report` for it, inside the program, with tracing suppressed: what runs
+here is not watched. Nothing that fails here may reach the program, Ctrl-C apart: an action that raises is told once,
+and the watch is taken out.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic, time_ns
+
+from seismo.errors import SeismoError, UsageError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.engine import HIDE
+from seismo.watching import actions as _actions
+from seismo.watching import match as _match
+from seismo.watching.describe_match import Describer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from seismo import _core
+    from seismo.model import Recording
+    from seismo.watching.describe_match import Detail
+    from seismo.watching.event_selection import EventSelection
+    from seismo.watching.match_printer import Printer
+    from seismo.watching.watch_recording import File
+else:
+    from seismo import _core
+
+KEPT = 1000  # matches that `matches` holds
+HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # beginnings of files, as in native/hub/watch.c
+
+
+class ActiveWatch:
+    """What seismo.sessions.watch.Watch is, but for its being a session.
+
+    count: matches so far. matches: the first of them, as Match objects, unless nothing but counting was asked for.
+    functions: what was seen of each function that could match. failed: why the watch was taken out, or "".
+    """
+
+    def __init__(
+        self,
+        selection: EventSelection,
+        actions: _actions.Actions,
+        detail: Detail,
+        printer: Printer,
+        record: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """actions: of none, and without a record, the match is printed, as it is where details are asked for."""
+        self.selection, self.expression = selection, selection.expression
+        names = self._names = actions.names
+        self._calls = actions.calls
+        self._prints = (
+            "print" in names
+            or bool(detail and not self._calls and "keep" not in names)
+            or not (actions or record is not None)
+        )
+        self._only_counts = not self._prints and not self._calls and not names & {"pdb", "keep"}
+        self._describe = Describer(detail, (HIDE,) if selection.machinery else HIDDEN)
+        self._printer = printer
+        self._native: _core.Watch | None = None
+        self._others, self._interpreters = 0, 0  # other interpreters before; how many had gone when it began
+        self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
+        self._debug: Callable[[_match.Match], None] | None = None
+        self.span = (0, 0)  # from when to when it was on, unix ns; of several uses the first and the last
+        self.file: File | None = None
+        self.matches: list[_match.Match] = []
+        self.failed = self.unwritten = ""
+        if record is not None:
+            self.file = _file(record)
+
+    # ---- on and off ----
+
+    def _turn_on(self) -> None:
+        """From now on, what matches is told. Raises SeismoError if this program cannot be watched."""
+        self._printer.open()
+        if "pdb" in self._names:
+            self._debug = _actions.debugger(self.stop)
+        selection, detail = self.selection, self._describe.detail
+        native = _core.Watch(
+            _core.Filter(self.expression.program),
+            selection.mask,
+            None if self._only_counts else self._report,
+            selection.evaluate if self.expression.needs_python else None,
+            ends=detail.returns or detail.vars,
+            lines=detail.vars,
+            tracks=self._prints or detail.vars,
+            all=detail.vars,
+            times="histogram" in self._names or self.file is not None,
+            hide=HIDE,
+            this_thread=selection.this_thread,
+            machinery=selection.machinery,
+            **({} if selection.limit is None else {"limit": selection.limit}),
+        )
+        self._describe.began = monotonic()
+        self.span = (self.span[0] or time_ns(), 0)
+        if self.file is not None:
+            self.file.begin(self)
+        try:
+            native.start()
+        except RuntimeError as reason:
+            if self.file is not None:
+                self.file.close()
+            raise SeismoError("this program cannot be watched", str(reason), "see: seismo doctor") from None
+        self._native = native
+        self._interpreters = _core.interpreters()[0]
+
+    def _turn_off(self) -> None:
+        """Nothing is told any more; what was counted stays."""
+        self.stop()
+        self._others = self.interpreters
+        native, self._native = self._native, None
+        if native is not None:
+            self._before = (self._before[0] + native.matched, self._before[1] + native.lost, self._merged(native))
+        self._describe.forget()
+        self.span = (self.span[0], time_ns())
+        if self.file is not None:
+            self.unwritten = self.file.end(self)
+        self._printer.close()
+
+    def _drop(self) -> None:
+        """In a forked child: nobody is inside of it here, and what was counted is the parent's to tell."""
+        self.stop()
+        self._native = None
+
+    def stop(self) -> None:
+        """Takes the watch out: from now on nothing matches. Idempotent, from any thread, and from actions."""
+        if self._native is not None:
+            self._native.stop()
+
+    # ---- what came of it ----
+
+    @property
+    def count(self) -> int:
+        """How many events or calls matched so far."""
+        return self._before[0] + (self._native.matched if self._native is not None else 0)
+
+    @property
+    def lost(self) -> int:
+        """Matches or answers that were lost: no memory, no stack left, or an expression's own failure."""
+        return self._before[1] + (self._native.lost if self._native is not None else 0)
+
+    @property
+    def masked(self) -> int:
+        """Values that were not shown because their names sound secret."""
+        return self._describe.masked
+
+    @property
+    def interpreters(self) -> int:
+        """How many interpreters ran besides the main one, in which nothing is watched."""
+        return self._others + (_core.interpreters()[1] - self._interpreters if self._native is not None else 0)
+
+    @property
+    def functions(self) -> list[_actions.Row]:
+        """What was counted of each function that ran: matches, and durations if a histogram was asked for."""
+        return list((self._before[2] if self._native is None else self._merged(self._native)).values())
+
+    def _merged(self, native: _core.Watch) -> dict[tuple[str, str, str, int], _actions.Row]:
+        rows = dict(self._before[2])
+        for fields in native.functions():
+            row = _actions.Row(fields)
+            key = (row.module, row.qualname, row.file, row.line)
+            if key in rows:
+                row.add(rows[key])
+            rows[key] = row
+        return rows
+
+    @property
+    def recording(self) -> Recording:
+        """What was counted and timed so far, as a recording. UsageError if the watch was made without `record`."""
+        if self.file is None:
+            raise UsageError("this watch keeps no recording", hint="make it with record=PATH")
+        from seismo.model import read
+        from seismo.watching.watch_recording import image
+
+        return read(image(self))
+
+    def report(self) -> list[str]:
+        """The tables of the count and histogram actions, as lines."""
+        lines = _actions.counts(self.functions) if "count" in self._names else []
+        if "histogram" in self._names:
+            rows = self.functions
+            lines += _actions.histograms(rows, self._printer.text.ascii_only) or [self._no_histogram(rows)]
+        return lines
+
+    def _no_histogram(self, rows: list[_actions.Row]) -> str:
+        """Why there is no duration to show."""
+        if "call" not in self.selection.kinds:
+            return "histogram: empty, because only calls have a duration, and the expression matches no calls"
+        if not any(row.matches for row in rows):
+            return "histogram: empty, because nothing matched"
+        return "histogram: empty, because no matched call has ended"
+
+    # ---- inside the program ----
+
+    def _report(self, *event: Any) -> None:
+        match = None
+        try:
+            match = self._describe.match(*event)
+            self._act(match)
+        except KeyboardInterrupt:
+            raise
+        except RecursionError:  # the program is at the end of its stack: no failure of the action's
+            self._before = (self._before[0], self._before[1] + 1, self._before[2])
+        except BaseException as error:  # noqa: BLE001  an action's failure is not the program's
+            self._fail(error)
+        finally:
+            if match is not None:
+                match.frame = match.arg = None
+
+    def _act(self, match: _match.Match) -> None:
+        if self._prints and (match.moment != "line" or match.variables is not None):
+            self._printer.write(match)
+        if match.moment in ("event", "whole"):
+            if len(self.matches) < KEPT:
+                self.matches.append(match)
+            for call in self._calls:
+                call(match)
+            if self._debug is not None:
+                self._debug(match)
+
+    def _fail(self, error: BaseException) -> None:
+        self.stop()
+        self.failed = self._describe.shower.show(error)
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        text = self._printer.text
+        where = "" if place is None else f" ({text.place(place.tb_frame.f_code.co_filename, place.tb_lineno)})"
+        if not isinstance(error, BrokenPipeError):
+            self._printer.complain(f"seismo: the watch ends because its action failed: {self.failed}{where}")
+
+
+def _file(record: object) -> File:
+    from seismo.watching.watch_recording import File
+
+    if not isinstance(record, (str, os.PathLike)):
+        raise UsageError(f"record cannot be a {type(record).__name__}", hint="it is the path of a file")
+    path = os.fspath(record)
+    if not isinstance(path, str) or not path:
+        raise UsageError(f"record cannot be {path!a}", hint="it is the path of a file")
+    return File(os.path.abspath(path), "--record")

@@ -1,0 +1,212 @@
+"""What a match is told to be: its place, the arguments, the values, the variables that changed, the frames around it.
+
+A Describer runs inside the program, with tracing suppressed; what it keeps of the program's objects is text.
+"""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+
+from seismo.expression import KINDS
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.secrets import MASK
+from seismo.watching import actions as _actions
+from seismo.watching import match as _match
+from seismo.watching import source_lines
+from seismo.watching.value_repr import Shower, class_name, shorten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+_STACK = 30  # frames that --stack shows
+_SELF = 100  # characters; a `self` that would take more is shown without its fields
+_CALLS_KEPT = 1000  # calls whose variables are remembered
+
+
+class Detail:
+    """What is shown of a match beside its place.
+
+    repr: objects by the program's own __repr__. show_secrets: values, too, whose names sound secret.
+    """
+
+    __slots__ = ("args", "repr", "returns", "show_secrets", "stack", "vars")
+
+    def __init__(
+        self,
+        *,
+        args: bool = False,
+        returns: bool = False,
+        vars: bool = False,  # noqa: A002  as the option
+        stack: bool = False,
+        repr: bool = False,  # noqa: A002  as the option
+        show_secrets: bool = False,
+    ) -> None:
+        self.args, self.returns, self.vars, self.stack = args, returns, vars, stack
+        self.repr, self.show_secrets = repr, show_secrets
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return self.args or self.returns or self.vars or self.stack
+
+
+class Describer:
+    """Makes a Match of each event that the native core tells.
+
+    detail: what is shown beside the place. hide: beginnings of the files whose frames no stack has. began: when the
+    watch did, as time.monotonic() has it. masked: values that were not shown, as their names sound secret.
+    """
+
+    def __init__(self, detail: Detail, hide: tuple[str, ...]) -> None:
+        self.detail = detail
+        self.shower = Shower(secrets=detail.show_secrets, own_repr=detail.repr)
+        self.began = 0.0
+        self.masked = 0
+        self._hide = hide
+        self._variables: dict[int, dict[str, str]] = {}
+
+    def forget(self) -> None:
+        """Leaves the variables of calls that have not ended."""
+        self._variables.clear()
+
+    def match(
+        self,
+        moment: int,
+        kind: int,
+        how: int,
+        frame: FrameType,
+        arg: object,
+        line: int,
+        duration: int,
+        own: int,
+        call: int,
+        nesting: int,
+        calls: int,
+        depth: int,
+        module: str,
+        qualname: str,
+    ) -> _match.Match:
+        """The match that the native core tells of in these words (native/hub/watch.c), times in ns, -1: none."""
+        match = _match.Match()
+        code = frame.f_code
+        match.time = monotonic() - self.began
+        match.moment, match.kind, match.how = _match.MOMENTS[moment], KINDS[kind], KINDS[how]
+        match.module, match.qualname, match.function = module, qualname, _actions.full_name(module, qualname)
+        match.file = code.co_filename
+        match.frame, match.arg = frame, arg
+        match.call, match.calls, match.nesting, match.depth = call, calls, nesting, depth
+        match.thread, match.task = _core.where_am_i()
+        match.duration = None if duration < 0 else duration
+        match.own = None if own < 0 else own
+        starts = match.kind == "call" and moment != _match.END
+        match.line = line or (code.co_firstlineno if starts else frame.f_lineno or code.co_firstlineno)
+        if not starts:
+            match.source = source_lines.line_of(match.file, match.line)
+        self._outcome(match, arg)
+        if self.detail.args and starts:
+            match.args = self._arguments(frame, code)
+        if self.detail.vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
+            match.variables = self._changes(frame, code, call, moment)
+        elif self.detail.vars and starts and not self.detail.args:
+            match.args = self._arguments(frame, code)
+        if self.detail.vars and starts and moment == _match.EVENT:
+            self._changes(frame, code, call, moment)  # the arguments are shown: only what changes from here on
+        if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
+            match.stack = self._frames(frame.f_back)
+        return match
+
+    def _outcome(self, match: _match.Match, arg: object) -> None:
+        """What was returned, yielded or raised, or which C function it is about."""
+        if match.how in ("unwind", "raise", "throw", "stop_iteration"):
+            match.exception = self.shower.show(arg) if isinstance(arg, BaseException) else "an exception"
+        elif match.how in ("return", "yield"):
+            if self.detail.returns or self.detail.vars or match.kind in ("return", "yield"):
+                match.value = self.shower.named(match.qualname.rpartition(".")[2], arg)
+        elif match.kind.startswith("c_"):
+            match.callee = _callee(arg)
+
+    def _arguments(self, frame: FrameType, code: CodeType) -> dict[str, str]:
+        variables = _core.frame_locals(frame)
+        return {shown: self._named(name, variables[name]) for name, shown in _parameters(code) if name in variables}
+
+    def _named(self, name: str, value: object) -> str:
+        shown = self.shower.named(name, value)
+        self.masked += MASK in shown
+        if name == "self" and len(shown) > _SELF:
+            head, fields, _ = shown.partition(" {")
+            shown = f"{head} …>" if fields else shown
+        return shown
+
+    def _changes(
+        self, frame: FrameType, code: CodeType, call: int, moment: int
+    ) -> list[tuple[str, str | None, str | None]]:
+        """The variables that are new, other or gone since the last look at this call."""
+        module_level = not code.co_flags & 1
+        now = {}
+        for name, value in _core.frame_locals(frame).items():
+            if type(name) is not str or (module_level and _is_furniture(name, value)):
+                continue
+            now[name] = self._named(name, value)
+        before = self._variables.pop(call, {}) if call else {}
+        if call and moment != _match.END:
+            if len(self._variables) >= _CALLS_KEPT:
+                self._variables.pop(next(iter(self._variables)), None)
+            self._variables[call] = now
+        changed: list[tuple[str, str | None, str | None]] = [
+            (name, shown, before.get(name)) for name, shown in now.items() if before.get(name) != shown
+        ]
+        changed += [(name, None, shown) for name, shown in before.items() if name not in now]
+        return changed
+
+    def _frames(self, frame: FrameType | None) -> list[tuple[str, int, str, str]]:
+        frames: list[tuple[str, int, str, str]] = []
+        while frame is not None and len(frames) < _STACK:
+            code = frame.f_code
+            if not code.co_filename.startswith(self._hide):
+                line = frame.f_lineno or code.co_firstlineno
+                frames.append((code.co_filename, line, code.co_qualname, source_lines.line_of(code.co_filename, line)))
+            frame = frame.f_back
+        return frames
+
+
+def _parameters(code: CodeType) -> list[tuple[str, str]]:
+    """The names of a function's parameters as in its definition, and how they are shown: with their stars."""
+    names = code.co_varnames
+    plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    found = [(name, name) for name in names[:plain]]
+    several = bool(code.co_flags & 4)
+    if several:
+        found.append((names[keyword], f"*{names[keyword]}"))
+    found += [(name, name) for name in names[plain:keyword]]
+    if code.co_flags & 8:
+        found.append((names[keyword + several], f"**{names[keyword + several]}"))
+    return found
+
+
+def _callee(function: object) -> str:
+    """The name of a C function, as it would be written: len, str.join, os.stat."""
+    owner = getattr(function, "__self__", None) if type(function) is type(len) else None
+    name = shorten(getattr(function, "__name__", "?"), 100) if type(function) in _C_FUNCTIONS else "?"
+    if type(function) is type(str.join):
+        return f"{class_name(function.__objclass__)}.{name}"  # type: ignore[attr-defined]
+    if owner is None:
+        return name
+    if type(owner) is type(sys):
+        module = owner.__dict__.get("__name__")
+        return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
+    if type(owner) is type:
+        return f"{class_name(owner)}.{name}"
+    return f"{class_name(type(owner))}.{name}"
+
+
+_C_FUNCTIONS = (type(len), type(str.join))
+
+
+def _is_furniture(name: str, value: object) -> bool:
+    """Of a module's namespace: what is there in every module, imported or defined."""
+    return name.startswith("__") or type(value) in (type(sys), type(_callee), type, type(len))

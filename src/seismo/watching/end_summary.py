@@ -1,0 +1,197 @@
+"""What to say at the end: how much matched, what was left out, and, if nothing matched, why that may be."""
+
+from __future__ import annotations
+
+import os
+
+from seismo.escape import printable
+from seismo.expression.glob import matches
+from seismo.expression.terms import paths_of
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.watching import source_lines
+from seismo.watching.actions import full_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.watching.actions import Row
+    from seismo.watching.active_watch import ActiveWatch
+
+_MOST_FILE = 4000  # lines of a file whose code is looked at for a near line
+
+
+def summary(watch: ActiveWatch) -> list[str]:
+    """Plain lines: the count, what was limited, masked or lost, and a hint when nothing matched."""
+    rows = watch.functions
+    matched = [row for row in rows if row.matches]
+    count = watch.count
+    text = printable(str(watch.expression))
+    if count:
+        functions = f" in {len(matched):,} functions" if len(matched) > 1 else ""
+        lines = [f"{count:,} {'match' if count == 1 else 'matches'}{functions}: {text}", *_library(watch, matched)]
+    else:
+        lines = [f"nothing matched: {text}", *_why_not(watch, rows)]
+    if watch.selection.limit is not None and count >= watch.selection.limit:
+        lines.append(f"stopped after {watch.selection.limit:,} (--limit): there may be more")
+    if watch.masked:
+        lines.append("values that look secret are shown as ***; to see them: --show-secrets")
+    if watch.lost:
+        lines.append(f"{watch.lost:,} were lost: out of memory or stack, or showing them failed")
+    if watch.failed:
+        lines.append(f"the watch ended early because its action failed: {watch.failed}")
+    return lines
+
+
+def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
+    """Where the matches come from, if more of them are in the standard library than in the program: seldom meant."""
+    folder = os.__file__.rpartition("/")[0]
+    modules: dict[str, int] = {}
+    patterns: dict[str, None] = {}
+    for row in matched:
+        frozen = row.file.startswith("<frozen ")
+        inside = row.file.startswith(folder + "/") and "-packages/" not in row.file
+        if frozen or inside:
+            top = row.module.partition(".")[0]
+            modules[top] = modules.get(top, 0) + row.matches
+            patterns["<frozen *>" if frozen else f"{folder}/*"] = None
+    there, all_of_them = sum(modules.values()), sum(row.matches for row in matched)
+    if 2 * there <= all_of_them or any(char in folder for char in '"\\*?['):
+        return []
+    if any(word in ("module", "file") for word, _ in _terms(watch.expression.text)):
+        return []  # it was thought of
+    names = sorted(modules, key=lambda name: (-modules[name], name))
+    shown = ", ".join(map(printable, names[:3])) + (" and others" if len(names) > 3 else "")
+    files = ", ".join(f'"{pattern}"' for pattern in patterns)
+    here = f"{there:,} of {all_of_them:,} in the standard library ({shown})"
+    before = "(...) " if " or " in watch.expression.text else ""
+    return [f"{here}; to leave it out: {before}and not file({printable(files)})"]
+
+
+def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
+    """At most two lines."""
+    possible = [row for row in rows if row.possible and "<" not in row.qualname.rpartition(".")[2]]
+    terms = _terms(watch.expression.text)
+    lines: list[str] = []
+    for word, arguments in terms:
+        if word in ("line", "file") and arguments:
+            lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows, watch.selection.script)
+        elif word in ("call", "return", "yield", "resume", "raise", "function", "qualname", "module") and arguments:
+            lines += _about_name(word, arguments[0], rows)
+        if lines:
+            return lines[:2]
+    if possible:
+        names = ", ".join(printable(row.function) for row in possible[:3])
+        more = f" and {len(possible) - 3:,} more" if len(possible) > 3 else ""
+        return [f"the functions did run ({names}{more}), but the rest of the expression was never true for them"]
+    return []
+
+
+def _terms(text: str) -> list[tuple[str, list[str]]]:
+    """The WORD(ARGUMENTS) of an expression that has been parsed already, roughly: quoted ones and numbers."""
+    found: list[tuple[str, list[str]]] = []
+    position = 0
+    while (open_at := text.find("(", position)) >= 0:
+        start = open_at
+        while start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        word, end, arguments, current, quote = text[start:open_at], open_at + 1, [], "", ""
+        while end < len(text):
+            char = text[end]
+            if quote:
+                if char == quote:
+                    quote = ""
+                else:
+                    current += char
+            elif char in "\"'":
+                quote = char
+            elif char in "(),":
+                if current.strip():
+                    arguments.append(current.strip())
+                current = ""
+                if char != ",":
+                    break
+            else:
+                current += char
+            end += 1
+        if word and arguments:
+            found.append((word, arguments))
+        position = open_at + 1
+    return found
+
+
+def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
+    """Says it if no function, or module, of this name ran."""
+    names: set[str] = set()
+    for row in rows:
+        if word == "module":
+            names.add(row.module)
+        else:
+            names |= {row.function, row.qualname, full_name(row.module, row.qualname), row.qualname.rpartition(".")[2]}
+            names.add(f"{row.module}.{row.qualname}")
+    if any(matches(pattern, name) for name in names):
+        return []
+    what = "module" if word == "module" else "function"
+    near = _near(pattern, names)
+    hint = f"; did you mean {near}?" if near else ""
+    return [f"no {what} that ran matches {word}({printable(repr(pattern))}){hint}"]
+
+
+def _near(pattern: str, names: set[str]) -> str:
+    shown = sorted(name for name in names if name and "<module>" not in name)[:20000]
+    found = _close(pattern, shown, 3, 0.6)
+    if not found:
+        last = pattern.strip("*").rpartition(".")[2]
+        found = _close(last, shown, 3, 0.7) if last else []
+    return " or ".join(map(printable, found[:2]))
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]  # os.path is Python code, which looks up built-in names of the program's
+
+
+def _close(word: str, among: list[str], most: int, least: float) -> list[str]:
+    """Those of some words that are near to one; none if the program has broken what it takes to tell."""
+    try:
+        from difflib import get_close_matches
+
+        return get_close_matches(word, among, most, least)
+    except Exception:  # noqa: BLE001  it is a hint, and the program may have replaced built-in names for good
+        return []
+
+
+def _about_file(pattern: str, line: str, rows: list[Row], script: str) -> list[str]:
+    """Says it if nothing of the file ran, or the line has no code."""
+    files = {row.file for row in rows}
+    paths = paths_of(pattern, script)
+    mine = [file for file in files if any(matches(path, file) for path in paths)]
+    if not mine:
+        names = {_name_of(file): file for file in sorted(files) if not file.startswith("<")}
+        near = _close(_name_of(pattern), list(names), 1, 0.6)
+        hint = f"; did you mean {printable(names[near[0]])}?" if near and _name_of(pattern) not in names else ""
+        return [f"nothing in {printable(pattern)} ever ran{hint}"]
+    if not line.isdecimal():
+        return []
+    lines = _lines_with_code(mine[0])
+    number = int(line)
+    if not lines:
+        return []
+    if number in lines:
+        return [f"line {number} of {printable(pattern)} has code, but it never ran while the watch was on"]
+    after = [one for one in lines if one > number]
+    before = [one for one in lines if one < number]
+    near_lines = [str(max(before))] if before else []
+    near_lines += [str(min(after))] if after else []
+    return [f"line {number} of {printable(pattern)} has no code; the nearest that has: {' and '.join(near_lines)}"]
+
+
+def _lines_with_code(file: str) -> set[int]:
+    text = "\n".join(source_lines.lines_of(file)[:_MOST_FILE])
+    try:
+        codes = [compile(text, file, "exec", 0, dont_inherit=True)] if text else []
+    except (SyntaxError, ValueError):
+        return set()
+    lines: set[int] = set()
+    while codes:
+        code = codes.pop()
+        lines |= {line for _, _, line in code.co_lines() if line}
+        codes += [constant for constant in code.co_consts if type(constant) is type(code)]
+    return lines

@@ -1,0 +1,56 @@
+"""What a watch looks for: the expression, how often, and on which threads."""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.expression import KINDS, parse
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+THREADS = ("all", "current")
+_C_KINDS = {"c_call", "c_return", "c_raise"}
+
+
+class EventSelection:
+    """What matches.
+
+    limit: matches after which the watch takes itself out. threads: one of THREADS. script: the path of the program's
+    own, if that is what runs. kinds: the kinds of events to look at. machinery: what imports and starts modules may
+    match, too.
+    """
+
+    def __init__(self, expression: str, *, limit: int | None = None, threads: str = "all", script: str = "") -> None:
+        """Raises UsageError for an expression that is none or cannot be watched, and for a bad limit."""
+        self.expression = parse(expression).with_script(script)
+        self.kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
+        if not self.kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
+            hint = "ask for the Python function around it: call and duration > ..."
+            raise UsageError("the time that a C function takes is not watched", expression, hint)
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
+        if threads not in THREADS:
+            raise UsageError(f"threads cannot be {threads!r}", hint=f"use one of {', '.join(THREADS)}")
+        self.limit, self.this_thread, self.script = limit, threads == "current", script
+        self.machinery = "importlib" in expression or "runpy" in expression
+
+    @property
+    def only_calls(self) -> bool:
+        """Whether nothing but calls can match."""
+        return self.kinds == {"call"}
+
+    @property
+    def mask(self) -> int:
+        """The kinds as bits, as the native core takes them."""
+        return sum(1 << KINDS.index(kind) for kind in self.kinds)
+
+    def evaluate(self, term: int, frame: FrameType) -> bool | None:
+        """A term that the native core cannot decide, for the event in this frame."""
+        variables = _core.frame_locals(frame)
+        return self.expression.evaluate_term(term, {"arg": variables, "value": variables})

@@ -1,0 +1,91 @@
+"""Where a watch writes its matches, as text or as JSON lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo.errors import SeismoError, UsageError
+from seismo.escape import COLOURS, wants_colour
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.fork_handlers import new_lock
+from seismo.watching import match_text as text
+from seismo.watching.json_lines import line as json_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from seismo.watching.match import Match
+
+
+class Printer:
+    """Writes to a stream, or to a file that it opens and closes.
+
+    output: a path, or an open text file; None: sys.stderr. color: one of COLOURS, for text. text: what makes it.
+    """
+
+    def __init__(self, output: object = None, *, json: bool = False, color: str = "auto") -> None:
+        """Raises UsageError for a color that is none."""
+        if color not in COLOURS:
+            raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
+        self.text = text.Writer()
+        self._output, self._json, self._color = output, json, color
+        self._lock = new_lock()
+        self._stream: Any = None
+        self._opened = False  # by us: then it is ours to close
+
+    def open(self) -> None:
+        """Sees to the stream, which a watch that is used again keeps. Raises SeismoError if there can be none."""
+        if self._stream is not None and self._opened:
+            return
+        output = sys.stderr if self._output is None else self._output
+        if isinstance(output, (str, os.PathLike)):
+            try:
+                output = open(output, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+            except OSError as error:
+                raise SeismoError(f"cannot write the output: {error.strerror or error}", str(self._output)) from None
+            self._opened = True
+        elif output is not None and not hasattr(output, "write"):
+            raise UsageError(f"output cannot be a {type(output).__name__}", hint="it is a path or an open text file")
+        self._stream = output
+        self.text = text.Writer(_coloured(output, self._color), _needs_ascii(output))
+
+    def close(self) -> None:
+        """Closes a file that was opened here."""
+        with self._lock:
+            if self._opened:
+                self._stream.close()
+                self._opened, self._stream = False, None
+
+    def write(self, match: Match) -> None:
+        """Writes one match."""
+        with self._lock:  # who speaks is remembered from one match to the next
+            stream = self._stream
+            if stream is None:
+                return
+            stream.write(json_line(match) if self._json else self.text.match(match))
+            flush = getattr(stream, "flush", None)
+            if flush is not None:
+                flush()
+
+    def complain(self, line: str) -> None:
+        """Writes a line where people read: among the text, or to stderr."""
+        try:
+            stream = self._stream if hasattr(self._stream, "write") and not self._json else sys.stderr
+            stream.write(f"{line}\n")
+        except Exception:  # noqa: BLE001  there is nobody to tell
+            return
+
+
+def _coloured(stream: Any, color: str) -> bool:
+    try:
+        terminal = bool(stream.isatty())
+    except (AttributeError, ValueError, OSError):
+        terminal = False
+    return wants_colour(color, terminal)
+
+
+def _needs_ascii(stream: Any) -> bool:
+    encoding = getattr(stream, "encoding", None)
+    return type(encoding) is str and not encoding.lower().replace("-", "").startswith("utf")

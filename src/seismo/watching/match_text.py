@@ -1,0 +1,237 @@
+"""Matches as text: a tree for each thread and task, a line or a few for each match.
+
+    +0.0013  ▸ app.save(user=<User at 0x7f… {id=7}>, n=3)  app.py:20
+    +0.0021    ▸ app.check()  app.py:31
+    +0.0025    ◂ app.check → True  0.4 ms
+    ── thread worker-1 ──
+    +0.0027  ✗ KeyError('x') in app.load  app.py:44
+
+Lines are indented by the matched calls around them. Whenever another thread or task speaks than before, a line says
+who; within such a block the tree is one thread's own, so interleaved threads stay readable. Each match is written in
+one piece. Everything here is text that has been escaped already, except for names, which are escaped here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from seismo.escape import printable
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.watching.match import Match
+
+_MOST_INDENT = 40  # levels; deeper ones are told by a number
+
+_SIGNS = {
+    "call": "▸",
+    "end": "◂",
+    "whole": "●",
+    "raise": "✗",
+    "line": "│",
+    "yield": "◦",
+    "to": "→",
+    "rule": "──",
+    "at": "↑",
+    "micro": "µs",
+}
+_ASCII = {
+    "call": ">",
+    "end": "<",
+    "whole": "*",
+    "raise": "!",
+    "line": "|",
+    "yield": "~",
+    "to": "->",
+    "rule": "--",
+    "at": "^",
+    "micro": "us",
+}
+_STYLES = {
+    "time": "2",
+    "place": "2",
+    "call": "1;36",
+    "end": "32",
+    "error": "1;31",
+    "who": "1;35",
+    "name": "33",
+    "source": "",
+    "slow": "1",
+}
+
+
+def is_ours(begin: bytes) -> bool:
+    """Whether a file that begins so holds such text: who speaks, or the time of a match, its sign following."""
+    first = begin.decode("utf-8", "replace").partition("\n")[0]
+    if first.startswith((f"{_SIGNS['rule']} thread ", f"{_SIGNS['rule']} task ")):
+        return True
+    time, _, rest = first.strip().partition("  ")
+    return time[:1] == "+" and time[-5:-4] == "." and bool(rest)
+
+
+class Writer:
+    """Makes the text. coloured: with the terminal's colours. ascii_only: for streams that cannot write the signs."""
+
+    def __init__(self, coloured: bool = False, ascii_only: bool = False) -> None:
+        self.coloured = coloured
+        self.signs = _ASCII if ascii_only else _SIGNS
+        self.ascii_only = ascii_only
+        self._last: tuple[str, str] | None = None
+        self._folder = _folder()
+
+    def match(self, match: Match) -> str:
+        """All lines of one match."""
+        lines = self._who(match)
+        indent = "  " * min(match.nesting, _MOST_INDENT)
+        if match.nesting > _MOST_INDENT:
+            indent += f"({match.nesting}) "
+        time = self._styled(f"{f'+{match.time:.4f}':>9}", "time")
+        first, more = self._lines(match)
+        lines.append(f"{time}  {indent}{first}")
+        pad = " " * 11 + indent + "    "
+        lines += [pad + line for line in more]
+        text = "\n".join(lines) + "\n"
+        return text.encode("ascii", "backslashreplace").decode("ascii") if self.ascii_only else text
+
+    def _who(self, match: Match) -> list[str]:
+        who = (match.thread, match.task)
+        if who == self._last:
+            return []
+        first, self._last = self._last is None, who
+        if first and who in (("MainThread", ""), ("", "")):
+            return []
+        rule = self.signs["rule"]
+        parts = [f"thread {printable(match.thread) or '?'}"] if match.thread != "MainThread" or not match.task else []
+        parts += [f"task {printable(match.task)}"] if match.task else []
+        return [self._styled(f"{rule} {', '.join(parts)} {rule}", "who")]
+
+    def _lines(self, match: Match) -> tuple[str, list[str]]:
+        if match.moment == "line":
+            first = self._line(match)
+        elif match.moment == "end" or (match.moment == "event" and match.how in ("return", "yield", "unwind")):
+            first = self._end(match)
+        elif match.kind in ("raise", "throw", "stop_iteration"):
+            first = self._raise(match)
+        elif match.kind in ("line", "opcode"):
+            first = f"{self._line(match)}  {self._styled(f'in {printable(match.function)}', 'place')}"
+        elif match.callee:
+            first = self._c_function(match)
+        else:
+            first = self._call(match)
+        more = []
+        if match.kind in ("raise", "c_raise") and match.source:
+            more.append(self._source(match.line, match.source))
+        if match.variables is not None:
+            more += self._variables(match.variables)
+        if match.stack is not None:
+            for file, line, function, source in match.stack:
+                place = self._styled(f"{self.place(file, line)} in {printable(function)}", "place")
+                more.append(f"{self.signs['at']} {place}{'  ' + printable(source) if source else ''}")
+        return first, more
+
+    def _call(self, match: Match) -> str:
+        name = self._styled(printable(match.function), "call")
+        args = "" if match.args is None else self._arguments(match.args)
+        sign = self.signs["whole" if match.moment == "whole" else "call"]
+        how = {"resume": " goes on", "throw": " is thrown into"}.get(match.kind, "")
+        parts = [f"{sign} {name}{args}{how}{self._outcome(match)}"]
+        parts.append(self._duration(match))
+        parts.append(self._styled(self.place(match.file, match.line), "place"))
+        return "  ".join(part for part in parts if part)
+
+    def _end(self, match: Match) -> str:
+        if match.exception is not None:
+            sign = self._styled(self.signs["raise"], "error")
+        else:
+            sign = self.signs["yield" if match.how == "yield" else "end"]
+        name = self._styled(printable(match.function), "call")
+        parts = [f"{sign} {name}{self._outcome(match)}", self._duration(match)]
+        if match.moment == "event":
+            parts.append(self._styled(self.place(match.file, match.line), "place"))
+        return "  ".join(part for part in parts if part)
+
+    def _outcome(self, match: Match) -> str:
+        if match.exception is not None:
+            sign = self.signs["raise"] + " " if match.moment == "whole" or match.callee else ""
+            return f" {self._styled(sign + match.exception, 'error')}"
+        if match.value is not None:
+            return f" {self._styled(self.signs['to'] + ' ' + match.value, 'end')}"
+        return ""
+
+    def _raise(self, match: Match) -> str:
+        sign = self._styled(f"{self.signs['raise']} {match.exception or '?'}", "error")
+        word = {"throw": "thrown into", "stop_iteration": "ends a loop in"}.get(match.kind, "in")
+        place = self._styled(self.place(match.file, match.line), "place")
+        return f"{sign} {word} {self._styled(printable(match.function), 'call')}  {place}"
+
+    def _line(self, match: Match) -> str:
+        place = f"{self.place(match.file, match.line)}" if match.moment == "event" else str(match.line)
+        return f"{self._styled(place, 'place')} {self.signs['line']} {printable(match.source)}"
+
+    def _source(self, line: int, source: str) -> str:
+        return f"{self._styled(str(line), 'place')} {self.signs['line']} {printable(source)}"
+
+    def _c_function(self, match: Match) -> str:
+        sign = self.signs["raise" if match.kind == "c_raise" else "end" if match.kind == "c_return" else "call"]
+        name = self._styled(printable(match.callee), "call")
+        place = self._styled(f"{self.place(match.file, match.line)} in {printable(match.function)}", "place")
+        return f"{sign} {name}{self._outcome(match)}  {place}"
+
+    def _arguments(self, args: dict[str, str]) -> str:
+        shown = ", ".join(f"{self._styled(printable(name), 'name')}={text}" for name, text in args.items())
+        return f"({shown})"
+
+    def _variables(self, variables: list[tuple[str, str | None, str | None]]) -> list[str]:
+        parts = []
+        for name, now, before in variables:
+            name = self._styled(printable(name), "name")
+            if now is None:
+                parts.append(f"del {name}")
+            elif before is None:
+                parts.append(f"{name} = {now}")
+            else:
+                parts.append(f"{name}: {before} {self.signs['to']} {now}")
+        together = "   ".join(parts)
+        plain = len(together) - (9 * len(parts) if self.coloured else 0)
+        return [together] if parts and plain <= 100 else parts
+
+    def _duration(self, match: Match) -> str:
+        if match.duration is None:
+            return ""
+        own = f" (own {duration(match.own, self.signs['micro'])})" if match.own is not None else ""
+        return self._styled(duration(match.duration, self.signs["micro"]), "slow") + own
+
+    def place(self, file: str, line: int) -> str:
+        """FILE:LINE as one would type it from here."""
+        return f"{printable(self.short(file))}:{line}"
+
+    def short(self, file: str) -> str:
+        """The path from the current folder if it is below it; of an installed package, what is inside it."""
+        if self._folder and file.startswith(self._folder):
+            return file[len(self._folder) :]
+        for folder in ("/site-packages/", "/dist-packages/"):
+            _, found, inside = file.rpartition(folder)
+            if found:
+                return inside
+        return file
+
+    def _styled(self, text: str, style: str) -> str:
+        code = _STYLES[style] if self.coloured else ""
+        return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd().rstrip("/") + "/"
+    except OSError:
+        return ""
+
+
+def duration(ns: float, micro: str = "µs") -> str:
+    """A time with the unit that suits it."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), (micro, 1e3)):
+        if ns >= size:
+            number = ns / size
+            return f"{number:.1f} {unit}" if number < 100 else f"{number:.0f} {unit}"
+    return f"{ns:.0f} ns"

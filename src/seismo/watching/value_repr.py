@@ -1,0 +1,456 @@
+"""Shows a value of the watched program in a line, without changing the program and without running any code of it.
+
+The law. A value is looked at through the interpreter's own C code only: its real type (`type(v)`, which asks nobody),
+the unbound methods of exact built-in types (`dict.items(v)`, `list.__iter__(v)` go straight to the storage, whatever a
+subclass says), the dictionary that an instance really has (`_core.instance_dict`), and its slots. No __repr__, no
+__len__, no __iter__, no property, no __getattr__, no metaclass, no key's __eq__ or __hash__: dictionaries are scanned,
+never looked up. So a value that raises, hangs, counts its own accesses or lies about its class is shown like any other.
+
+The limits. What a value costs is bounded by the number of its parts that are visited, their depth and the characters
+that are kept, and none of these grows with the value: sequences are cut before they are looked at, text before it is
+quoted, an integer of a million digits is told by its size. `repr=True` gives all that up on request: instances are then
+shown by the program's own __repr__, which may do and take what it likes; only its length is still bounded.
+
+Names that look secret (password, token, cookie ...) hide their value, as variables, as fields and as keys.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+
+from seismo.escape import printable
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.secrets import MASK, looks_secret
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+# ---- what the interpreter knows of a type, asked past its metaclass ----
+
+_type_name = type.__dict__["__name__"].__get__
+_type_module = type.__dict__["__module__"].__get__
+_type_mro = type.__dict__["__mro__"].__get__
+_type_namespace = type.__dict__["__dict__"].__get__
+_type_flags = type.__dict__["__flags__"].__get__
+_error_args = BaseException.__dict__["args"].__get__
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or a modern extension
+
+
+def class_name(cls: type) -> str:
+    """MODULE.NAME of a class, the module left out where it says nothing."""
+    name = plain(_type_name(cls), "?")
+    try:
+        module = plain(_type_module(cls), "")
+    except AttributeError:
+        module = ""
+    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
+
+
+def plain(text: object, otherwise: str) -> str:
+    """Text that is really a str, and no more than a name's worth of it."""
+    return text[:200] if type(text) is str else otherwise
+
+
+def entry(namespace: object, name: str) -> object:
+    """namespace[name] of an exact dict or a class's namespace, found by scanning; None: there is none."""
+    items = namespace.items() if isinstance(namespace, (dict, MappingProxyType)) else ()
+    for key, value in islice(items, 2000):
+        if type(key) is str and key == name:
+            return value
+    return None
+
+
+def _among(kind: type, mro: tuple[type, ...]) -> bool:
+    return any(base is kind for base in mro)  # `in` would ask a metaclass's __eq__
+
+
+class Shower:
+    """Shows values. Limits: characters of the whole, parts visited, depth, items of one container.
+
+    secrets: show them. own_repr: let the program's own __repr__ show its instances.
+    """
+
+    __slots__ = ("characters", "depth", "items", "own_repr", "parts", "secrets")
+
+    def __init__(
+        self,
+        secrets: bool = False,
+        own_repr: bool = False,
+        characters: int = 240,
+        parts: int = 80,
+        depth: int = 4,
+        items: int = 12,
+    ) -> None:
+        self.secrets = secrets
+        self.own_repr = own_repr
+        self.characters = characters
+        self.parts = parts
+        self.depth = depth
+        self.items = items
+
+    def show(self, value: object) -> str:
+        """The value in one printable line of at most `characters`. Never raises."""
+        try:
+            text = _Showing(self).show(value, self.depth)
+        except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread meanwhile, too deep
+            text = _address(value)
+        return shorten(printable(text), self.characters)
+
+    def named(self, name: str, value: object) -> str:
+        """The value of a variable, field or key of this name: masked if the name looks secret."""
+        return MASK if not self.secrets and looks_secret(name) else self.show(value)
+
+
+def shorten(text: str, characters: int) -> str:
+    """The text with its middle left out if it is longer than that."""
+    if len(text) <= characters:
+        return text
+    tail = characters // 4
+    return f"{text[: characters - tail - 1]}…{text[len(text) - tail :] if tail else ''}"
+
+
+def _address(value: object) -> str:
+    return f"<{class_name(type(value))} at {id(value):#x}>"
+
+
+class _Showing:
+    """One value being shown: what is left of the limits, and the containers that we are inside of."""
+
+    __slots__ = ("inside", "left", "parts", "shower")
+
+    def __init__(self, shower: Shower) -> None:
+        self.shower = shower
+        self.parts = shower.parts
+        self.left = shower.characters * 2  # shown text is cut at the end; more than this is not even made
+        self.inside: set[int] = set()
+
+    def show(self, value: object, depth: int) -> str:
+        """The value with at most so many levels of what it contains."""
+        self.parts -= 1
+        if self.parts < 0 or self.left < 0:
+            return "…"
+        kind = type(value)
+        show = _EXACT.get(id(kind))  # by address: a metaclass may have a __hash__ of its own
+        if show is not None:
+            text = show(self, value, depth)
+        elif self.shower.own_repr:
+            text = self._own(value)
+        else:
+            text = self._instance(value, kind, depth)
+        self.left -= len(text)
+        return text
+
+    def _own(self, value: object) -> str:
+        try:
+            text = repr(value)
+        except Exception as error:  # noqa: BLE001  the program's own, and its business
+            return f"<{class_name(type(value))} whose repr raised {class_name(type(error))}>"
+        return text[: self.shower.characters + 1] if type(text) is str else _address(value)
+
+    def nested(self, value: object, depth: int, make: Callable[[], str], deep: str) -> str:
+        """What make() says of a container, unless we are inside it already or at the bottom."""
+        if id(value) in self.inside:
+            return "<the same again>"
+        if depth <= 0:
+            return deep
+        self.inside.add(id(value))
+        try:
+            return make()
+        finally:
+            self.inside.discard(id(value))
+
+    def sequence(self, items: Iterator[object], count: int, depth: int) -> str:
+        """The first items, with commas, and how many there are beyond them."""
+        shown = []
+        for item in islice(items, self.shower.items):
+            if self.parts <= 0 or self.left < 0:
+                break
+            shown.append(self.show(item, depth - 1))
+        more = count - len(shown)
+        return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
+
+    def mapping(self, value: dict[object, object], depth: int) -> str:
+        """KEY: VALUE, ... of any dict, by its storage."""
+        shown: list[str] = []
+        for key, item in islice(dict.items(value), self.shower.items):
+            if self.parts <= 0 or self.left < 0:
+                break
+            shown.append(f"{self.show(key, depth - 1)}: {self.under(key, item, depth - 1)}")
+        more = dict.__len__(value) - len(shown)
+        return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
+
+    def under(self, key: object, item: object, depth: int) -> str:
+        """The value under a key, which may be a name that looks secret."""
+        if not self.shower.secrets:
+            name = key if type(key) is str else key[:200].decode("latin-1") if type(key) is bytes else ""
+            if name and looks_secret(name):
+                return MASK
+        return self.show(item, depth)
+
+    def pair(self, value: tuple[object, ...] | list[object]) -> str:
+        """(NAME, VALUE) with a NAME that looks secret, as headers come; else ''."""
+        if len(value) != 2 or self.shower.secrets:
+            return ""
+        masked = self.under(value[0], None, 0) == MASK
+        return f"{self.show(value[0], 1)}, {MASK}" if masked else ""
+
+    # ---- what is no exact built-in ----
+
+    def _instance(self, value: object, kind: type, depth: int) -> str:
+        name = class_name(kind)
+        special = _SPECIAL.get(name)
+        if special is not None and special(value, kind):
+            return repr(value)
+        mro = _type_mro(kind)
+        if _among(BaseException, mro):
+            args = _error_args(value)
+            short = name.rpartition(".")[2]
+            return self.nested(value, depth, lambda: f"{short}({self.sequence(iter(args), len(args), depth)})", name)
+        if _among(type, mro):
+            return f"<class {class_name(value)!r}>"  # type: ignore[arg-type]
+        for base, show in _BASES:
+            if _among(base, mro):
+                inner = self.nested(value, depth, lambda show=show: show(self, value, depth), "…")  # type: ignore[misc]
+                member = _member(value, kind)
+                return f"<{name}{member} {inner}>"
+        fields = list(islice(_fields(value, mro), self.shower.items + 1))
+        if not fields:
+            return _address(value)
+        member = _member(value, kind)
+        if member:
+            return f"<{name}{member}>"
+        return self.nested(value, depth, lambda: self._with_fields(value, name, fields, depth), _address(value))
+
+    def _with_fields(self, value: object, name: str, fields: list[tuple[str, object]], depth: int) -> str:
+        shown = []
+        for field, item in fields[: self.shower.items]:
+            if self.parts <= 0 or self.left < 0:
+                break
+            shown.append(f"{field}={self.under(field, item, depth - 1)}")
+        if len(shown) < len(fields):
+            shown.append("…")
+        return f"<{name} at {id(value):#x} {{{', '.join(shown)}}}>"
+
+
+def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]]:
+    """The names and values that an instance holds: those of its own dictionary, then its slots."""
+    own = _core.instance_dict(value)
+    if own is not None:
+        for key, item in own.items():
+            yield (plain(key, "?"), item)
+    for base in mro:
+        if not _type_flags(base) & _HEAP_TYPE:
+            continue
+        for key, slot in _type_namespace(base).items():
+            if type(slot) is MemberDescriptorType and type(key) is str:
+                try:
+                    yield key, slot.__get__(value)
+                except AttributeError:
+                    continue  # empty
+
+
+def _loaded(module: str, name: str) -> object:
+    """What a module of the standard library has by this name, if the program has loaded it; else a new object."""
+    modules = sys.__dict__.get("modules")  # the program may have taken it away
+    there = modules.get(module) if type(modules) is dict else None
+    return there.__dict__.get(name) if type(there) is ModuleType else object()
+
+
+def _member(value: object, kind: type) -> str:
+    """'.NAME' of an enum's member; else ''."""
+    if type(kind) is not _loaded("enum", "EnumType"):
+        return ""
+    name = entry(_core.instance_dict(value), "_name_")
+    return f".{name[:100]}" if type(name) is str else ""
+
+
+# ---- exact built-in types ----
+
+
+def _integer(value: int) -> str:
+    bits = int.bit_length(value)
+    if bits <= 256:
+        return int.__repr__(value)
+    return f"<int of {bits:,} bits>"
+
+
+def _text(value: str, limit: int) -> str:
+    length = str.__len__(value)
+    if length <= limit:
+        return str.__repr__(value)
+    tail = limit // 4
+    head = str.__getitem__(value, slice(0, limit - tail))
+    end = str.__getitem__(value, slice(length - tail, length))
+    return f"{str.__repr__(head)}…{str.__repr__(end)} ({length:,} characters)"
+
+
+def _bytes(kind: Any, value: object, limit: int) -> str:
+    length = kind.__len__(value)
+    head = bytes(kind.__getitem__(value, slice(0, limit)))
+    return repr(head) + (f"… ({length:,} bytes)" if length > limit else "")
+
+
+def _strings(showing: _Showing) -> int:
+    return max(20, min(showing.shower.characters * 3 // 4, showing.left))
+
+
+def _list(showing: _Showing, value: list[object], depth: int) -> str:
+    def make() -> str:
+        return f"[{showing.pair(value[:3]) or showing.sequence(list.__iter__(value), list.__len__(value), depth)}]"
+
+    return showing.nested(value, depth, make, "[…]" if list.__len__(value) else "[]")
+
+
+def _tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> str:
+    def make() -> str:
+        inner = showing.pair(value[:3]) or showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
+        return f"({inner}{',' if len(value) == 1 else ''})"
+
+    return showing.nested(value, depth, make, "(…)" if value else "()")
+
+
+def _dict(showing: _Showing, value: dict[object, object], depth: int) -> str:
+    return showing.nested(
+        value, depth, lambda: f"{{{showing.mapping(value, depth)}}}", "{…}" if dict.__len__(value) else "{}"
+    )
+
+
+def _set_of(kind: type, before: str, after: str, empty: str) -> Callable[[_Showing, object, int], str]:
+    def show(showing: _Showing, value: object, depth: int) -> str:
+        count = kind.__len__(value)  # type: ignore[attr-defined]
+
+        def make() -> str:
+            items = kind.__iter__(value)  # type: ignore[attr-defined]
+            return f"{before}{showing.sequence(items, count, depth)}{after}"
+
+        return showing.nested(value, depth, make, f"{before}…{after}") if count else empty
+
+    return show
+
+
+def _slice(showing: _Showing, value: slice, depth: int) -> str:
+    return f"slice({', '.join(showing.show(part, depth - 1) for part in (value.start, value.stop, value.step))})"
+
+
+def _range(showing: _Showing, value: range, depth: int) -> str:
+    parts = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
+    return f"range({', '.join(showing.show(part, depth - 1) for part in parts)})"
+
+
+def _code_of(function: object) -> str:
+    return function.__code__.co_qualname[:200] if type(function) is FunctionType else "?"
+
+
+def _module(_showing: _Showing, value: ModuleType, _depth: int) -> str:
+    return f"<module {plain(entry(_core.instance_dict(value), '__name__'), '?')}>"
+
+
+def _method(_showing: _Showing, value: MethodType, _depth: int) -> str:
+    return f"<method {_code_of(value.__func__)} of {_address(value.__self__)}>"
+
+
+_show_set = _set_of(set, "{", "}", "set()")
+_show_frozenset = _set_of(frozenset, "frozenset({", "})", "frozenset()")
+
+_SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
+    type(None): lambda _s, _v, _d: "None",
+    bool: lambda _s, v, _d: "True" if v is True else "False",
+    int: lambda _s, v, _d: _integer(v),
+    float: lambda _s, v, _d: float.__repr__(v),
+    complex: lambda _s, v, _d: complex.__repr__(v),
+    str: lambda s, v, _d: _text(v, _strings(s)),
+    bytes: lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2),
+    bytearray: lambda s, v, _d: f"bytearray({_bytes(bytearray, v, _strings(s) // 2)})",
+    type(...): lambda _s, _v, _d: "...",
+    type(NotImplemented): lambda _s, _v, _d: "NotImplemented",
+    list: _list,
+    tuple: _tuple,
+    dict: _dict,
+    set: _show_set,
+    frozenset: _show_frozenset,
+    range: _range,
+    slice: _slice,
+    type: lambda _s, v, _d: f"<class {class_name(v)!r}>",
+    FunctionType: lambda _s, v, _d: f"<function {_code_of(v)}>",
+    BuiltinFunctionType: lambda _s, v, _d: f"<built-in function {plain(v.__name__, '?')}>",
+    MethodType: _method,
+    ModuleType: _module,
+    CodeType: lambda _s, v, _d: f"<code {v.co_qualname[:200]}>",
+    GeneratorType: lambda _s, v, _d: f"<generator {v.gi_code.co_qualname[:200]} at {id(v):#x}>",
+    CoroutineType: lambda _s, v, _d: f"<coroutine {v.cr_code.co_qualname[:200]} at {id(v):#x}>",
+    MappingProxyType: lambda _s, v, _d: f"<mappingproxy at {id(v):#x}>",
+}
+_EXACT = {id(kind): show for kind, show in _SHOW.items()}
+
+
+# ---- subclasses of built-in types: the class's name around what the built-in part holds ----
+
+
+def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> str:
+    names = entry(_type_namespace(type(value)), "_fields")
+    if type(names) is not tuple or len(names) != tuple.__len__(value) or not names:
+        inner = showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
+        return f"({inner})"
+    pairs = zip(names, tuple.__iter__(value), strict=False)
+    shown = [
+        f"{plain(name, '?')}={showing.under(name, item, depth - 1)}"
+        for name, item in islice(pairs, showing.shower.items)
+    ]
+    more = tuple.__len__(value) - len(shown)
+    return f"({', '.join(shown)}{f', … {more:,} more' if more > 0 else ''})"
+
+
+_BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
+    (dict, lambda s, v, d: f"{{{s.mapping(v, d)}}}"),
+    (list, lambda s, v, d: f"[{s.sequence(list.__iter__(v), list.__len__(v), d)}]"),
+    (tuple, _named_tuple),
+    (set, lambda s, v, d: f"{{{s.sequence(set.__iter__(v), set.__len__(v), d)}}}"),
+    (frozenset, lambda s, v, d: f"{{{s.sequence(frozenset.__iter__(v), frozenset.__len__(v), d)}}}"),
+    (str, lambda s, v, _d: _text(str.__str__(v), _strings(s))),
+    (bytes, lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2)),
+    (bytearray, lambda s, v, _d: _bytes(bytearray, v, _strings(s) // 2)),
+    (int, lambda _s, v, _d: _integer(v)),
+    (float, lambda _s, v, _d: float.__repr__(v)),
+    (complex, lambda _s, v, _d: complex.__repr__(v)),
+)
+
+
+# ---- types of the standard library whose own repr is C code that runs nobody else's ----
+
+
+def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
+    """A check that the class really is that one, and that an instance has nothing of the program's inside."""
+
+    def check(value: object, kind: type) -> bool:
+        if _loaded(module, name) is not kind:
+            return False
+        if module == "_datetime" and _type_flags(kind) & _HEAP_TYPE:
+            return False
+        zone = getattr(value, "tzinfo", None) if name in ("datetime", "time") else None
+        return zone is None or type(zone) is _loaded(module, "timezone")
+
+    return check
+
+
+_SPECIAL: dict[str, Callable[[object, type], bool]] = {
+    **{f"datetime.{name}": _is_of("_datetime", name) for name in ("datetime", "date", "time", "timedelta", "timezone")},
+    "decimal.Decimal": _is_of("_decimal", "Decimal"),
+}

@@ -1,0 +1,209 @@
+"""What a watch counted and timed, as a .seismo file: for `seismo report`, export, diff and merge.
+
+A watch knows of each function how often it matched and how long its matched calls took, not who called whom nor on
+which thread. So each function is one node without a parent, on one thread that stands for all; `recorder` in the meta
+data is "watch", and by that the report says it. A node's time is what the function's matched calls ran (waiting of
+generators and coroutines left out), without the matched calls inside them: so the times add up. Every one of them was
+measured: there is no error of estimation, and nothing is taken off for what measuring cost.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from time import monotonic_ns, time_ns
+
+from seismo.errors import RecordingError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine
+from seismo.process.fork_handlers import new_lock
+from seismo.process.output_file import Output
+from seismo.process.signal_handler_errors import is_ours, reraise_if_the_programs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from seismo import _core
+    from seismo.watching.actions import Row
+    from seismo.watching.active_watch import ActiveWatch
+else:
+    from seismo import _core
+
+_MOST = 2**63 - 1
+# ns from one writing to the next: at least so many, and 50 times what one takes
+_EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
+_open: dict[int, tuple[File, ActiveWatch]] = {}  # those that are written now and then
+
+
+class File:
+    """The file of a watch's `record`: seen to be writable when the watch is made, written while it is on.
+
+    It is whole at any time and says that its end is missing, until the watch ends.
+    """
+
+    def __init__(self, path: str, option: str) -> None:
+        """path: absolute. Raises RecordingError if it cannot be written or is something else's."""
+        self.path, self.option, self.pid = path, option, os.getpid()
+        self._lock = new_lock()
+        self._every = _EVERY
+        self._output: Output | None = None
+        self._ended: bytes | None = None
+        self._refused = ""
+        Output(path, option=option).discard()
+
+    def begin(self, watch: ActiveWatch) -> None:
+        """From now on the file is written; what prevents it, the end tells. A forked child leaves it to the parent."""
+        if os.getpid() != self.pid:
+            return
+        self._ended, self._refused = None, ""
+        try:
+            self._output = Output(self.path, option=self.option)
+        except RecordingError as error:
+            self._refused = error.args[0]
+            return
+        _open[id(self)] = (self, watch)
+        try:
+            self.write(watch)
+            _core.keep(_keep)
+        except (OSError, RuntimeError) as error:  # no thread to be had, a full disk: the end tells
+            reraise_if_the_programs(error)
+
+    def write(self, watch: ActiveWatch, exit_: str = "", last: bool = False) -> None:
+        """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
+        with self._lock:
+            if self._output is None or os.getpid() != self.pid:
+                return
+            began = monotonic_ns()
+            if last:
+                self._ended = content = image(watch, exit_)
+            else:
+                content = image(watch, unended=True)
+            self._output.put(content, last)
+            if not last and self._ended is not None:  # the end came in the middle, by a signal's handler
+                self._output.put(self._ended, True)
+            self._every = max(_EVERY, 50 * (monotonic_ns() - began))
+
+    def end(self, watch: ActiveWatch, go_on: bool = False) -> str:
+        """Writes it with its end. Returns what went wrong, or ''. go_on: the watch may, and then there is more."""
+        if os.getpid() != self.pid or self._output is None:
+            return f"the recording was not written: {self._refused}: {self.path}" if self._refused else ""
+        wrong = ""
+        try:
+            self.write(watch, last=True)
+        except Exception as error:
+            if not is_ours(error):
+                raise
+            wrong = f"the recording was not written: {getattr(error, 'strerror', None) or error}: {self.path}"
+        if go_on:
+            self._ended = None
+        else:
+            self.close()
+        return wrong
+
+    def forked(self) -> None:
+        """In a forked child: the file is the parent's."""
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
+        if _open:
+            _open.clear()
+            _core.keep(None)
+
+    def close(self) -> None:
+        """No more is written."""
+        _open.pop(id(self), None)
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
+        if not _open:
+            _core.keep(None)
+
+
+def _keep(how: str) -> int:
+    """Brings all files up to date: what the core calls. how: of what the process dies. Returns ns until the next."""
+    every = _EVERY
+    for file, watch in list(_open.values()):
+        try:
+            file.write(watch, how, last=bool(how))
+        except Exception as error:
+            if not is_ours(error):
+                raise
+        every = max(every, file._every)
+    return every
+
+
+def image(watch: ActiveWatch, exit_: str = "", unended: bool = False) -> bytes:
+    """What the watch has counted so far as the content of a .seismo file.
+
+    exit_: how the process ended. unended: it goes on, and something is missing if nothing follows.
+    """
+    writer = _core.Writer(None)
+    settings: dict[str, object] = {"expression": engine.printable(watch.expression.text.strip())}
+    if watch.selection.limit is not None:
+        settings["limit"] = watch.selection.limit
+    writer.meta(engine.meta(settings, "watch"))
+    rows = [row for row in watch.functions if row.matches]
+    began, ended = watch.span[0], watch.span[1] or time_ns()
+    strings = {"": 0}
+
+    def add(table: str, values: list[dict[str, Any]]) -> None:
+        columns: dict[str, Any] = {}
+        for name, code in _core.schema()[table]:
+            given = [value.get(name, "" if code == "s" else 0) for value in values]
+            if code == "s":
+                for text in given:
+                    if text not in strings:
+                        strings[text] = writer.string(text)
+                given = [strings[text] for text in given]
+            columns[name] = array("d" if code == "d" else "q", given)
+        writer.table(table, columns)
+
+    process = {
+        "pid": os.getpid(),
+        "ppid": os.getppid(),
+        **engine.about_process(),
+        "start_ns": began,
+        "end_ns": ended,
+        "exit": exit_,
+        "clock": "monotonic",
+        "source": "watch",
+    }
+    add("processes", [process])
+    thread = {"name": "all threads", "start_ns": began, "end_ns": ended, "wall_ns": max(0, ended - began), "cpu_ns": -1}
+    add("threads", [{**thread, "main": 1}])
+    places = [(row.module, row.qualname, row.file, row.line) for row in rows]
+    names = ("module", "qualname", "file", "line")
+    add("functions", [{"id": n, **dict(zip(names, place, strict=True))} for n, place in enumerate(places)])
+    add("nodes", [_node(number, row) for number, row in enumerate(rows)])
+    losses = _losses(watch, rows)
+    if unended:
+        losses.append({"kind": "cut-short", "count": 1, "detail": f"process {os.getpid()}"})
+    add("losses", [{"id": number, "thread": -1, **loss} for number, loss in enumerate(losses)])
+    content = writer.finish()
+    assert content is not None
+    return content
+
+
+def _node(number: int, row: Row) -> dict[str, int]:
+    """The root of a function. All that it ran is exact."""
+    own = min(round(row.own), _MOST)
+    counts = dict.fromkeys(("calls", "entered", "timed"), row.matches)
+    return {"id": number, "parent": -1, "function": number, "timed_ns": own, **counts}
+
+
+def _losses(watch: ActiveWatch, rows: list[Row]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if watch.selection.only_calls:
+        unended = sum(row.matches - row.timed for row in rows)
+        found += [{"kind": "calls-unended", "count": unended, "detail": ""}] if unended > 0 else []
+    if watch.interpreters:
+        found.append({"kind": "other-interpreters", "count": watch.interpreters, "detail": ""})
+    if watch.lost:
+        found.append({"kind": "matches-lost", "count": watch.lost, "detail": ""})
+    if watch.selection.limit is not None and watch.count >= watch.selection.limit:
+        found.append({"kind": "limit-reached", "count": watch.count, "detail": ""})
+    if watch.failed:
+        detail = engine.printable(f"the watch ended early because its action failed: {watch.failed}")
+        found.append({"kind": "action-failed", "count": 1, "detail": detail})
+    return found
