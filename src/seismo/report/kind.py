@@ -12,11 +12,12 @@ from seismo import kinds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import Any, TextIO
 
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -85,16 +86,16 @@ class Kind:
     def add_options(self, parser: ArgumentParser) -> None:
         """Declares the options of `seismo report` that are this kind's."""
 
-    def check(self, args: Namespace) -> None:
+    def check(self, options: Options) -> None:
         """Raises UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
 
-    def instead(self, args: Namespace, recording: Recording) -> Kind:  # noqa: ARG002
+    def instead(self, options: Options, recording: Recording) -> Kind:  # noqa: ARG002
         """The kind as which the recording is shown, if the options ask for another."""
         return self
 
     # ---- what is shown ----
 
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         """Writes what `seismo report` shows. Returns 1 when a check that was asked for says no."""
         raise NotImplementedError
 
@@ -110,27 +111,33 @@ class Kind:
         """The file that a page is, or begins with. Raises UsageError: there are no pages."""
         return path
 
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
-        """Writes the page. args: the options of `seismo report`. Returns as report() does.
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
+        """Writes the page. options: of `seismo report`. Returns as report() does.
 
         FormatError: it cannot be written.
         """
         raise NotImplementedError
 
-    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+    def story(
+        self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
+    ) -> Story:
         """All there is to tell, for Markdown and JSON (seismo.report.story): story.py's.
 
-        file: what commands call the recording. most: rows of a section. args: the options of `seismo report`.
+        file: what commands call the recording. most: rows of a section. options: of `seismo report`.
         """
-        told: Story = self.own("story:story")(recording, file, most, args)
+        from seismo.report.options import Options
+
+        told: Story = self.own("story:story")(recording, file, most, options or Options())
         return told
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
+    def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
         """What an editor shows beside lines of source: gutter.py's.
 
-        file: the recording's. args: the options of `seismo report`.
+        file: the recording's. options: of `seismo report`.
         """
-        told: Story = self.own("gutter:gutter")(recording, file, args)
+        from seismo.report.options import Options
+
+        told: Story = self.own("gutter:gutter")(recording, file, options or Options())
         return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002
