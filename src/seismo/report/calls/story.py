@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.functions import (
-    COLUMNS,
     FunctionCells,
     order_words,
     selected_rows,
@@ -160,7 +159,7 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
     made = [
         Row(
             functions.data(row),
-            [*(COLUMNS[name][2](cells, row).strip() for name in columns), *functions.names(row)],
+            [*(cells.cell(name, row).strip() for name in columns), *functions.names(row)],
             falling(0.95, place, own[row] / largest if largest > 0 else 0.0),
         )
         for place, row in enumerate(shown)
