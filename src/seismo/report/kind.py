@@ -50,6 +50,8 @@ class Kind:
     rows = ""  # what --sort sorts
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
+    sorted_by = "text:ORDERS"
+    unseen = ""  # what the recorder can never see
     compares = False  # whether there is a page of what changed
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
 
@@ -70,8 +72,8 @@ class Kind:
     # ---- what of it can be shown, and how ----
 
     def orders(self) -> Sequence[str]:
-        """The words of --sort."""
-        raise NotImplementedError
+        """The words of --sort: those of `sorted_by`."""
+        return list(self.own(self.sorted_by))
 
     def order(self, word: str, place: str = "") -> str:
         """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
@@ -101,7 +103,12 @@ class Kind:
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
         """Writes what a session shows. order: of orders() or ""; limit: rows of a table; times: as --time or ""."""
-        raise NotImplementedError
+        from seismo.errors import UsageError
+        from seismo.report.options import Options
+
+        if times and not self.times:
+            raise UsageError(f"there is no choice of times in a recording of {self.what}", "time")
+        self.report(paper, recording, Options(sort=order, limit=limit, time=times))
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
         """Writes the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
@@ -175,10 +182,6 @@ class Kind:
         """
         words: str = self.own("facts:measured")(recording, signs)
         return words
-
-    def unseen(self) -> str:
-        """What the recorder can never see; "": nothing."""
-        return ""
 
     def notes(self, recording: Recording) -> list[str]:  # noqa: ARG002
         """What is good to know and no loss, a sentence each, besides what every recorder may note."""

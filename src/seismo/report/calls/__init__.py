@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser
-    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.kind import Sides
@@ -25,12 +24,8 @@ class Calls(Kind):
     name = kinds.CALLS
     rows = "functions"
     compares = True
+    sorted_by = "orders:ORDERS"
     others_are_in = "their callers' own time"
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.calls.orders import ORDERS
-
-        return list(ORDERS)
 
     def add_options(self, parser: ArgumentParser) -> None:
         from seismo.report.calls.options import add

@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser
-    from collections.abc import Sequence
     from typing import TextIO
 
     from seismo.coverage.result import CoverageReport
@@ -46,11 +45,6 @@ class Coverage(Kind):
             settings = for_recording(recording) if mine is None else mine.of_recording(recording)
             self._known = recording, analyze(recording, settings), settings
         return self._known[1:]
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.coverage.text import ORDERS
-
-        return list(ORDERS)
 
     def order(self, word: str, place: str = "") -> str:
         """As for all kinds; "-" before it puts the largest first."""

@@ -8,7 +8,6 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.kind import Sides
@@ -23,11 +22,6 @@ class Lines(Kind):
     rows = "lines"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.lines.text import ORDERS
-
-        return list(ORDERS)
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.facts import filter_words
@@ -46,14 +40,6 @@ class Lines(Kind):
         )
         write_report(paper, recording, view)
         return 0
-
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.report.facts import filter_words
-        from seismo.report.lines.text import LinesView, write_report
-
-        chosen = bool(filter_words(recording))
-        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=times or "cpu")
-        write_report(paper, recording, view)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.lines.page import write_lines

@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser
-    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.options import Options
@@ -22,6 +21,7 @@ class Objects(Kind):
     name = kinds.OBJECTS
     rows = "objects"
     others_are_in = "their callers' own time"
+    unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
     also = ("limit", "libraries")
     tables = (
         ("types", ("type",)),
@@ -30,16 +30,6 @@ class Objects(Kind):
         ("holders", ("holder of survivors", "holders of survivors")),
         ("marks", ("mark",)),
     )
-
-    def unseen(self) -> str:
-        from seismo.report.objects.facts import UNTOLD
-
-        return UNTOLD
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.objects.text import ORDERS
-
-        return list(ORDERS)
 
     def add_options(self, parser: ArgumentParser) -> None:
         from seismo.report.objects.options import add
@@ -60,14 +50,6 @@ class Objects(Kind):
 
         write_report(paper, recording, view(options, self.order(options.sort or "", "--sort"), recording))
         return 0
-
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.errors import UsageError
-        from seismo.report.objects.text import ObjectsView, write_report
-
-        if times:
-            raise UsageError("there is no choice of times in a recording of objects", "time")
-        write_report(paper, recording, ObjectsView(order=order, limit=limit))
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.objects.options import check_page
