@@ -66,7 +66,7 @@ def branches(tmp_path, monkeypatch):
 def contexts(recording):
     """{path: {line: the names of its contexts, sorted}}"""
     found = {}
-    for name, files in formats.coverage_base.Ran(recording).contexts():
+    for name, files in formats.coverage_base.ExecutedByFile(recording).contexts():
         for ran in files:
             for line in ran.lines:
                 found.setdefault(ran.path, {}).setdefault(line, set()).add(name)

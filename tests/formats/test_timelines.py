@@ -229,7 +229,7 @@ def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsy
     monkeypatch.setattr(module, "MOST", 500)
     made = long_trace()
     whole = len(made.calls.window().calls)
-    cut = formats.trace_tracks.timeline(made, 500)
+    cut = formats.trace_tracks.trace_tracks(made, 500)
     assert 0 < len(cut.calls) <= 1000 < whole
     made.save(tmp_path / "long.seismo")
     entry = module.FORMAT

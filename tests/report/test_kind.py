@@ -3,9 +3,13 @@
 What each entry names is there, and each option belongs to who takes it.
 """
 
+import re
+from pathlib import Path
+
 import children
 import pytest
 
+import seismo
 from seismo import recording_kinds
 from seismo.cli.main import VERBS, main
 from seismo.cli.parsing import Parser
@@ -75,3 +79,12 @@ def test_what_a_kind_takes_of_others_is_an_option(kind):
     for one in every():
         one.add_options(parser)
     assert set(kind.also) <= {action.dest for action in parser._actions}
+
+
+def test_only_the_command_line_and_the_plugins_see_parsed_arguments():
+    """What a report shows comes as seismo.report.options.Options: its names and types are known."""
+    root = Path(seismo.__file__).parent
+    files = [
+        file.relative_to(root) for file in root.rglob("*.py") if re.search(r"\bNamespace\b", file.read_text("utf-8"))
+    ]
+    assert {file.parts[0] for file in files} == {"cli", "plugins"}

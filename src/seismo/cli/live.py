@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.kind import Kind
+    from seismo.report.options import Options
 
 INTERVAL = 0.5  # seconds between looks at the file; a recorder writes about every second
 _CLEAR = "\x1b[H\x1b[2J"
@@ -29,16 +30,16 @@ def check(args: Namespace) -> None:
             raise UsageError(f"--{name} does not go with --live", hint=f"leave out one of them: --{name} or --live")
 
 
-def follow(kind: Kind, recording: Recording, args: Namespace) -> int:
+def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int:
     """Show what was done since the last look, whenever the file has grown, until its program has ended."""
     from seismo.cli.files import say
     from seismo.view.routes import ServedRecording
 
-    shown, before = ServedRecording(args.file, recording, live=True), None
+    shown, before = ServedRecording(file, recording, live=True), None
     try:
         while True:
             version = shown.version
-            _write(kind, shown.recording, before, args)
+            _write(kind, shown.recording, before, options)
             before = shown.recording
             while shown.version == version:
                 if shown.ending:
@@ -50,7 +51,7 @@ def follow(kind: Kind, recording: Recording, args: Namespace) -> int:
         return 0
 
 
-def _write(kind: Kind, now: Recording, before: Recording | None, args: Namespace) -> None:
+def _write(kind: Kind, now: Recording, before: Recording | None, options: Options) -> None:
     """Write the report's tables: as many lines as a terminal has, in place of the look before."""
     from seismo.report.facts import command_line, wall_ns
     from seismo.report.paper import ColourPaper, Paper
@@ -66,8 +67,8 @@ def _write(kind: Kind, now: Recording, before: Recording | None, args: Namespace
         else:
             of = f"in the last {duration(wall_ns(now) - wall_ns(before), signs)}"
     page = io.StringIO()
-    make = ColourPaper if wants_colour(args.color, screen) else Paper
-    kind.report(make(page, width_of(sys.stdout), signs), part, args)
+    make = ColourPaper if wants_colour(options.color, screen) else Paper
+    kind.report(make(page, width_of(sys.stdout), signs), part, options)
     tables = page.getvalue().partition("\n\n")[2]  # the facts before them have no news
     page = io.StringIO()
     make(page, width_of(sys.stdout), signs).line((command_line(now), "title"), (f"  {of}; Ctrl-C ends", "quiet"))

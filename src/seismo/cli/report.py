@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.kind import Kind
+    from seismo.report.options import Options
 
 FORMATS = ("markdown", "json", "gutter-json")
 # What goes with --format: what is shown, not how.
@@ -179,13 +180,22 @@ def _check_format(args: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')} does not go with --format", f"--format {args.format}", hint)
 
 
-def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace) -> int:
+def _options(args: argparse.Namespace) -> Options:
+    """Return what the kinds are asked to show."""
+    from dataclasses import fields
+
+    from seismo.report.options import Options
+
+    return Options(**{field.name: getattr(args, field.name) for field in fields(Options)})
+
+
+def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, options: Options) -> int:
     """Writes the recording's story, or what an editor shows of it."""
     from seismo.report.kind import MOST
 
     most = max(MOST, args.max_lines or 0)
     notes = args.format == "gutter-json"
-    told = kind.gutter(recording, args.file, args) if notes else kind.story(recording, args.file, most, args)
+    told = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
     if args.format != "markdown":
         from seismo.report.story.document import document
 
@@ -216,27 +226,29 @@ def run(args: argparse.Namespace) -> int:
     from seismo.report.kind import of
     from seismo.report.paper import paper_for
 
+    given = _options(args)
     for kind, _ in args.of_kinds:
-        kind.check(args)
+        kind.check(given)
     _check_format(args)
     if args.live:
         live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
     recording = open_running(args.file) if args.live else open_recording(args.file)
-    kind = of(recording).instead(args, recording)
+    kind = of(recording).instead(given, recording)
     _refuse(args, kind)
     if args.only:
         from seismo.process.only_filter import only_expression
 
         args.where = only_expression(args.only, args.where)
     check_time(recording, args.time, args.file)
+    options = _options(args)
     if args.live:
-        return live.follow(kind, recording, args)
+        return live.follow(kind, recording, args.file, options)
     if args.format:
-        return _formatted(kind, recording, args)
+        return _formatted(kind, recording, args, options)
     if args.html or args.open:
         from seismo.cli.pages import page
 
-        return page(args, lambda path: kind.page(recording, path, args), kind.page_at)
-    return kind.report(paper_for(sys.stdout, args.color), recording, args)
+        return page(args, lambda path: kind.page(recording, path, options), kind.page_at)
+    return kind.report(paper_for(sys.stdout, args.color), recording, options)

@@ -217,7 +217,7 @@ def header(recording: Recording, signs: Signs, page: bool = False) -> list[tuple
         facts.append(("filter", filtered))
     facts += [("note", sentence) for sentence in notes(recording, signs)]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
-    unseen = its.unseen()
+    unseen = its.unseen
     if unseen:
         facts.append(("unseen", unseen))
     return facts

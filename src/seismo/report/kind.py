@@ -12,11 +12,12 @@ from seismo import recording_kinds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import Any, TextIO
 
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -49,6 +50,8 @@ class Kind:
     rows = ""  # what --sort sorts
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
+    sorted_by = "text:ORDERS"
+    unseen = ""  # what the recorder can never see
     compares = False  # whether there is a page of what changed
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
 
@@ -69,8 +72,8 @@ class Kind:
     # ---- what of it can be shown, and how ----
 
     def orders(self) -> Sequence[str]:
-        """The words of --sort."""
-        raise NotImplementedError
+        """The words of --sort: those of `sorted_by`."""
+        return list(self.own(self.sorted_by))
 
     def order(self, word: str, place: str = "") -> str:
         """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
@@ -85,22 +88,27 @@ class Kind:
     def add_options(self, parser: ArgumentParser) -> None:
         """Declares the options of `seismo report` that are this kind's."""
 
-    def check(self, args: Namespace) -> None:
+    def check(self, options: Options) -> None:
         """Raises UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
 
-    def instead(self, args: Namespace, recording: Recording) -> Kind:  # noqa: ARG002
+    def instead(self, options: Options, recording: Recording) -> Kind:  # noqa: ARG002
         """The kind as which the recording is shown, if the options ask for another."""
         return self
 
     # ---- what is shown ----
 
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         """Writes what `seismo report` shows. Returns 1 when a check that was asked for says no."""
         raise NotImplementedError
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
         """Writes what a session shows. order: of orders() or ""; limit: rows of a table; times: as --time or ""."""
-        raise NotImplementedError
+        from seismo.errors import UsageError
+        from seismo.report.options import Options
+
+        if times and not self.times:
+            raise UsageError(f"there is no choice of times in a recording of {self.what}", "time")
+        self.report(paper, recording, Options(sort=order, limit=limit, time=times))
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
         """Writes the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
@@ -110,27 +118,33 @@ class Kind:
         """The file that a page is, or begins with. Raises UsageError: there are no pages."""
         return path
 
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
-        """Writes the page. args: the options of `seismo report`. Returns as report() does.
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
+        """Writes the page. options: of `seismo report`. Returns as report() does.
 
         FormatError: it cannot be written.
         """
         raise NotImplementedError
 
-    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+    def story(
+        self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
+    ) -> Story:
         """All there is to tell, for Markdown and JSON (seismo.report.story): story.py's.
 
-        file: what commands call the recording. most: rows of a section. args: the options of `seismo report`.
+        file: what commands call the recording. most: rows of a section. options: of `seismo report`.
         """
-        told: Story = self.own("story:story")(recording, file, most, args)
+        from seismo.report.options import Options
+
+        told: Story = self.own("story:story")(recording, file, most, options or Options())
         return told
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
+    def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
         """What an editor shows beside lines of source: gutter.py's.
 
-        file: the recording's. args: the options of `seismo report`.
+        file: the recording's. options: of `seismo report`.
         """
-        told: Story = self.own("gutter:gutter")(recording, file, args)
+        from seismo.report.options import Options
+
+        told: Story = self.own("gutter:gutter")(recording, file, options or Options())
         return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002
@@ -168,10 +182,6 @@ class Kind:
         """
         words: str = self.own("facts:measured")(recording, signs)
         return words
-
-    def unseen(self) -> str:
-        """What the recorder can never see; "": nothing."""
-        return ""
 
     def notes(self, recording: Recording) -> list[str]:  # noqa: ARG002
         """What is good to know and no loss, a sentence each, besides what every recorder may note."""

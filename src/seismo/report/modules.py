@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from seismo.report.where import about_functions, verdicts
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from seismo.expression import Expression
     from seismo.model import FunctionRow, Table
+    from seismo.report.options import Options
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Modules:
         return ", ".join(part for part in (only, but, where) if part)
 
 
-def chosen_modules(args: Namespace) -> Modules:
+def chosen_modules(options: Options) -> Modules:
     """What the options --module, --exclude-module and --where choose. Raises UsageError."""
-    where = about_functions(args.where) if args.where else None
-    return Modules(tuple(args.module), tuple(args.exclude_module), where)
+    where = about_functions(options.where) if options.where else None
+    return Modules(tuple(options.module), tuple(options.exclude_module), where)

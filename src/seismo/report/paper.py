@@ -11,7 +11,7 @@ from typing import Self, TextIO
 
 from seismo.escape import wants_colour
 from seismo.report.colours import styled
-from seismo.report.words import NARROWEST, WIDEST, Signs, width_of
+from seismo.report.words import NARROWEST, WIDEST, Signs, number_of, width_of
 
 ROOMY = 100  # columns of a terminal: the usual ones of the table and more
 
@@ -39,6 +39,12 @@ class Paper:
         """This paper, for who asks for more rows in these words."""
         self.more = self.more_all = limit
         return self
+
+    def cut_short(self, rows: int, what: str = "") -> None:
+        """Write how many rows a table leaves out, and what shows them; nothing where it has them all."""
+        if rows > 0:
+            words = number_of(rows, f"more {what}") if what else f"{rows:,} more"
+            self.line((f"  {self.signs.cut} {words} ({self.more_all})", "quiet"))
 
     def flush(self) -> None:
         """Hands on what was written: whoever waits sees the first section before the next is worked out."""

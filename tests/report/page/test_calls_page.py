@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import re
+from pathlib import Path
 
 import pytest
 from page_data import Elements, data_of
 
 from seismo.model import Builder
+from seismo.report.calls.functions import COLUMNS
 from seismo.report.calls.page import SMALLER, calls_page, write_calls
 from seismo.report.calls.paths import Paths
 
@@ -126,3 +128,16 @@ def test_each_function_has_its_own_lines(tmp_path):
         "outer": 9, "outer.<locals>.<listcomp>": 4, "outer.<locals>.<lambda>": 1, "broken": 1, "gone": 0,
     }  # fmt: skip
     assert "no such line" in head["sources"]["4"]["problem"]
+
+
+def test_the_page_declares_the_columns_of_the_report(json_tool):
+    """Each is declared once, in Python; a column that the page could not draw would be an error in a browser only."""
+    head, columns = data_of(calls_page(json_tool))
+    declared = {column["name"]: column for column in head["table"]}
+    assert declared.keys() <= COLUMNS.keys()
+    assert {"own", "error", "percent", "total", "calls", "awaiting"} <= declared.keys()
+    script = (Path(__file__).parents[3] / "web/src/table/functions.ts").read_text("utf-8")
+    forms = set(re.findall(r"^  (\w+)[(:]", script.partition("const FORMS")[2].partition("\n};")[0], re.MULTILINE))
+    for column in declared.values():
+        assert column["form"] in forms
+        assert {f"f.{column['of']}", f"f.cpu.{column['of']}", f"f.{column['of']}.own"} & columns.keys()

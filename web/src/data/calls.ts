@@ -1,5 +1,6 @@
 // A recording of calls as its page carries it (seismo.report.calls.page): functions, and the paths of every thread.
 
+import type { Declared } from "../table/functions.ts";
 import type { Numbers, Payload } from "./payload.ts";
 
 export interface Thread {
@@ -21,6 +22,7 @@ export interface CallsHead {
   title: string;
   times: Times;
   timeless: boolean; // only calls were counted: all times are 0
+  table: Declared[]; // the columns of the table of functions
   told: boolean; // whether waiting is told apart from running
   facts: [string, string][];
   modules: string[];
@@ -77,6 +79,11 @@ export class Functions {
   /** A column by its name without "f."; of times in ns. */
   column(name: string): Numbers {
     return this.payload.has(`f.${name}`) ? this.payload.column(`f.${name}`) : NOTHING;
+  }
+
+  /** Some time of the functions, and its errors, in ns. */
+  times(times: Times, of: string): [Numbers, Numbers] {
+    return [this.column(`${times}.${of}`), this.column(`${times}.${of}_error`)];
   }
 
   /** `module:qualname`, as the report names it. */

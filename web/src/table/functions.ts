@@ -1,4 +1,5 @@
-// The table of functions: its columns, cells and order, to the letter as the report's (seismo.report.calls.functions).
+// The table of functions: the columns that the page declares, their cells and order, to the letter as the report's
+// (seismo.report.calls.functions).
 
 import type { Functions, Times } from "../data/calls.ts";
 import { count, duration, error, rank, share, time } from "../data/words.ts";
@@ -20,89 +21,87 @@ export interface Columns {
   of: Record<string, Cells>;
 }
 
+/** A column as the recording's page declares it: see Column and FORMS of seismo.report.calls.functions. */
+export interface Declared {
+  name: string;
+  form: string;
+  of: string;
+  about: string;
+  title: string;
+  waiting: string; // its title where the times are those of waiting
+}
+
+/** A column's cells, and whether one of them has something to show. */
+type Form = Omit<Cells, "title" | "about"> & { there: boolean };
+
+function some(values: ArrayLike<number>, least = 1): boolean {
+  return Array.prototype.some.call(values, (one) => one >= least);
+}
+
+function counted(values: ArrayLike<number>): Form {
+  return {
+    text: (row) => (values[row] ? count(values[row]) : ""),
+    value: (row) => values[row],
+    there: some(values),
+  };
+}
+
+function waits(functions: Functions, times: Times): { wait: ArrayLike<number>; notable: number; there: boolean } {
+  const wait = functions.column("wait.own");
+  const notable = NOTABLE * (functions.whole(times) + (times === "cpu" ? functions.whole("wait") : 0));
+  return { wait, notable, there: some(wait, Math.max(1, notable)) };
+}
+
+const FORMS: Record<string, (functions: Functions, times: Times, of: string) => Form> = {
+  time(functions, times, of) {
+    const [ns, errors] = functions.times(times, of);
+    const value = (row: number) => rank(ns[row], errors[row]);
+    return { text: (row) => time(ns[row], errors[row]), value, there: !functions.head.timeless };
+  },
+  share(functions, times, of) {
+    const [ns, errors] = functions.times(times, of);
+    const whole = functions.whole(times);
+    const value = (row: number) => rank(ns[row], errors[row]);
+    return { text: (row) => share(ns[row], errors[row], whole), value, there: !functions.head.timeless };
+  },
+  error(functions, times, of) {
+    const [ns, errors] = functions.times(times, of);
+    const text = (row: number) => error(errors[row], ns[row]);
+    const there = Array.from(ns, (_, row) => text(row)).some(Boolean);
+    return { text, value: (row) => errors[row] / (ns[row] || 1), there };
+  },
+  waiting(functions, times) {
+    const { wait, notable, there } = waits(functions, times);
+    const text = (row: number) => (wait[row] > LEAST * notable ? duration(wait[row]) : "");
+    return { text, value: (row) => wait[row], there: there && times !== "wait" };
+  },
+  reasons(functions, times) {
+    const { wait, notable, there } = waits(functions, times);
+    const { reasons } = functions.head;
+    const text = (row: number) => (wait[row] >= notable ? reasons[row] : "");
+    return { text, value: (row) => wait[row], there: there && reasons.some(Boolean) };
+  },
+  calls(functions) {
+    const text = (row: number) => (functions.bound[row] ? "≥" : "") + count(functions.calls[row]);
+    return { ...counted(functions.calls), text };
+  },
+  span(functions, _, of) {
+    const ns = functions.column(of);
+    return { ...counted(ns), text: (row) => (ns[row] ? duration(ns[row]) : "") };
+  },
+  count: (functions, _, of) => counted(functions.column(of)),
+};
+
 /** The columns that these functions call for: those that would be empty are left out. */
 export function columns(functions: Functions, times: Times): Columns {
-  const own = functions.column(`${times}.own`);
-  const ownError = functions.column(`${times}.own_error`);
-  const total = functions.column(`${times}.total`);
-  const totalError = functions.column(`${times}.total_error`);
-  const wait = functions.column("wait.own");
-  const resumes = functions.column("resumes");
-  const raised = functions.column("exceptions");
-  const whole = functions.whole(times);
-  const notable = NOTABLE * (whole + (times === "cpu" ? functions.whole("wait") : 0));
-  const counted = (values: ArrayLike<number>) => (row: number) => (values[row] ? count(values[row]) : "");
-  const of: Record<string, Cells> = {
-    own: {
-      title: times === "wait" ? "waiting" : "own",
-      about: "time that the function itself took",
-      text: (row) => time(own[row], ownError[row]),
-      value: (row) => rank(own[row], ownError[row]),
-    },
-    error: {
-      title: "±",
-      about: "error of the own time, in 19 of 20 cases",
-      text: (row) => error(ownError[row], own[row]),
-      value: (row) => ownError[row] / (own[row] || 1),
-    },
-    percent: {
-      title: times === "wait" ? "waiting %" : "own %",
-      about: "share of all own time",
-      text: (row) => share(own[row], ownError[row], whole),
-      value: (row) => rank(own[row], ownError[row]),
-    },
-    waiting: {
-      title: "waiting",
-      about: "time of its own in which it did not run",
-      text: (row) => (wait[row] > LEAST * notable ? duration(wait[row]) : ""),
-      value: (row) => wait[row],
-    },
-    for: {
-      title: "for",
-      about: "what it mostly waited for",
-      text: (row) => (wait[row] >= notable ? functions.head.reasons[row] : ""),
-      value: (row) => wait[row],
-    },
-    total: {
-      title: "total",
-      about: "time that the function and all that it called took",
-      text: (row) => time(total[row], totalError[row]),
-      value: (row) => rank(total[row], totalError[row]),
-    },
-    calls: {
-      title: "calls",
-      about: "how often it was called",
-      text: (row) => (functions.bound[row] ? "≥" : "") + count(functions.calls[row]),
-      value: (row) => functions.calls[row],
-    },
-    resumes: {
-      title: "resumes",
-      about: "how often a generator or coroutine went on",
-      text: counted(resumes),
-      value: (row) => resumes[row],
-    },
-    raised: {
-      title: "raised",
-      about: "how often it ended with an exception",
-      text: counted(raised),
-      value: (row) => raised[row],
-    },
-  };
-  const some = (values: ArrayLike<number>, least = 1) => Array.prototype.some.call(values, (one) => one >= least);
-  const timed = !functions.head.timeless;
-  const there: Record<string, boolean> = {
-    own: timed,
-    percent: timed,
-    total: timed,
-    error: Array.from(own, (_, row) => of.error.text(row)).some(Boolean),
-    waiting: times !== "wait" && some(wait, Math.max(1, notable)),
-    for: some(wait, Math.max(1, notable)) && functions.head.reasons.some(Boolean),
-    calls: some(functions.calls),
-    resumes: some(resumes),
-    raised: some(raised),
-  };
-  const names = ["own", "error", "percent", "total", "calls", "waiting", "for", "resumes", "raised"];
-  return { names: names.filter((name) => there[name] ?? true), of };
+  const made = functions.head.table.map(({ name, form, of, about, title, waiting }) => ({
+    ...FORMS[form](functions, times, of),
+    name,
+    about,
+    title: times === "wait" ? waiting : title,
+  }));
+  const names = made.filter((one) => one.there).map((one) => one.name);
+  return { names, of: Object.fromEntries(made.map((one) => [one.name, one])) };
 }
 
 /** The rows of functions that ran, ordered by a column; equal ones by their calls, then by name, as in the report. */

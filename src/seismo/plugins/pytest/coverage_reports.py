@@ -136,7 +136,7 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
             else:
                 from seismo import formats
 
-                formats.coverage_base.use(result.recording, result.settings, result.report)
+                formats.coverage_base.write_with_settings(result.recording, result.settings, result.report)
                 name, setting, told, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)

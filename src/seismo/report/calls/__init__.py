@@ -10,11 +10,11 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from argparse import ArgumentParser
 
     from seismo.model import Recording
     from seismo.report.kind import Sides
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
@@ -24,38 +24,34 @@ class Calls(Kind):
     name = recording_kinds.CALLS
     rows = "functions"
     compares = True
+    sorted_by = "orders:ORDERS"
     others_are_in = "their callers' own time"
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.calls.orders import ORDERS
-
-        return list(ORDERS)
 
     def add_options(self, parser: ArgumentParser) -> None:
         from seismo.report.calls.options import add
 
         add(parser)
 
-    def check(self, args: Namespace) -> None:
+    def check(self, options: Options) -> None:
         from seismo.report.calls.options import check
 
-        check(args)
+        check(options)
 
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.calls.options import view
         from seismo.report.calls.text import chosen_threads, write_report
         from seismo.report.calls.trace import write_trace
 
-        if args.around:
+        if options.around:
             from seismo.report.calls.window import write_window
 
-            threads = chosen_threads(recording, args.thread) if args.thread else None
-            limit = sys.maxsize if args.all else args.limit
-            how = {"limit": limit, "depth": args.depth, "threads": threads}
-            write_window(paper, recording, args.around, args.window, **how)
+            threads = chosen_threads(recording, options.thread) if options.thread else None
+            limit = sys.maxsize if options.all else options.limit
+            how = {"limit": limit, "depth": options.depth, "threads": threads}
+            write_window(paper, recording, options.around, options.window, **how)
             return 0
-        write_report(paper, recording, view(args, self.order(args.sort or "own", "--sort"), recording))
-        if not (args.tree or args.callers or args.callees):
+        write_report(paper, recording, view(options, self.order(options.sort or "own", "--sort"), recording))
+        if not (options.tree or options.callers or options.callees):
             write_trace(paper, recording)
         return 0
 
@@ -68,18 +64,18 @@ class Calls(Kind):
         limits = Limits(lines=limit or 40)
         write_report(paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times))
 
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.calls.options import check_page
         from seismo.report.calls.page import write_calls
 
-        if args is None:
+        if options is None:
             write_calls(recording, path)
             return 0
         from seismo.report.modules import chosen_modules
 
-        check_page(args)
-        modules = chosen_modules(args)
-        write_calls(recording, path, times=args.time or "cpu", modules=modules, threads=args.thread)
+        check_page(options)
+        modules = chosen_modules(options)
+        write_calls(recording, path, times=options.time or "cpu", modules=modules, threads=options.thread)
         return 0
 
     def inline(self, recording: Recording) -> str:

@@ -6,8 +6,7 @@ it. Only rows that are shown become Python objects: filters and order work on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
@@ -17,15 +16,14 @@ from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+
     from seismo.model import FunctionRow, NodeRow, Table
     from seismo.report.modules import Modules
     from seismo.report.paper import Paper, Span
 
 DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
-
-
-Cell = Callable[["FunctionCells", int], str]
 
 
 class FunctionCells:
@@ -72,7 +70,11 @@ class FunctionCells:
 
     def heading(self, column: str) -> str:
         """The heading of a column."""
-        return _HEADINGS.get(self.times, {}).get(column, COLUMNS[column][0])
+        return COLUMNS[column].others.get(self.times, COLUMNS[column].heading)
+
+    def cell(self, column: str, row: int) -> str:
+        """The text of a cell."""
+        return FORMS[COLUMNS[column].form](self, COLUMNS[column].of, row)
 
     def calls(self, row: int) -> str:
         """The calls, as a lower bound where they are one."""
@@ -107,32 +109,77 @@ class FunctionCells:
         return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
 
 
-# What some columns are headed where they do not hold running time.
-_HEADINGS = {
-    "wait": {"own": "waiting  ", "percent": "waiting %"},
-    "calls": {"own": "calls", "percent": "calls %", "total": "total calls", "total-percent": "total %"},
+class Column(NamedTuple):
+    """A column of the table, wherever it is shown: the terminal, documents, the page, which receives it as it is here.
+
+    form: how a cell is made, one of FORMS, here and in web/src/table/functions.ts. of: what it is made of; a time by
+    its name without "_ns". about: what a hover reports of it. others: its headings where the times are other ones.
+    """
+
+    heading: str
+    form: str
+    of: str
+    about: str
+    style: str = ""
+    others: Mapping[str, str] = {}
+
+
+FORMS: dict[str, Callable[[FunctionCells, str, int], str]] = {
+    "time": lambda cells, of, row: cells.time(f"{of}_ns", row),
+    "error": lambda cells, _, row: text.left(cells.error(row), 6),
+    "share": lambda cells, of, row: cells.share(f"{of}_ns", row),
+    "waiting": lambda cells, _, row: cells.waiting(row),
+    "reasons": lambda cells, _, row: cells.reasons(row),
+    "each": lambda cells, _, row: cells.each(row),
+    "calls": lambda cells, _, row: cells.calls(row),
+    "count": lambda cells, of, row: cells.count(of, row),
+    "span": lambda cells, of, row: cells.time(f"{of}_ns", row) if cells.columns[f"{of}_ns"][row] else "",
 }
 
-# Columns by the name that --columns takes: heading, style, and how a cell is made. "function" is the elastic one.
-COLUMNS: dict[str, tuple[str, str, Cell]] = {
-    "own": ("own  ", "time", lambda cells, row: cells.time("own_ns", row)),
-    "error": ("", "quiet", lambda cells, row: text.left(cells.error(row), 6)),
-    "percent": ("own %", "", lambda cells, row: cells.share("own_ns", row)),
-    "waiting": ("waiting  ", "", lambda cells, row: cells.waiting(row)),
-    "for": ("for", "quiet", lambda cells, row: cells.reasons(row)),
-    "total": ("total  ", "", lambda cells, row: cells.time("total_ns", row)),
-    "total-percent": ("total %", "", lambda cells, row: cells.share("total_ns", row)),
-    "each": ("own/call  ", "", lambda cells, row: cells.each(row)),
-    "calls": ("calls", "", lambda cells, row: cells.calls(row)),
-    "resumes": ("resumes", "", lambda cells, row: cells.count("resumes", row)),
-    "exceptions": ("raised", "", lambda cells, row: cells.count("exceptions", row)),
-    "awaiting": (
-        "awaiting  ",
-        "",
-        lambda cells, row: cells.time("await_ns", row) if cells.columns["await_ns"][row] else "",
+# By the name that --columns takes. Blanks behind a heading stand for the unit of the numbers below it.
+COLUMNS = {
+    "own": Column(
+        "own  ", "time", "own", "time that the function itself took", "time", {"wait": "waiting  ", "calls": "calls"}
     ),
-    "awaits": ("awaits", "", lambda cells, row: cells.count("awaits", row)),
+    "error": Column("", "error", "own", "error of the own time, in 19 of 20 cases", "quiet"),
+    "percent": Column(
+        "own %", "share", "own", "share of all own time", others={"wait": "waiting %", "calls": "calls %"}
+    ),
+    "waiting": Column("waiting  ", "waiting", "wait", "time of its own in which it did not run"),
+    "for": Column("for", "reasons", "wait", "what it mostly waited for", "quiet"),
+    "total": Column(
+        "total  ",
+        "time",
+        "total",
+        "time that the function and all that it called took",
+        others={"calls": "total calls"},
+    ),
+    "total-percent": Column("total %", "share", "total", "share of all own time that the total is"),
+    "each": Column("own/call  ", "each", "own", "own time of a call"),
+    "calls": Column("calls", "calls", "calls", "how often it was called"),
+    "resumes": Column("resumes", "count", "resumes", "how often a generator or coroutine went on"),
+    "exceptions": Column("raised", "count", "exceptions", "how often it ended with an exception"),
+    "awaiting": Column("awaiting  ", "span", "await", "time between a coroutine's suspensions and resumptions"),
+    "awaits": Column("awaits", "count", "awaits", "how often it was suspended to await something"),
 }
+
+# Those of the page, in its order; it leaves out those that would be empty.
+OF_PAGE = ("own", "error", "percent", "total", "calls", "waiting", "for", "resumes", "exceptions", "awaiting")
+
+
+def page_columns() -> list[dict[str, object]]:
+    """The columns as the page receives them."""
+    return [
+        {
+            "name": name,
+            "form": column.form,
+            "of": column.of,
+            "about": column.about,
+            "title": column.heading.strip() or "±",
+            "waiting": column.others.get("wait", column.heading).strip() or "±",
+        }
+        for name, column in ((name, COLUMNS[name]) for name in OF_PAGE)
+    ]
 
 
 def chosen_columns(words: str) -> list[str]:
@@ -245,7 +292,7 @@ def order_words(order: str, times: str) -> str:
 def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
     """The columns that leave room for the name."""
     for name in DROPPED_FIRST:
-        widths = _widths(cells, columns, {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns})
+        widths = _widths(cells, columns, {name: [cells.cell(name, row) for row in rows] for name in columns})
         if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
             break
         columns = [other for other in columns if other != name]
@@ -273,14 +320,14 @@ def _widths(cells: FunctionCells, columns: Sequence[str], texts: dict[str, list[
 
 def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
     """Writes headings and rows, each row one line of the paper's width."""
-    texts = {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns}
+    texts = {name: [cells.cell(name, row) for row in rows] for name in columns}
     widths = _widths(cells, columns, texts)
     used = sum(widths.values()) + 2
     heading = "".join(_cell(name, cells.heading(name), widths[name], index) for index, name in enumerate(columns))
     paper.line((heading + "  function", "quiet"))
     for index, row in enumerate(rows):
         spans = [
-            (_cell(name, texts[name][index], widths[name], at), COLUMNS[name][1]) for at, name in enumerate(columns)
+            (_cell(name, texts[name][index], widths[name], at), COLUMNS[name].style) for at, name in enumerate(columns)
         ]
         paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, paper.width - used)))
 

@@ -11,27 +11,26 @@ from seismo.report.calls.options import usual_times
 from seismo.report.calls.story import Functions, times
 from seismo.report.facts import is_watch
 from seismo.report.gutter import Note, as_story, joined, noted
-from seismo.report.modules import Modules, chosen_modules
+from seismo.report.modules import chosen_modules
 from seismo.report.story import share
 from seismo.report.waiting import told
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:
+def gutter(recording: Recording, file: str, options: Options) -> Story:
     """The notes. file: the recording's."""
-    by = (args and args.time) or usual_times(recording)
+    by = options.time or usual_times(recording)
     shown = recording.timed(by)
     cells = FunctionCells(shown.functions, _SIGNS, by, told(shown))
     cells.roomy = True
     functions = Functions(shown, cells)
-    modules = chosen_modules(args) if args is not None else Modules()
+    modules = chosen_modules(options)
     rows = selected_rows(shown.functions, "own", modules)
     own, files = cells.columns["own_ns"], cells.columns["file"]
     hottest = max((text.rank(own[row], cells.columns["own_error_ns"][row]) for row in rows), default=0.0)

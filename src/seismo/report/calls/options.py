@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.calls.text import View
+    from seismo.report.options import Options
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -104,37 +105,37 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
     )
 
 
-def check(args: argparse.Namespace) -> None:
+def check(options: Options) -> None:
     """Raises UsageError for columns that there are not, and expressions that are none."""
-    if args.columns:
+    if options.columns:
         from seismo.report.calls.functions import chosen_columns
 
-        chosen_columns(args.columns)
-    if args.around or args.window:
+        chosen_columns(options.columns)
+    if options.around or options.window:
         from seismo.errors import UsageError
         from seismo.report.calls.window import END, nanoseconds
 
-        if not args.around:
+        if not options.around:
             raise UsageError("--window needs --around", hint="--around 1.2s --window 10ms")
-        if args.around != END:
-            nanoseconds(args.around, "--around")
-        if args.window:
-            nanoseconds(args.window, "--window")
-    if args.where:
+        if options.around != END:
+            nanoseconds(options.around, "--around")
+        if options.window:
+            nanoseconds(options.window, "--window")
+    if options.where:
         from seismo.report.where import about_functions
 
-        about_functions(args.where)
+        about_functions(options.where)
 
 
 # What only the terminal's report does; a page does it in its own way.
 _OF_THE_TERMINAL = ("sort", "tree", "callers", "callees", "columns", "around", "limit", "depth", "min")
 
 
-def check_page(args: argparse.Namespace) -> None:
+def check_page(options: Options) -> None:
     """Raises UsageError for options that a page does not take: its reader sorts, searches and zooms."""
     from seismo.errors import UsageError
 
-    given = next((name for name in _OF_THE_TERMINAL if getattr(args, name, None)), "")
+    given = next((name for name in _OF_THE_TERMINAL if getattr(options, name, None)), "")
     if given:
         hint = "leave it out: in the page, tables are sorted and graphs are zoomed by a click"
         raise UsageError(f"--{given.replace('_', '-')} is for the terminal, not for the page of calls", "--html", hint)
@@ -145,29 +146,31 @@ def usual_times(recording: Recording) -> str:
     return "calls" if recording.timeless else "cpu"
 
 
-def view(args: argparse.Namespace, order: str, recording: Recording) -> View:
+def view(options: Options, order: str, recording: Recording) -> View:
     """What to show."""
     from seismo.report.calls.functions import chosen_columns
     from seismo.report.calls.text import View
     from seismo.report.calls.tree import Limits
     from seismo.report.modules import chosen_modules
 
-    limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth, libraries=args.libraries)
-    if args.min is not None:
-        limits.share = args.min / 100
-    elif args.tree:
+    limits = Limits(
+        lines=options.limit or (200 if options.tree else 40), depth=options.depth, libraries=options.libraries
+    )
+    if options.min is not None:
+        limits.share = options.min / 100
+    elif options.tree:
         limits.share = 0.001
-    if args.all:
-        limits.lines, limits.share, limits.fold = None, (args.min or 0) / 100, False
+    if options.all:
+        limits.lines, limits.share, limits.fold = None, (options.min or 0) / 100, False
     return View(
         order=order,
-        limit=None if args.all and not args.limit else args.limit or 20,
-        columns=chosen_columns(args.columns) if args.columns else None,
-        functions=not args.tree,
+        limit=None if options.all and not options.limit else options.limit or 20,
+        columns=chosen_columns(options.columns) if options.columns else None,
+        functions=not options.tree,
         limits=limits,
-        modules=chosen_modules(args),
-        threads=args.thread,
-        callers=args.callers,
-        callees=args.callees,
-        times=args.time or usual_times(recording),
+        modules=chosen_modules(options),
+        threads=options.thread,
+        callers=options.callers,
+        callees=options.callees,
+        times=options.time or usual_times(recording),
     )

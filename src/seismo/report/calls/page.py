@@ -15,6 +15,7 @@ from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.chosen import NOT_SHOWN, Chosen
 from seismo.report.calls.folds import Folds
+from seismo.report.calls.functions import page_columns
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
@@ -123,6 +124,7 @@ def calls_data(
         "kind": "calls",
         "times": times,
         "timeless": recording.timeless,
+        "table": page_columns(),
         "told": bool(known) or any(functions["wait_ns"]),
         "facts": [
             [label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs, page=True), *chosen.facts]

@@ -203,8 +203,7 @@ def _write_one(
             + " " * (width + (11 if waits else 0) + 2),
             ("(its own calls)" if cells.times == "calls" else "(its own time)", "quiet"),
         )
-    if len(shown) < len(rows):
-        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more_all})", "quiet"))
+    paper.cut_short(len(rows) - len(shown))
     others = sum(share.total_ns for other, share in rows if other != function)
     if others > OVERLAP * (whole if callers else whole - own[0]):
         paper.line(("  shares overlap: it is called again by what it calls", "quiet"))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.functions import (
-    COLUMNS,
     FunctionCells,
     order_words,
     selected_rows,
@@ -26,11 +25,11 @@ from seismo.report.story.steps import Steps, option
 from seismo.report.waiting import WAITED, told
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.calls.tree import Branch
+    from seismo.report.options import Options
 
 KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}
 _SIGNS = text.Signs()
@@ -97,10 +96,10 @@ def times(columns: Any, row: int, by: str) -> dict[str, Any]:
     return {name: rounded(columns[name][row]) for name in names}
 
 
-def story(recording: Recording, file: str, most: int, args: Namespace | None) -> Story:
+def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """What there is to tell. file: what commands call it. most: rows of a section."""
-    by = (args and args.time) or usual_times(recording)
-    modules = chosen_modules(args) if args is not None else Modules()
+    by = options.time or usual_times(recording)
+    modules = chosen_modules(options)
     steps = Steps(recording, file)
     shown = recording.timed(by)
     known = told(shown)
@@ -113,8 +112,7 @@ def story(recording: Recording, file: str, most: int, args: Namespace | None) ->
     if not watch:  # which knows of no callers: its tree is flat
         threads = thread_count(recording)
         together = shown.combined() if threads > 1 else shown
-        libraries = bool(args and args.libraries)
-        sections.append(_paths(together, functions, modules, most, threads, libraries))
+        sections.append(_paths(together, functions, modules, most, threads, options.libraries))
     sections.append(_blocks(functions, rows))
     if recording.calls:
         from seismo.report.calls.story_trace import sections as of_trace
@@ -161,7 +159,7 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
     made = [
         Row(
             functions.data(row),
-            [*(COLUMNS[name][2](cells, row).strip() for name in columns), *functions.names(row)],
+            [*(cells.cell(name, row).strip() for name in columns), *functions.names(row)],
             falling(0.95, place, own[row] / largest if largest > 0 else 0.0),
         )
         for place, row in enumerate(shown)

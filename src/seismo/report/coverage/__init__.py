@@ -8,13 +8,13 @@ from seismo.report.kind import MOST, Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from argparse import ArgumentParser
     from typing import TextIO
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -46,11 +46,6 @@ class Coverage(Kind):
             self._known = recording, analyze(recording, settings), settings
         return self._known[1:]
 
-    def orders(self) -> Sequence[str]:
-        from seismo.report.coverage.text import ORDERS
-
-        return list(ORDERS)
-
     def order(self, word: str, place: str = "") -> str:
         """As for all kinds; "-" before it puts the largest first."""
         sign = "-" * word.startswith("-")
@@ -61,10 +56,10 @@ class Coverage(Kind):
 
         add(parser)
 
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.coverage.options import write
 
-        return write(paper, recording, args)
+        return write(paper, recording, options)
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
         from seismo.errors import UsageError
@@ -87,26 +82,28 @@ class Coverage(Kind):
     def page_at(self, path: str) -> str:
         return f"{path.rstrip('/')}/index.html"
 
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.coverage.options import write_pages
         from seismo.report.coverage.page import write_by_settings
         from seismo.report.facts import header
         from seismo.report.words import Signs
 
-        if args is not None:
-            return write_pages(recording, path, args)
+        if options is not None:
+            return write_pages(recording, path, options)
         write_by_settings(*self.analysis(recording), path, header(recording, Signs()))
         return 0
 
-    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+    def story(
+        self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
+    ) -> Story:
         from seismo.report.coverage.story import story
 
-        return story(self, recording, file, most, args)
+        return story(self, recording, file, most, options)
 
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Story:
+    def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
         from seismo.report.coverage.gutter import gutter
 
-        return gutter(self, recording, file, args)
+        return gutter(self, recording, file, options)
 
     def measured(self, recording: Recording, signs: Signs) -> str:  # noqa: ARG002
         from seismo.report.coverage.facts import measured

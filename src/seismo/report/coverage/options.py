@@ -10,12 +10,13 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Sequence
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
@@ -74,27 +75,27 @@ def say_settings(settings: Settings) -> None:
         print(f"seismo: settings: {printable(words)}", file=sys.stderr)
 
 
-def settings_of(args: Namespace, recording: Recording) -> Settings:
+def settings_of(options: Options, recording: Recording) -> Settings:
     """The settings for the recording, and the options over them. Raises UsageError."""
     from seismo.coverage.pattern_globs import absolute
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
 
-    found = for_recording(recording, os.getcwd(), rcfile_of(args.rcfile, args.no_config))
+    found = for_recording(recording, os.getcwd(), rcfile_of(options.rcfile, options.no_config))
     over: dict[str, object] = {}
     for name in ("show_missing", "skip_covered", "skip_empty", "sort"):
-        if getattr(args, name):
-            over[name] = getattr(args, name)
+        if getattr(options, name):
+            over[name] = getattr(options, name)
     for name in ("fail_under", "precision"):
-        if getattr(args, name) is not None:
-            over[name] = getattr(args, name)
+        if getattr(options, name) is not None:
+            over[name] = getattr(options, name)
     for name in ("include", "omit"):
-        if getattr(args, name):
-            given = [part for words in getattr(args, name) for part in words.split(",") if part]
+        if getattr(options, name):
+            given = [part for words in getattr(options, name) for part in words.split(",") if part]
             over[f"report_{name}"] = tuple(absolute(given, os.getcwd()))
     settings = found.replace(**over)
-    if args.contexts:
-        settings = _in_contexts(settings, recording, args.contexts)
+    if options.contexts:
+        settings = _in_contexts(settings, recording, options.contexts)
     if not 0 <= settings.fail_under <= 100:
         raise UsageError(f"--fail-under cannot be {settings.fail_under:g}", hint="give a percentage from 0 to 100")
     if not 0 <= settings.precision <= 20:
@@ -102,7 +103,7 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
     return settings
 
 
-def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> Settings:
+def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str]) -> Settings:
     """The settings for only what ran in contexts that match a glob. Raises UsageError when none does."""
     from fnmatch import fnmatchcase, translate
 
@@ -114,28 +115,28 @@ def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> 
     return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
 
 
-def write(paper: Paper, recording: Recording, args: Namespace) -> int:
+def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Shows the recording. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.text import View, write_line, write_report
 
-    settings = _checked(recording, args)
-    if args.changed_since:
-        return _changes(paper, recording, settings, args)
+    settings = _checked(recording, options)
+    if options.changed_since:
+        return _changes(paper, recording, settings, options.changed_since, options.fail_under)
     report = analyze(recording, settings)
-    if args.line:
-        write_line(paper, report, args.line, None if args.all else 40)
+    if options.line:
+        write_line(paper, report, options.line, None if options.all else 40)
         return 0
-    if args.conditions:
-        _conditions(paper, report, args.all)
+    if options.conditions:
+        _conditions(paper, report, options.all)
     else:
         view = View.of(settings)
-        view.minor = args.all
+        view.minor = options.all
         write_report(paper, recording, report, settings, view)
     return _verdict(paper, report, settings)
 
 
-def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Namespace) -> int:
+def write_pages(recording: Recording, folder: str | os.PathLike[str], options: Options) -> int:
     """Writes the pages into the folder, and the path of the first on stdout. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.page import write_by_settings
@@ -143,19 +144,19 @@ def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Name
     from seismo.report.paper import paper_for
     from seismo.report.words import Signs
 
-    settings = _checked(recording, args)
+    settings = _checked(recording, options)
     report = analyze(recording, settings)
     say_settings(settings)
     facts = header(recording, Signs())
     print(printable(write_by_settings(report, settings, folder, facts)))
-    return _verdict(paper_for(sys.stdout, args.color), report, settings)
+    return _verdict(paper_for(sys.stdout, options.color), report, settings)
 
 
-def _checked(recording: Recording, args: Namespace) -> Settings:
-    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
+def _checked(recording: Recording, options: Options) -> Settings:
+    if sum(map(bool, (options.line, options.changed_since, options.html, options.conditions))) > 1:
         different = "--line, --changed-since, --conditions and --html are different reports"
         raise UsageError(different, hint="use only one of these options")
-    return settings_of(args, recording)
+    return settings_of(options, recording)
 
 
 def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
@@ -176,17 +177,17 @@ def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
     write(files, paper.stream, paper.width, paper.signs, everything)
 
 
-def _changes(paper: Paper, recording: Recording, settings: Settings, args: Namespace) -> int:
+def _changes(paper: Paper, recording: Recording, settings: Settings, since: str, fail_under: float | None) -> int:
     from seismo.coverage.analysis import analyze
     from seismo.coverage.git_changes import changes
     from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_problems
 
-    changed = changes(args.changed_since, os.getcwd())
+    changed = changes(since, os.getcwd())
     report = analyze(recording, settings)
-    total, missed = write_changes(paper, report, changed, args.changed_since)
+    total, missed = write_changes(paper, report, changed, since)
     write_problems(paper, report)
-    if args.fail_under is None:
+    if fail_under is None:
         return int(missed > 0)
     percent = 100.0 * (total - missed) / total if total else 100.0
-    return int(fails_under(percent, args.fail_under, settings.precision))
+    return int(fails_under(percent, fail_under, settings.precision))

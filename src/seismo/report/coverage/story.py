@@ -15,24 +15,23 @@ from seismo.report.story import Name, Row, Section, Story, facts_section, fallin
 from seismo.report.story.steps import Steps, option
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
+    from seismo.report.options import Options
 
 _SIGNS = text.Signs()
 PROBLEMS = 12
 
 
-def story(kind: Coverage, recording: Recording, file: str, most: int, args: Namespace | None) -> Story:
+def story(kind: Coverage, recording: Recording, file: str, most: int, options: Options | None) -> Story:
     """What there is to tell. file: what commands call it. most: rows of a section."""
-    if args is not None:
+    if options is not None:
         from seismo.report.coverage.options import settings_of
 
-        kind = kind.by(settings_of(args, recording))
+        kind = kind.by(settings_of(options, recording))
     report, settings = kind.analysis(recording)
     sections = [
         facts_section(_facts(recording, report, settings)),

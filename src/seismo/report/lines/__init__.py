@@ -8,11 +8,10 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import Namespace
-    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.kind import Sides
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
@@ -24,41 +23,28 @@ class Lines(Kind):
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
 
-    def orders(self) -> Sequence[str]:
-        from seismo.report.lines.text import ORDERS
-
-        return list(ORDERS)
-
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.facts import filter_words
         from seismo.report.lines.text import LinesView, write_report
         from seismo.report.modules import chosen_modules
 
-        modules = chosen_modules(args)
+        modules = chosen_modules(options)
         view = LinesView(
-            order=self.order(args.sort or "", "--sort"),
-            limit=None if args.all and not args.limit else args.limit or 20,
-            files=None if args.all else 5,
-            share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
-            libraries=args.libraries or args.all or bool(modules) or bool(filter_words(recording)),
+            order=self.order(options.sort or "", "--sort"),
+            limit=None if options.all and not options.limit else options.limit or 20,
+            files=None if options.all else 5,
+            share=options.min / 100 if options.min is not None else 0.0 if options.all else 0.02,
+            libraries=options.libraries or options.all or bool(modules) or bool(filter_words(recording)),
             modules=modules,
-            times=args.time or "cpu",
+            times=options.time or "cpu",
         )
         write_report(paper, recording, view)
         return 0
 
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.report.facts import filter_words
-        from seismo.report.lines.text import LinesView, write_report
-
-        chosen = bool(filter_words(recording))
-        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=times or "cpu")
-        write_report(paper, recording, view)
-
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.lines.page import write_lines
 
-        write_lines(recording, path, times=(args and args.time) or "cpu")
+        write_lines(recording, path, times=(options and options.time) or "cpu")
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

@@ -8,23 +8,22 @@ from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.lines.story import called, line_data
 from seismo.report.lines.text import LinesView, heading, shown_program
-from seismo.report.modules import Modules, chosen_modules
+from seismo.report.modules import chosen_modules
 from seismo.report.sources import Sources
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from seismo.model import Recording
     from seismo.report.lines.timed_source import TimedLine, TimedProgram
+    from seismo.report.options import Options
     from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:
+def gutter(recording: Recording, file: str, options: Options) -> Story:
     """The notes. file: the recording's."""
-    modules = chosen_modules(args) if args is not None else Modules()
-    view = LinesView(order="own", modules=modules, times=(args and args.time) or "cpu")
+    modules = chosen_modules(options)
+    view = LinesView(order="own", modules=modules, times=options.time or "cpu")
     program, view, _ = shown_program(recording, view, _SIGNS)
     hottest = max((text.rank(line.own_ns, line.own_error_ns) for line in program.lines), default=0.0)
     notes = [(line.function.file, _note(line, program, hottest, view.times)) for line in program.lines]

@@ -17,28 +17,27 @@ from seismo.report.lines.text import (
     line_cells,
     shown_program,
 )
-from seismo.report.modules import Modules, chosen_modules
+from seismo.report.modules import chosen_modules
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
 from seismo.report.waiting import WAITED
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from seismo.model import Recording
     from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram
+    from seismo.report.options import Options
 
 _SIGNS = text.Signs()
 
 
-def story(recording: Recording, file: str, most: int, args: Namespace | None) -> Story:
+def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """What there is to tell. file: what commands call it. most: rows of a section."""
-    modules = chosen_modules(args) if args is not None else Modules()
+    modules = chosen_modules(options)
     view = LinesView(
         order="",
-        libraries=bool((args and args.libraries) or modules or filter_words(recording)),
+        libraries=bool(options.libraries or modules or filter_words(recording)),
         modules=modules,
-        times=(args and args.time) or "cpu",
+        times=options.time or "cpu",
     )
     program, view, hidden = shown_program(recording, view, _SIGNS)
     files = {one.id: of for of in program.files for function in of.functions for one in function.all()}

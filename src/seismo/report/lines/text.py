@@ -124,14 +124,21 @@ def write_table(
     paper: Paper, headings: Sequence[str], rows: Sequence[Sequence[str]], last: Callable[[int, int], list[Span]]
 ) -> None:
     """Writes columns that are right-aligned, then what last(row, width left) gives; its heading is the last one."""
-    headings, rows = _fitting(headings, rows, paper.width)
-    widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
-    head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
-    paper.line((f"{head}  {headings[-1]}", "quiet"))
-    left = max(LEAST_TEXT, paper.width - sum(widths) - 2 * len(widths))
+    rows, widths, left = _write_headings(paper, headings, rows)
     for number, row in enumerate(rows):
         cells = "  ".join(text.right(cell, width) for cell, width in zip(row, widths, strict=False))
         paper.line(cells + "  ", *last(number, left))
+
+
+def _write_headings(
+    paper: Paper, headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[list[str]], list[int], int]:
+    """Write the headings that fit. Return the rows of these columns, the columns' widths, and that of the last one."""
+    headings, rows = _fitting(headings, rows, paper.width)
+    widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
+    head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
+    paper.line((f"{head}  {headings[-1]}".rstrip(), "quiet"))
+    return rows, widths, max(LEAST_TEXT, paper.width - sum(widths) - 2 * len(widths))
 
 
 def _fitting(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[list[str]]]:
@@ -225,7 +232,7 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         return [(where, "name"), ("  " + text.beginning(source or name, room, signs), "quiet")]
 
     write_table(paper, headings, rows, last)
-    _more(paper, len(lines) - len(shown), "line")
+    paper.cut_short(len(lines) - len(shown), "line")
 
 
 def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, int, str, int, str]:
@@ -235,11 +242,6 @@ def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, i
 
 def _numbers(file: TimedFile) -> set[int]:
     return {number for function in file.functions for one in function.all() for number in one.lines}
-
-
-def _more(paper: Paper, number: int, what: str) -> None:
-    if number > 0:
-        paper.line((f"  {paper.signs.cut} {text.number_of(number, 'more ' + what)} ({paper.more_all})", "quiet"))
 
 
 FUNCTION_HEADINGS = ("own  ", "", "own %", "lines", "hottest", "function")
@@ -281,7 +283,7 @@ def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> Non
         return [(text.shorten(name, width, signs), "name")]
 
     write_table(paper, FUNCTION_HEADINGS, rows, last)
-    _more(paper, len(functions) - len(shown), "function")
+    paper.cut_short(len(functions) - len(shown), "function")
 
 
 # ---- sources ----
@@ -344,15 +346,11 @@ def _write_function(
     own = "waiting  " if program.times == "wait" else "own  "
     headings = ["heat", "hits", own, "", *waits, "inner  ", "each  "]
     headings += [*(["awaiting  "] if awaiting else []), "line", ""]
-    headings, rows = _fitting(headings, rows, paper.width)
     name = text.function_name(0, function.module, function.qualname)
     paper.line()
     spent = text.time(function.own_ns, function.own_error_ns, signs)
     paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {spent}", "quiet"))
-    widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
-    head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
-    paper.line((head, "quiet"))
-    room = max(LEAST_TEXT, paper.width - sum(widths) - 2 * len(widths))
+    rows, widths, room = _write_headings(paper, headings, rows)
     for (number, line), row in zip(entries, rows, strict=True):
         cells = [text.right(cell, width) for cell, width in zip(row[1:], widths[1:], strict=False)]
         hot = line is not None and hottest > 0 and line.own_ns >= HOT * hottest

@@ -8,10 +8,10 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from argparse import ArgumentParser
 
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
@@ -21,6 +21,7 @@ class Objects(Kind):
     name = recording_kinds.OBJECTS
     rows = "objects"
     others_are_in = "their callers' own time"
+    unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
     also = ("limit", "libraries")
     tables = (
         ("types", ("type",)),
@@ -30,50 +31,32 @@ class Objects(Kind):
         ("marks", ("mark",)),
     )
 
-    def unseen(self) -> str:
-        from seismo.report.objects.facts import UNTOLD
-
-        return UNTOLD
-
-    def orders(self) -> Sequence[str]:
-        from seismo.report.objects.text import ORDERS
-
-        return list(ORDERS)
-
     def add_options(self, parser: ArgumentParser) -> None:
         from seismo.report.objects.options import add
 
         add(parser)
 
-    def instead(self, args: Namespace, recording: Recording) -> Kind:
+    def instead(self, options: Options, recording: Recording) -> Kind:
         """The calls that were recorded beside, if the options are about calls."""
-        if len(recording.tree) and (args.tree or args.callers or args.callees):
+        if len(recording.tree) and (options.tree or options.callers or options.callees):
             from seismo.report.kind import named
 
             return named(recording_kinds.CALLS)
         return self
 
-    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.objects.options import view
         from seismo.report.objects.text import write_report
 
-        write_report(paper, recording, view(args, self.order(args.sort or "", "--sort"), recording))
+        write_report(paper, recording, view(options, self.order(options.sort or "", "--sort"), recording))
         return 0
 
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.errors import UsageError
-        from seismo.report.objects.text import ObjectsView, write_report
-
-        if times:
-            raise UsageError("there is no choice of times in a recording of objects", "time")
-        write_report(paper, recording, ObjectsView(order=order, limit=limit))
-
-    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.objects.options import check_page
         from seismo.report.objects.page import write_objects
 
-        if args is not None:
-            check_page(args)
+        if options is not None:
+            check_page(options)
         write_objects(recording, path)
         return 0
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 BINS = 60  # of the timeline in characters
 
-# Always true, and easily forgotten: what the interpreter does not tell of.
-UNTOLD = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
-
 
 class Timeline:
     """Live objects over time, in equal parts: `live`, the most in each; `births`, a second; all from start to end."""

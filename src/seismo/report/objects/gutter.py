@@ -13,17 +13,16 @@ from seismo.report.objects.story import data
 from seismo.report.objects.text import COLUMNS, Cells
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
+    from seismo.report.options import Options
     from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 _DETAILS = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
 
 
-def gutter(recording: Recording, file: str, args: Namespace | None) -> Story:  # noqa: ARG001
+def gutter(recording: Recording, file: str, options: Options) -> Story:  # noqa: ARG001
     """The notes. file: the recording's."""
     words = ObjectWords(recording, _SIGNS)
     cells = Cells(words)

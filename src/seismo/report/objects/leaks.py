@@ -95,8 +95,7 @@ def _write_survivors(paper: Paper, words: ObjectWords, leaks: Sequence[Leak], vi
         _write_what(paper, words, leak, holders)
         if number < len(shown) - 1:
             paper.line()
-    if len(shown) < len(leaks):
-        paper.line((f"  {signs.cut} {len(leaks) - len(shown):,} more ({paper.more_all})", "quiet"))
+    paper.cut_short(len(leaks) - len(shown))
     paper.flush()
 
 
@@ -169,6 +168,5 @@ def _write_born(paper: Paper, words: ObjectWords, groups: Sequence[ObjectGroup],
     for group, row in zip(shown, rows, strict=True):
         paper.line(cells(row), *name_of(words, group, room))
         write_below(paper, words, group, BELOW)
-    if len(shown) < len(groups):
-        paper.line((f"  {signs.cut} {len(groups) - len(shown):,} more ({paper.more_all})", "quiet"))
+    paper.cut_short(len(groups) - len(shown))
     paper.flush()

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.objects.text import ObjectsView
+    from seismo.report.options import Options
 
 
 def add(parser: ArgumentParser) -> None:
@@ -30,36 +32,36 @@ def add(parser: ArgumentParser) -> None:
     )
 
 
-def check_page(args: Namespace) -> None:
+def check_page(options: Options) -> None:
     """Raises UsageError for options of tables: the page has tables that can be sorted and filtered."""
-    given = next((name for name in ("by", "type", "sort") if getattr(args, name)), "")
+    given = next((name for name in ("by", "type", "sort") if getattr(options, name)), "")
     if given:
         raise UsageError(f"--{given} does not apply to the HTML page", hint="sort and filter its tables in the page")
 
 
-def view(args: Namespace, order: str, recording: Recording) -> ObjectsView:
+def view(options: Options, order: str, recording: Recording) -> ObjectsView:
     """What to show of the recording. Raises UsageError for what it does not have."""
     from seismo.report.objects.text import ObjectsView
 
-    if args.by in ("line", "path") and not len(recording.objects):
+    if options.by in ("line", "path") and not len(recording.objects):
         hint = "to get the lines, record again without --types"
-        raise UsageError("the recording has births and deaths by type only", f"--by {args.by}", hint)
-    if args.by == "path" and not any(node >= 0 for node in recording.objects["node"]):
+        raise UsageError("the recording has births and deaths by type only", f"--by {options.by}", hint)
+    if options.by == "path" and not any(node >= 0 for node in recording.objects["node"]):
         hint = "to get them, record with seismo objects --paths"
         raise UsageError("the recording has no call paths", "--by path", hint)
-    if args.type:
-        _match(recording, args.type)
+    if options.type:
+        _match(recording, options.type)
     return ObjectsView(
-        by=args.by or "",
+        by=options.by or "",
         order=order,
-        limit=args.limit,
-        everything=args.all,
-        types=tuple(args.type),
-        libraries=args.libraries,
+        limit=options.limit,
+        everything=options.all,
+        types=tuple(options.type),
+        libraries=options.libraries,
     )
 
 
-def _match(recording: Recording, globs: list[str]) -> None:
+def _match(recording: Recording, globs: Sequence[str]) -> None:
     """Raises UsageError when a glob matches no type."""
     from seismo.model.objects.groups import by_type
     from seismo.report.objects.text import ObjectsView, chosen

@@ -26,7 +26,6 @@ from seismo.report.story import Name, Row, Section, Story, facts_section, fallin
 from seismo.report.story.steps import Steps, option
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from seismo.model import Recording
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from seismo.model.objects.leaks import Leak
     from seismo.report.objects.holders import Held, Holder
     from seismo.report.objects.text import Table
+    from seismo.report.options import Options
 
 _SIGNS = text.Signs()
 # The first row of each table, how much of the story it is.
@@ -42,9 +42,9 @@ _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 _HARMLESS = (judged.WARM_UP, judged.LAST)
 
 
-def story(recording: Recording, file: str, most: int, args: Namespace | None) -> Story:
+def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """What there is to tell. file: what commands call it. most: rows of a section."""
-    libraries = bool((args and args.libraries) or filter_words(recording))
+    libraries = options.libraries or bool(filter_words(recording))
     view = ObjectsView(limit=most, libraries=libraries)
     words = ObjectWords(recording, _SIGNS)
     sections = [facts_section(header(recording, _SIGNS))]

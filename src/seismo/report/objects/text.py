@@ -309,8 +309,7 @@ def write_table(paper: Paper, words: ObjectWords, table: Table) -> None:
         held = table.holders.of(group.rows) if table.holders else None
         if held is not None:
             write_holders(paper, held, BELOW, group.live)
-    if len(shown) < len(table.rows):
-        paper.line((f"  {paper.signs.cut} {len(table.rows) - len(shown):,} more ({paper.more_all})", "quiet"))
+    paper.cut_short(len(table.rows) - len(shown))
     _write_others(paper, table.others)
     paper.flush()
 
