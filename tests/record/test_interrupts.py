@@ -29,6 +29,7 @@ def interrupted(folder, words, times):
     return child.returncode, err
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "quiet"])
 @pytest.mark.parametrize("verb", VERBS)
@@ -87,6 +88,7 @@ PLACES = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("last", ["", "raise KeyboardInterrupt\n", "os._exit(5)\n"])
 @pytest.mark.parametrize("place", PLACES)
 def test_while_the_recording_ends(lab, place, last):

@@ -99,6 +99,7 @@ traced()
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("end", ["", "1 / 0", "sys.exit(3)", "sys.settrace(None)", "sys.setprofile(trace)"])
 def test_nothing_is_below_the_program_on_the_stack(lab, verb, end):
     lab.write("bottom.py", f"{BOTTOM}{end}\n")
