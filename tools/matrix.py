@@ -234,9 +234,8 @@ def carry_out(run: Run, distribution: str, jobs: int) -> Run:
         run.passed = run.passed and call_all(log, run, jobs)
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     told = [line for line in lines if line.endswith(" finds") or (" passed" in line and " in " in line)]
-    run.closing = (
-        (told or lines)[-max(1, len(run.tests)) :] if run.passed else lines[-60:]
-    )  # libraries may have a word at the end, too
+    closing = (told or lines)[-max(1, len(run.tests)) :]  # libraries may have a word at the end, too
+    run.closing = closing if run.passed else lines[-60:]
     run.seconds = time.monotonic() - start
     return run
 

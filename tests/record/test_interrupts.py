@@ -6,17 +6,11 @@ import sys
 
 import children
 import pytest
-from same import Lab
 
 from seismo.model import read
 
 VERBS = ["profile", "trace", "lines", "cover"] + ["objects"] * (sys.version_info >= (3, 13, 3))
 APP = "import time\ndef work(): pass\nwork()\nprint('READY', flush=True)\nwhile True: time.sleep(0.01)\n"
-
-
-@pytest.fixture
-def lab(tmp_path):
-    return Lab(tmp_path)
 
 
 def interrupted(folder, words, times):
