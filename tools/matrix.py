@@ -71,7 +71,6 @@ ONCE = {
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
     "tests/report/story": "tells finished recordings, in plain Python",
 }
-MARKED = re.compile(r"mark\.(matrix|crossed)\b")  # so these cannot be among them
 # What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.
 ANY_PYTHON = {
     "tests/docs": "shows what the other tests hold",
@@ -120,6 +119,8 @@ NOT_SANITIZED += [
     "tests/record/test_bad_input.py",
     "tests/record/test_unseen.py::test_pytest_warns_of_nothing",
 ]
+# What `make test` leaves out, wholly or in part.
+MARKED = re.compile(r"mark\.(matrix|crossed)\b")
 
 
 @dataclass
@@ -278,12 +279,10 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
     elif label == releases[-1]:
         return [[*suite("tests"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
-        marked = [path for name in ONCE for path in ROOT.glob(name) for path in [path, *path.rglob("*.py")]]
-        marked = [str(path) for path in marked if path.is_file() and MARKED.search(path.read_text(encoding="utf-8"))]
-        if marked:
-            raise SystemExit(f"Nobody runs what is marked `matrix` in {', '.join(marked)}: it is in ONCE.")
-        others = [f"--ignore={path}" for path in (*CORE_TESTS, *ONCE)]
-        return [suite(*CORE_TESTS), [*suite("tests", marks="matrix and not timing"), *others]]
+        files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
+        names = [path.relative_to(ROOT).as_posix() for path in files]
+        others = [name for name in names if not name.startswith(tuple(f"{path}/" for path in CORE_TESTS))]
+        return [suite(*CORE_TESTS), suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*RECORDING_TESTS)
     else:

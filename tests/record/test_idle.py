@@ -263,6 +263,7 @@ for_ever()
 """
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("way", ["profile", "no times"])
 def test_a_write_of_a_million_paths_costs_what_has_changed(start, tmp_path, way):
     path = tmp_path / "r.seismo"

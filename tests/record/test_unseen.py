@@ -59,7 +59,10 @@ raise ValueError("shown as bare")
 """
 
 
-@pytest.fixture(params=VERBS)
+IN_THE_MATRIX = ["profile all", "lines"]  # profile and cover start a program in the same ways
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.matrix] * (name in IN_THE_MATRIX)) for name in VERBS])
 def verb(request):
     return ["-m", "seismo", *VERBS[request.param]]
 
