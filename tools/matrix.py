@@ -50,7 +50,8 @@ CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "so
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/slots", "tests/native/source", "tests/parity"]
-# What no interpreter does differently, and why: `make test` runs it on the machine's own, and nobody else does.
+# What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
+# is marked `matrix` of it), and nobody else does.
 ONCE = {
     "tests/lint": "holds the repository",
     "tests/typing": "is read by mypy",
