@@ -59,8 +59,8 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 	@$(PIP) pygments
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
-test: $(VENV)/.ready  ## all tests on the machine's python3
-	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing" $(T)
+test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to the matrix
+	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
 # --- the rest -------------------------------------------------------------------------------------------------------

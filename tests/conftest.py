@@ -35,6 +35,17 @@ from same import Lab  # noqa: E402
 RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "record", "sessions", "watch"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what `make test` leaves to the matrix, before `-m` chooses."""
+    firsts = {}
+    for item in items:
+        if item.get_closest_marker("crossed"):
+            first = firsts.setdefault(item.function, item.callspec.params)
+            if sum(value != first[name] for name, value in item.callspec.params.items()) > 1:
+                item.add_marker("matrix")
+
+
 def pytest_collection_finish():
     """What pytest has found is thousands of objects and stays: a collection in a test need not look at them again.
 

@@ -7,8 +7,8 @@ of its own under .venvs-matrix; whole output goes to LABEL.log there. What each 
 - other releases run all but that and what is plain Python (`ANY_PYTHON`);
 - an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
   is met there;
-- the version that this script runs on runs the sources and the engine (`CORE_TESTS`): `make test` has run all on it,
-  and only the build is another;
+- the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix`:
+  `make test` has run all else on it, and only the build is another;
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`), and the newest of them all that is native.
 
@@ -22,6 +22,7 @@ looked for: an interpreter keeps thousands of blocks until it ends. With --scrip
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,11 +46,12 @@ NATIVE_TESTS = [
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
-CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
+CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "hooks", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
-# What no interpreter does differently, and why: `make test` runs it on the machine's own, and nobody else does.
+# What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
+# is marked `matrix` of it), and nobody else does.
 ONCE = {
     "tests/lint": "holds the repository",
     "tests/typing": "is read by mypy",
@@ -119,6 +121,8 @@ NOT_SANITIZED += [
     "tests/process/test_bad_input.py",
     "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]
+# What `make test` leaves out, wholly or in part.
+MARKED = re.compile(r"mark\.(matrix|crossed)\b")
 
 
 @dataclass
@@ -127,7 +131,7 @@ class Run:
 
     label: str
     command: list[str]
-    tests: list[str]
+    tests: list[list[str]]
     scripts: list[list[str]]
     packages: "Packages" = field(init=False)
     # What users' compilers make beside the code, debug information, is a tenth of the work, and more of the packing.
@@ -226,14 +230,15 @@ def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     path = ROOT / ENVIRONMENTS / f"{run.label}.log"
     steps = [
         ([*run.python, *PIP, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
-        *(([*run.python, *words], run.environment) for words in [run.tests] if words),
+        *(([*run.python, *words], run.environment) for words in run.tests),
     ]
     with path.open("w", encoding="utf-8") as log:
         run.passed = run.packages.copy(log, run) and all(call(log, command, words) for command, words in steps)
         run.passed = run.passed and call_all(log, run, jobs)
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     told = [line for line in lines if line.endswith(" finds") or (" passed" in line and " in " in line)]
-    run.closing = (told or lines)[-1:] if run.passed else lines[-60:]  # libraries may have a word at the end, too
+    closing = (told or lines)[-max(1, len(run.tests)) :]  # libraries may have a word at the end, too
+    run.closing = closing if run.passed else lines[-60:]
     run.seconds = time.monotonic() - start
     return run
 
@@ -250,14 +255,14 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1) -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not timing") -> list[str]:
     """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
         raise SystemExit(f"There are no such tests any more as {', '.join(missing)}: tools/matrix.py names them.")
     found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
     spread = ["-n", str(workers)] if workers > 1 else []
-    return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", "not timing", *spread, *found]
+    return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", marks, *spread, *found]
 
 
 def version(label: str) -> str:
@@ -265,8 +270,8 @@ def version(label: str) -> str:
     return ".".join(label.split(".")[:2])
 
 
-def selected(label: str, labels: list[str]) -> list[str]:
-    """The words that run the tests of one of these interpreters, which are in the order of their versions."""
+def selected(label: str, labels: list[str]) -> list[list[str]]:
+    """The commands that run the tests of one of these interpreters, which are in the order of their versions."""
     releases = [name for name in labels if not name.endswith("debug")]
     newest = {version(name): name for name in releases}  # of each version, the last that is named
     debugs = [name for name in labels if name.endswith("debug")]
@@ -274,14 +279,17 @@ def selected(label: str, labels: list[str]) -> list[str]:
         work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
         work += [f"--deselect={test}" for test in STATISTICS]
     elif label == releases[-1]:
-        return [*suite("tests"), *(f"--ignore={path}" for path in ONCE)]
+        return [[*suite("tests"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
-        work = suite(*CORE_TESTS)
+        files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
+        names = [path.relative_to(ROOT).as_posix() for path in files]
+        others = [name for name in names if not name.startswith(tuple(f"{path}/" for path in CORE_TESTS))]
+        return [suite(*CORE_TESTS), suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*RECORDING_TESTS)
     else:
         work = suite("tests")
-    return [*work, *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]
+    return [[*work, *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]]
 
 
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
@@ -296,8 +304,8 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         scripts = [script.split() for script in options.script]
         run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
-            run.tests = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
-            run.tests += [f"--deselect={test}" for test in NOT_SANITIZED]
+            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
+            run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
                 "LD_PRELOAD": sanitizer_libraries(command[:-1]),

@@ -63,6 +63,7 @@ def test_exits_of_many_functions_of_one_name(tmp_path):
     assert {(arc.from_line, arc.to_line) for arc in recording.arcs} == {(i + 1, -i) for i in range(1, 2000, 3)}
 
 
+@pytest.mark.matrix
 def test_a_call_graph_in_which_all_call_all(tmp_path):
     """The tree that is rebuilt has a bound; calls and times are still those of the file."""
     names = [(f"f{i}.py", i, f"f{i}") for i in range(300)]
@@ -75,6 +76,7 @@ def test_a_call_graph_in_which_all_call_all(tmp_path):
     assert {function.calls for function in recording.functions} == {300}
 
 
+@pytest.mark.matrix
 def test_a_stack_of_a_million_frames(tmp_path):
     path = tmp_path / "deep.speedscope.json"
     profile = {"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": 1, "weights": [1]}
@@ -95,6 +97,7 @@ def test_a_packed_bomb_is_refused_before_it_is_unpacked(tmp_path, content):
         formats.read(path)
 
 
+@pytest.mark.matrix
 def test_what_is_packed_well_is_read(tmp_path):
     """Small files may unpack to some megabytes, and several members are one file."""
     path = tmp_path / "well.pb.gz"

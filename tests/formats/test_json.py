@@ -106,6 +106,7 @@ class Counting:
         self.largest = max(self.largest, len(data))
 
 
+@pytest.mark.matrix
 def test_it_is_written_in_pieces():
     b = samples.Builder()
     thread = b.thread(b.process())

@@ -34,6 +34,7 @@ def failures(found: dict[str, tuple[str, str]]) -> dict[str, str]:
     return {test: detail for test, (outcome, detail) in found.items() if outcome == "failed"}
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("file", FILES)
 def test_passes(file, mode):

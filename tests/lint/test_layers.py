@@ -4,7 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from paths import ROOT
 
 from seismo import recording_kinds
@@ -163,16 +162,16 @@ def test_native_layers_go_down():
     assert all(allowed <= set(rooms[: rooms.index(room)]) for room, allowed in NATIVE_LAYERS.items())
 
 
-@pytest.mark.parametrize("path", native_files(), ids=lambda path: path.relative_to(NATIVE).as_posix())
-def test_native_includes_go_down(path):
-    room = room_of(path)
-    for quote, name in INCLUDE.findall(path.read_text()):
-        if quote == "<" or name.startswith("internal/pycore_"):  # the interpreter's own
-            assert room == "compat" or quote == "<", "the interpreter's private headers belong to compat"
-            assert not (name == "Python.h" and room in WITHOUT_PYTHON), f"{room} does without Python.h"
-    for target in included(path):
-        assert target.is_file(), f'"{target}": paths start at native/ or name a neighbour'
-        assert room_of(target) in NATIVE_LAYERS[room] | {room}, f'"{target}" looks up or sideways from {room}'
+def test_native_includes_go_down():
+    for path in native_files():
+        room = room_of(path)
+        for quote, name in INCLUDE.findall(path.read_text()):
+            if quote == "<" or name.startswith("internal/pycore_"):  # the interpreter's own
+                assert room == "compat" or quote == "<", f"{path}: the interpreter's private headers belong to compat"
+                assert not (name == "Python.h" and room in WITHOUT_PYTHON), f"{path}: {room} does without Python.h"
+        for target in included(path):
+            assert target.is_file(), f'{path}: "{target}": paths start at native/ or name a neighbour'
+            assert room_of(target) in NATIVE_LAYERS[room] | {room}, f'{path}: "{target}" looks up or sideways'
 
 
 # A name may stand in several rooms where it is the same part of each, or what it is called in Python.
@@ -339,14 +338,13 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "path", sorted((PACKAGE / "report").rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix()
-)
-def test_kinds_of_reports_do_not_see_each_other(path):
+def test_kinds_of_reports_do_not_see_each_other():
     assert len(KIND_ROOMS) == len(KINDS), "each kind has a folder of its own"
-    own = "seismo." + ".".join(path.relative_to(PACKAGE).parent.parts)
-    rooms = KIND_ROOMS - {own}
-    seen = {room for name in imported_modules(path) for room in rooms if f"{name}.".startswith(f"{room}.")}
+    seen = set()
+    for path in (PACKAGE / "report").rglob("*.py"):
+        rooms = KIND_ROOMS - {"seismo." + ".".join(path.relative_to(PACKAGE).parent.parts)}
+        names = imported_modules(path)
+        seen |= {(path, room) for name in names for room in rooms if f"{name}.".startswith(f"{room}.")}
     assert not seen, "move up what kinds share; reach a kind by seismo.report.kind"
 
 
@@ -374,8 +372,9 @@ def test_only_the_table_of_kinds_tells_them_apart():
     assert found == ASK_FOR_ONE
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_python_imports_go_down(path):
-    part = part_of(path)
-    assert part in PYTHON_LAYERS, "a new part of the package needs a layer: here and in docs/architecture.md"
-    assert imported_parts(path) <= PYTHON_LAYERS[part] | ANYBODY | {part}
+def test_python_imports_go_down():
+    modules = sorted(PACKAGE.rglob("*.py"))
+    missing = {part_of(path) for path in modules} - PYTHON_LAYERS.keys()
+    assert not missing, "a new part of the package needs a layer: here and in docs/architecture.md"
+    up = {path: imported_parts(path) - PYTHON_LAYERS[part_of(path)] - ANYBODY - {part_of(path)} for path in modules}
+    assert {path: parts for path, parts in up.items() if parts} == {}

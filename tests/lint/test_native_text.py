@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from paths import ROOT
 
 VENDOR = ROOT / "native" / "vendor"  # other people's code, kept as they wrote it
@@ -35,24 +34,26 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT / "native").as_posix()
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_only_compat_names_a_python_version(path):
-    assert path.parent.name == "compat" or not VERSIONS.findall(code_of(path))
+CODES = {path: code_of(path) for path in FILES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_native_code_never_prints_or_exits(path):
-    assert bool(FORBIDDEN_CALLS.findall(code_of(path))) == (name_of(path) in ENDS_THE_PROCESS)
+def test_only_compat_names_a_python_version():
+    assert [
+        name_of(path) for path, code in CODES.items() if VERSIONS.search(code) and path.parent.name != "compat"
+    ] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_names_with_external_linkage_have_the_prefix(path):
-    names = {name for name in DEFINITION.findall(code_of(path)) if not name.isupper()}  # those are macros
-    assert {name for name in names if not name.startswith(("sm_", "PyInit_"))} == set()
+def test_native_code_never_prints_or_exits():
+    assert {name_of(path) for path, code in CODES.items() if FORBIDDEN_CALLS.search(code)} == ENDS_THE_PROCESS
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".h"], ids=name_of)
-def test_headers_are_guarded(path):
-    assert re.search(r"^#ifndef SM_\w+_H\n#define SM_\w+_H$|^#pragma once$", path.read_text(), re.MULTILINE) or (
-        "included several times" in path.read_text()
-    )
+def test_names_with_external_linkage_have_the_prefix():
+    names = [(name_of(path), name) for path, code in CODES.items() for name in DEFINITION.findall(code)]
+    macros = str.isupper
+    assert [both for both in names if not both[1].startswith(("sm_", "PyInit_")) and not macros(both[1])] == []
+
+
+def test_headers_are_guarded():
+    guard = re.compile(r"^#ifndef SM_\w+_H\n#define SM_\w+_H$|^#pragma once$|included several times", re.MULTILINE)
+    headers = {name_of(path): path.read_text() for path in FILES if path.suffix == ".h"}
+    assert [name for name, text in headers.items() if not guard.search(text)] == []

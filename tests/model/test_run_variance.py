@@ -72,6 +72,7 @@ def test_the_model_is_scaled_to_what_most_of_the_time_shows():
     assert scale([(few, few)]) == pytest.approx(1 / 5), "two runs that are alike by chance"
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("runs", [1, 2, 3, 5])
 def test_in_nineteen_of_twenty_diffs_of_equal_runs_nothing_changed(runs):
     """Thirty functions, whose times vary as the model says."""

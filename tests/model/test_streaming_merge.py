@@ -166,6 +166,7 @@ def test_what_cannot_be_merged(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.matrix
 def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
     """Of each recording no more than a twentieth of its tree is kept."""
     builder = Builder()
@@ -185,6 +186,7 @@ def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
     assert many - few < 35 * 20000 * 160 / 1024 / 20
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("options", [[], ["--paths", "src=/ci/*/src"]])
 def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings(tmp_path, options):
     """Rows about the same place are one, so what is there at a time is as large as the result, a few times over."""
@@ -239,6 +241,7 @@ def contexts_made(number: int) -> Recording:
     return builder.build({"recorder": "coverage"})
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("make", "kind"), [(paths_made, "lifetimes"), (contexts_made, "context_hits")])
 def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings(tmp_path, make, kind):
     """What is no sum is in memory for one recording at a time."""

@@ -186,6 +186,7 @@ UNIQUE = APP + "\ndef unique(items):\n    return sorted(items, key=key)\n"
 PAIRS = APP + "\ndef unique(items):\n    return [one for one in items for other in items if key(one) == -other]\n"
 
 
+@pytest.mark.matrix
 def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
     project.git("init", "-q")
@@ -329,6 +330,7 @@ def test_some_of_the_tests_are_held_against_their_own_limits(project):
     assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
 
 
+@pytest.mark.matrix
 def test_xdist(project):
     status, said = project.run("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-update")
     assert status == 0, said
@@ -415,6 +417,7 @@ def test_it(n):
 """
 
 
+@pytest.mark.matrix
 def test_examples_of_hypothesis_are_the_same_each_time(project):
     project.write(test_app=EXAMPLES)
     words = ("-p", "_hypothesis_pytestplugin", "--seismo-check", "--seismo-no-objects")

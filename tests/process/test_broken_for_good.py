@@ -41,6 +41,7 @@ def run(tmp_path, verb, name, child, *words):
     return recording
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_end_is_as_always(tmp_path, verb, name):

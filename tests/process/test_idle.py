@@ -171,6 +171,7 @@ else:
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in ("cover", "paths")])
 @pytest.mark.parametrize("program", [FORK, SPAWN], ids=["forked", "spawned"])
 def test_children_that_wait(start, tmp_path, program, way):
@@ -262,6 +263,7 @@ for_ever()
 """
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("way", ["profile", "no times"])
 def test_a_write_of_a_million_paths_costs_what_has_changed(start, tmp_path, way):
     path = tmp_path / "r.seismo"
@@ -290,6 +292,7 @@ while True:
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
 @pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped"])
 def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, stopped):
@@ -328,6 +331,7 @@ def empty(path):
     os.truncate(path, 0)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in ("cover", "trace")])
 @pytest.mark.parametrize("meddle", [cut, empty])
 def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, meddle):
@@ -342,6 +346,7 @@ def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, 
     until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", ["cut", "removed", "replaced"])
 def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, what):

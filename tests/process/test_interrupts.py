@@ -6,17 +6,11 @@ import sys
 
 import children
 import pytest
-from same import Lab
 
 from seismo.model import read
 
 VERBS = ["profile", "trace", "lines", "cover"] + ["objects"] * (sys.version_info >= (3, 13, 3))
 APP = "import time\ndef work(): pass\nwork()\nprint('READY', flush=True)\nwhile True: time.sleep(0.01)\n"
-
-
-@pytest.fixture
-def lab(tmp_path):
-    return Lab(tmp_path)
 
 
 def interrupted(folder, words, times):
@@ -29,6 +23,7 @@ def interrupted(folder, words, times):
     return child.returncode, err
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "quiet"])
 @pytest.mark.parametrize("verb", VERBS)
@@ -87,6 +82,7 @@ PLACES = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("last", ["", "raise KeyboardInterrupt\n", "os._exit(5)\n"])
 @pytest.mark.parametrize("place", PLACES)
 def test_while_the_recording_ends(lab, place, last):

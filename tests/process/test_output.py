@@ -184,6 +184,7 @@ LEAVES = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give up root's rights and change its root")
 @pytest.mark.parametrize("how", LEAVES)
 @pytest.mark.parametrize("verb", ["profile", "lines", "cover"])
@@ -245,6 +246,7 @@ def test_the_part_of_a_killed_child(tmp_path):
     assert losses == [f"process {int(done.stdout)}"]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("verb", ["profile", "trace", "cover"])
 @pytest.mark.parametrize("how", ["SIG_DFL", "lambda *_: print('signalled')"])
 def test_a_limit_of_file_sizes_sends_the_program_no_signal(tmp_path, verb, how):

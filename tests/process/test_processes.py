@@ -398,6 +398,7 @@ FAILS_LATE = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("why", FAILS_LATE)
 @pytest.mark.parametrize("verb", ["profile", "cover"])
 def test_an_exec_that_fails_after_it_looked_well_loses_no_children(lab, verb, why):

@@ -106,6 +106,7 @@ print(eval('(lambda: 3)()'))
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("c_functions", ["auto", "all", "none"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(lab, name, c_functions):

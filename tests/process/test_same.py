@@ -128,6 +128,7 @@ def test_no_classes_of_syntax_trees_are_made(words, tmp_path):
     assert said[1] == "[]\n"
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("name", ["raises", "exits with a text", "has a syntax error", "is interrupted", "warns"])
 @pytest.mark.parametrize("flags", [("-W", "error"), ("-X", "dev"), ("-O",), ("-B", "-s"), ("-P",)])
 def test_interpreter_options(lab, name, flags):

@@ -41,6 +41,7 @@ def ended(recording, name="SIGTERM"):
         assert "work" in list(recording.functions["qualname"])
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("verb", VERBS)
 def test_wherever_it_finds_the_program(tmp_path, verb, place):

@@ -127,6 +127,7 @@ def test_an_interrupt_while_seismo_starts_is_the_programs(lab, place):
     assert (ended.out, ended.err, ended.status) == ("", "KeyboardInterrupt\n", -signal.SIGINT)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("call", ["_run_exitfuncs()", "_clear()"])
 @pytest.mark.parametrize("imported", ["atexit", "atexit, threading"])
 def test_exit_functions_that_the_program_runs_or_drops(lab, call, imported):

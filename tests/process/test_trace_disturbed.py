@@ -77,6 +77,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("end", ["returns", "os._exit"])
 @pytest.mark.parametrize("what", TAKEN)
 def test_the_timeline_is_whole_whatever_the_program_did_to_the_file(tmp_path, what, end):

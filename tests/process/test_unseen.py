@@ -59,7 +59,10 @@ raise ValueError("shown as bare")
 """
 
 
-@pytest.fixture(params=VERBS)
+IN_THE_MATRIX = ["profile all", "lines"]  # profile and cover start a program in the same ways
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.matrix] * (name in IN_THE_MATRIX)) for name in VERBS])
 def verb(request):
     return ["-m", "seismo", *VERBS[request.param]]
 
@@ -99,6 +102,7 @@ traced()
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("end", ["", "1 / 0", "sys.exit(3)", "sys.settrace(None)", "sys.setprofile(trace)"])
 def test_nothing_is_below_the_program_on_the_stack(lab, verb, end):
     lab.write("bottom.py", f"{BOTTOM}{end}\n")

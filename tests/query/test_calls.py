@@ -27,7 +27,7 @@ def made(seed, **how):
 @functools.cache
 def long():
     """A trace of some batches, and how many calls it has. Nobody writes to it."""
-    recording, _ = made(9, events=60000, wild=False)
+    recording, _ = made(9, events=30000, wild=False)
     return recording, len(recording.calls.window(limit=ALL).calls)
 
 
@@ -46,7 +46,7 @@ def as_window(rows):
     return [(*row[1:9], place.get(row[9], -1), place.get(row[10], -1), *row[11:]) for row in rows]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_stream_has_the_calls_of_every_window(seed):
     recording, end = made(seed)

@@ -85,6 +85,7 @@ class Suspended:
         yield
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("jump", [-30_000, 10**15], ids=["back", "forth"])
 @pytest.mark.parametrize("timing", ["every", "frugal"])
 @pytest.mark.parametrize("recorder", ["calltree", "linetimes"])

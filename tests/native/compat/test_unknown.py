@@ -26,6 +26,7 @@ def seismo(*arguments, folder, pretends="", status=0):
     return children.seismo(*arguments, cwd=folder, env=environment(**more), status=status)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("unknown", SENTENCES)
 @pytest.mark.parametrize("verb", RECORDS, ids=lambda verb: verb[0])
 def test_recording_is_refused(verb, unknown, tmp_path):
@@ -47,6 +48,7 @@ def test_recordings_are_read(unknown, tmp_path):
     assert children.printed(program, cwd=tmp_path, env=environment(SEISMO_PRETEND=unknown)) == "f\n"
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("unknown", SENTENCES)
 @pytest.mark.parametrize("call", ["seismo.profile().__enter__()", "seismo.hooks.setprofile(print)"])
 def test_a_program_is_told(call, unknown):

@@ -7,6 +7,7 @@ from recorded import image
 from seismo import _core
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("timing", ["frugal", "every"])
 @pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
 @pytest.mark.parametrize("source", SOURCES)

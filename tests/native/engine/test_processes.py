@@ -130,6 +130,7 @@ print(image().calls()["leaf"])
 # ---- exits ----
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
 @pytest.mark.parametrize("end", ["", "sys.exit(0)", "import atexit; atexit.register(work, 3)", "import _thread"])
 def test_exit_while_recording(source, tmp_path, c_functions, end):

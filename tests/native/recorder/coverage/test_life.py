@@ -165,6 +165,7 @@ _core.cover_stop()
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("how", ["file", "memory", "stop", "silent"])
 @pytest.mark.parametrize("kind", ["lines", "counts"])
 def test_fork(tmp_path, how, kind):
