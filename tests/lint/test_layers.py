@@ -234,7 +234,6 @@ SYMBOL_CIRCLES = {
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
     frozenset({"hub/pyhook", "hub/pytrace"}): "a local trace function is called as any other, and gives the next one",
-    frozenset({"recorder/lines/instructions", "recorder/lines/line_tables"}): "a line table owns its instructions",
     frozenset({"slots/methods", "slots/slots"}): "the slots exchange the methods that set them, which ask the slots",
     frozenset({"source/probes/probes", "source/probes/trace"}): "the trace function takes the probes' place",
 }
