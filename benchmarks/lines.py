@@ -6,7 +6,6 @@ Programs, tools and rounds as in coverage.py. The empty LINE callback is what te
   bare, floor line       the empty LINE callback around the whole program
   seismo lines           python -m seismo lines -q -o FILE
   seismo lines --only    the same, of the program's own script only
-  seismo lines --opcodes counts of every instruction, too; short runs
   line_profiler          all functions and methods of the script registered; short runs, once
 """
 
@@ -41,7 +40,6 @@ def slow_tools() -> dict[str, Tool]:
     """Those that run short ones."""
     found = tools()
     found = {name: found[name] for name in ("bare", FLOOR, "seismo lines")}
-    found["seismo lines --opcodes"] = Tool([*PYTHON, "-m", "seismo", "lines", "--opcodes", "-q", "-o", "OUT"])
     if ratios.installed("line_profiler"):
         found["line_profiler"] = Tool([*PYTHON, str(HERE / "line_profiler_run.py"), "OUT"])
     return found

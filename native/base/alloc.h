@@ -6,6 +6,7 @@
 #ifndef SM_BASE_ALLOC_H
 #define SM_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,6 +63,23 @@ static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, si
         *size = more;
     }
     return grown;
+}
+
+/* Sees to room for so many in the array that `array` is the address of; what is new is zero. False: out of memory, the
+ * old one stands. */
+static inline bool sm_room(void *array, size_t *room, size_t count, size_t each) {
+    if (count <= *room)
+        return true;
+    size_t more = *room * 2 > count ? *room * 2 : count + 64;
+    char *grown;
+    memcpy(&grown, array, sizeof grown);
+    grown = sm_realloc(grown, more * each);
+    if (grown == NULL)
+        return false;
+    memset(grown + *room * each, 0, (more - *room) * each);
+    memcpy(array, &grown, sizeof grown);
+    *room = more;
+    return true;
 }
 
 #endif

@@ -115,18 +115,6 @@ static inline const sm_frame *sm_frame_of(const PyFrameObject *object) {
 static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
     return frame->previous;
 }
-/* Is a frame that runs something else at an instruction by which one Python function calls another without C between?
- * Once warm, the instruction before a call says that. (<opcode.h> has names that others use.) */
-static inline bool sm_frame_calls_python(const sm_frame *frame) {
-    enum { SUBSCR_FIRST = 17, SUBSCR_GET = 19, CALL_ANY = 171, CALL_FIRST = 22, CALL_SAME = 23, CALL_DEFAULT = 24 };
-    enum { BEFORE_METHOD = 65, BEFORE_FUNCTION = 143, BEFORE_UNITS = 2 };
-    const _Py_CODEUNIT *at = frame->prev_instr, *first = (const _Py_CODEUNIT *)frame->f_code->co_code_adaptive;
-    int op = at >= first ? _Py_OPCODE(*at) : 0;
-    if (op == SUBSCR_FIRST || op == SUBSCR_GET || op == CALL_SAME || op == CALL_DEFAULT)
-        return true;
-    int before = at - first >= BEFORE_UNITS ? _Py_OPCODE(at[-BEFORE_UNITS]) : 0;
-    return (op == CALL_ANY || op == CALL_FIRST) && (before == BEFORE_FUNCTION || before == BEFORE_METHOD);
-}
 static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
     return frame->f_globals;
 }

@@ -60,7 +60,7 @@ static uint64_t key(void) {
     hash = sm_hash_text(sm_hash_text(hash, sm_engine.source->name), sm_engine.recorder->name);
     hash = sm_hash_text(sm_hash_text(hash, settings->c_functions), settings->narrow ? "narrow" : "all");
     hash = hash_number(hash_number(hash, (int)sm_engine.clock.kind), settings->journal);
-    return hash_number(hash_number(hash, settings->time_every), settings->opcodes);
+    return hash_number(hash, settings->time_every);
 }
 
 /* ---- the file ---- */

@@ -86,7 +86,6 @@ typedef struct {
     bool time_every;
     bool timeless;             /* of calls: count them, and read no clock at events */
     unsigned rate;             /* looks of the sampler a second; 0: as it sees fit */
-    bool opcodes;              /* count instructions, too */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */
     bool apart;                /* leave out the threads that run already: engine/skipped_threads.h */

@@ -79,17 +79,7 @@ void sm_read_free(sm_read_data *data) {
 
 /* Makes room for `strings` in all. */
 static bool reserve_strings(sm_read_data *data, size_t strings) {
-    if (strings + 1 > data->offsets_room) {
-        size_t room = data->offsets_room * 2;
-        room = room < strings + 1 ? strings + 1 : room;
-        int64_t *offsets = sm_realloc(data->offsets, room * sizeof *offsets);
-        if (offsets == NULL) {
-            return false;
-        }
-        data->offsets = offsets;
-        data->offsets_room = room;
-    }
-    return true;
+    return sm_room(&data->offsets, &data->offsets_room, strings + 1, sizeof *data->offsets);
 }
 
 int64_t sm_read_add_string(sm_read_data *data, const char *text) {
@@ -196,19 +186,7 @@ static bool grow_table(sm_read_table *table, int columns, size_t rows) {
 }
 
 static bool grow_ids(sm_read_table *table, size_t ids) {
-    if (ids <= table->ids) {
-        return true;
-    }
-    size_t room = table->ids * 2;
-    room = room < ids ? ids : room;
-    uint32_t *row_of = sm_realloc(table->row_of, room * sizeof *row_of);
-    if (row_of == NULL) {
-        return false;
-    }
-    memset(row_of + table->ids, 0, (room - table->ids) * sizeof *row_of);
-    table->row_of = row_of;
-    table->ids = room;
-    return true;
+    return sm_room(&table->row_of, &table->ids, ids, sizeof *table->row_of);
 }
 
 /* From which id on those of a table are impossible. */

@@ -76,7 +76,7 @@ static void replace(char **target, PyObject *text) {
 /* What start() was asked for, as far as it needs checking. */
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
-    int opcodes, paths, apart, journal;
+    int paths, apart, journal;
     unsigned rate;
     unsigned long flush_ms;
     unsigned long depth;
@@ -105,7 +105,6 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
-    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_lines_recorder.name) == 0;
     if (settings->timeless && settings->journal) {
         PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
         return -1;
@@ -143,10 +142,10 @@ static int filter_from(PyObject *given, sm_filter **filter) {
 }
 
 static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"source", "c_functions", "clock",     "timing",          "fd",    "flush_ms", "max_paths",
-                            "hide",   "meta",        "calibrate", "interpreter",     "host",  "argv",     "running",
-                            "where",  "recorder",    "opcodes",   "objects",         "paths", "max_live", "span",
-                            "apart",  "journal",     "depth",     "min_duration_ns", "rate",  NULL};
+    static char *names[] = {
+        "source",    "c_functions", "clock", "timing",  "fd",      "flush_ms",        "max_paths", "hide",    "meta",
+        "calibrate", "interpreter", "host",  "argv",    "running", "where",           "recorder",  "objects", "paths",
+        "max_live",  "span",        "apart", "journal", "depth",   "min_duration_ns", "rate",      NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -160,12 +159,11 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOppkKI:start", names, &given.source,
-                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
-                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
-                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
-                                     &given.max_live, &given.span, &given.apart, &given.journal, &given.depth,
-                                     &given.min_duration_ns, &given.rate))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "|$zsssikKsUpUUUpOsspKOppkKI:start", names, &given.source, &given.c_functions, &given.clock,
+            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
+            &running, &given.where, &given.recorder, &given.objects, &given.paths, &given.max_live, &given.span,
+            &given.apart, &given.journal, &given.depth, &given.min_duration_ns, &given.rate))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)

@@ -151,7 +151,7 @@ SM_INLINE bool line_by_ends(sm_thread *thread, const void *code, const void *fra
     return sm_lines_line(thread, code, frame, number, SM_LINES_BY_ENDS);
 }
 
-#define LINES_RECEIVER .resume = sm_lines_resume, .leave = sm_lines_leave, .instruction = sm_lines_count_instruction
+#define LINES_RECEIVER .resume = sm_lines_resume, .leave = sm_lines_leave
 static const sm_lines_receiver lines_by_ends = {.line = line_by_ends, LINES_RECEIVER};
 
 #if SM_HAS_MONITORING
@@ -163,7 +163,6 @@ static const sm_lines_receiver lines_by_depth = {.line = line_by_depth, LINES_RE
     SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, throw)                                                       \
     SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, yield)                                                       \
     SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, line)                                                        \
-    SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, instruction)                                                 \
     SM_MONITORING_CALLBACK(sm_monitoring_lines, receiver, right)
 LINES_OF(lines_by_ends)
 SM_MONITORING_CALLBACK(sm_monitoring_lines, lines_by_ends, return)
@@ -171,11 +170,11 @@ SM_MONITORING_CALLBACK(sm_monitoring_lines, lines_by_ends, unwind)
 LINES_OF(lines_by_depth)
 static const sm_monitoring_callbacks lines_by_ends_callbacks = {
     {lines_by_ends_start, lines_by_ends_resume, lines_by_ends_throw, lines_by_ends_return, lines_by_ends_yield,
-     lines_by_ends_unwind, NULL, NULL, NULL, lines_by_ends_line, lines_by_ends_instruction, lines_by_ends_right},
+     lines_by_ends_unwind, NULL, NULL, NULL, lines_by_ends_line, lines_by_ends_right},
     sm_lines_wants};
 static const sm_monitoring_callbacks lines_by_depth_callbacks = {
     {lines_by_depth_start, lines_by_depth_resume, lines_by_depth_throw, NULL, lines_by_depth_yield, NULL, NULL, NULL,
-     NULL, lines_by_depth_line, lines_by_depth_instruction, lines_by_depth_right},
+     NULL, lines_by_depth_line, lines_by_depth_right},
     sm_lines_wants};
 #else
 static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {

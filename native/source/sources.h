@@ -43,7 +43,6 @@ typedef struct {
     bool (*line)(sm_thread *thread, const void *code, const void *frame, int number);
     bool (*resume)(sm_thread *thread, const void *code, const void *frame, int offset);
     bool (*leave)(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
-    bool (*instruction)(sm_thread *thread, const void *code, uint32_t offset);
 } sm_lines_receiver;
 
 /* The callbacks that an instantiation gives to the monitoring source: one per event, in the order of its table. */
@@ -58,7 +57,6 @@ typedef enum {
     SM_C_RETURN,
     SM_C_RAISE,
     SM_LINE,
-    SM_INSTRUCTION,
     SM_BRANCH_RIGHT,
     SM_MONITORING_EVENTS
 } sm_monitoring_event;

@@ -21,17 +21,7 @@ static void take_sheet(void *receiver, const sm_zoom_sheet *sheet) {
     builder *b = receiver;
     sm_zoom_sheets *s = b->sheets;
     size_t at = s->memory.size;
-    if (s->sheets == s->room) {
-        size_t room = s->room ? s->room * 2 : 64;
-        sm_zoom_sheet_place *grown = sm_realloc(s->sheet, room * sizeof *grown);
-        b->failed |= grown == NULL;
-        if (grown == NULL) {
-            return;
-        }
-        s->sheet = grown;
-        s->room = room;
-    }
-    if (!sm_zoom_sheet_pack(sheet, &s->memory)) {
+    if (!sm_room(&s->sheet, &s->room, s->sheets + 1, sizeof *s->sheet) || !sm_zoom_sheet_pack(sheet, &s->memory)) {
         b->failed = true;
         return;
     }

@@ -115,15 +115,9 @@ static unsigned how_left(uint32_t flags) {
 }
 
 static open_call *push(cutter *c, const sm_happened *event) {
-    if (c->depth == c->room) {
-        size_t room = c->room ? 2 * c->room : 64;
-        open_call *grown = sm_realloc(c->stack, room * sizeof *grown);
-        if (grown == NULL) {
-            c->failed = true;
-            return NULL;
-        }
-        c->stack = grown;
-        c->room = room;
+    if (!sm_room(&c->stack, &c->room, c->depth + 1, sizeof *c->stack)) {
+        c->failed = true;
+        return NULL;
     }
     const open_call *above = c->depth ? &c->stack[c->depth - 1] : NULL;
     const sm_cut_choice *choice = c->order->choice;
@@ -141,16 +135,9 @@ static open_call *push(cutter *c, const sm_happened *event) {
 
 static void note_choice(cutter *c, uint64_t number) {
     size_t byte = (size_t)(number / 8);
-    if (byte >= c->chosen_size) {
-        size_t size = 2 * byte + 4096;
-        uint8_t *grown = sm_realloc(c->chosen, size);
-        if (grown == NULL) {
-            c->failed = true;
-            return;
-        }
-        memset(grown + c->chosen_size, 0, size - c->chosen_size);
-        c->chosen = grown;
-        c->chosen_size = size;
+    if (!sm_room(&c->chosen, &c->chosen_size, byte + 1, 1)) {
+        c->failed = true;
+        return;
     }
     c->chosen[byte] |= (uint8_t)(1u << (number % 8));
 }

@@ -50,16 +50,9 @@ typedef struct {
 } walker;
 
 static opened *opened_at(walker *w, opened_list *list, uint32_t depth) {
-    if (depth >= list->room) {
-        size_t room = depth + 64;
-        opened *at = sm_realloc(list->at, room * sizeof *at);
-        if (at == NULL) {
-            w->failed = true;
-            return NULL;
-        }
-        memset(at + list->room, 0, (room - list->room) * sizeof *at);
-        list->at = at;
-        list->room = room;
+    if (!sm_room(&list->at, &list->room, (size_t)depth + 1, sizeof *list->at)) {
+        w->failed = true;
+        return NULL;
     }
     return &list->at[depth];
 }

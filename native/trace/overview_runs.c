@@ -48,16 +48,9 @@ static void add_share(sm_paint_slot *s, const sm_painted_share *more) {
 /* The slot of a depth that is wanted; NULL: out of memory. */
 static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
     size_t at = depth - p->asked->first_depth;
-    if (at >= p->room) {
-        size_t room = at + 64;
-        sm_paint_slot *slots = sm_realloc(p->slots, room * sizeof *slots);
-        if (slots == NULL) {
-            p->failed = true;
-            return NULL;
-        }
-        memset(slots + p->room, 0, (room - p->room) * sizeof *slots);
-        p->slots = slots;
-        p->room = room;
+    if (!sm_room(&p->slots, &p->room, at + 1, sizeof *p->slots)) {
+        p->failed = true;
+        return NULL;
     }
     return &p->slots[at];
 }

@@ -30,15 +30,9 @@
 static const double EVENT = 30; /* ns that an event takes beside the segment's own time */
 
 static bool grow(sm_machine *m, void *array, size_t *room, size_t size) {
-    size_t wanted = *room ? *room * 2 : 64;
-    void *memory = sm_realloc(*(void **)array, wanted * size);
-    if (memory == NULL) {
-        m->failed = true;
-        return false;
-    }
-    *(void **)array = memory;
-    *room = wanted;
-    return true;
+    bool grown = sm_room(array, room, *room + 1, size);
+    m->failed |= !grown;
+    return grown;
 }
 
 /* ---- times ---- */

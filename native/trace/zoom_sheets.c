@@ -221,14 +221,8 @@ static int take_slices(const sm_zoom_sheet_place *sheet, taker *t, sm_zoom_sheet
         if (t->at == NULL || count > (uint64_t)(t->end - t->at) || slice->end > (int64_t)LATEST) {
             return 0;
         }
-        if (rows->rows + count > rows->room) {
-            size_t room = (rows->rows + (size_t)count) * 2;
-            sm_row *grown = sm_realloc(rows->row, room * sizeof *grown);
-            if (grown == NULL) {
-                return -1;
-            }
-            rows->row = grown;
-            rows->room = room;
+        if (!sm_room(&rows->row, &rows->room, rows->rows + (size_t)count, sizeof *rows->row)) {
+            return -1;
         }
         uint32_t depth = 0;
         for (uint64_t i = 0; i < count && t->at; i++) {

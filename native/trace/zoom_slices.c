@@ -15,18 +15,7 @@ enum { LONGEST_DEPTH = 20 }; /* bits of the depth of a longest call, before its 
 enum { ROW_BYTES = (6 + 2 * SM_SHARES) * SM_VARINT_MAX, HEAD_BYTES = 8 * SM_VARINT_MAX };
 
 bool sm_functions_know(sm_functions *f, size_t count) {
-    if (count <= f->count) {
-        return true;
-    }
-    size_t room = f->count * 2 < count ? count + 64 : f->count * 2;
-    sm_longest *of = sm_realloc(f->of, room * sizeof *of);
-    if (of == NULL) {
-        return false;
-    }
-    memset(of + f->count, 0, (room - f->count) * sizeof *of);
-    f->of = of;
-    f->count = room;
-    return true;
+    return sm_room(&f->of, &f->count, count, sizeof *f->of);
 }
 
 void sm_functions_free(sm_functions *f) {
@@ -90,16 +79,7 @@ void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t 
 /* ---- rows ---- */
 
 static sm_row *add_row(sm_row **rows, size_t *count, size_t *room) {
-    if (*count == *room) {
-        size_t wanted = *room ? *room * 2 : 64;
-        sm_row *grown = sm_realloc(*rows, wanted * sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        *rows = grown;
-        *room = wanted;
-    }
-    return &(*rows)[(*count)++];
+    return sm_room(rows, room, *count + 1, sizeof **rows) ? &(*rows)[(*count)++] : NULL;
 }
 
 static sm_row single_row(const sm_zoom_slicer *s, const sm_frame *frame, uint32_t depth, unsigned kind,
@@ -294,16 +274,9 @@ static void gather_run(sm_gathered *g, const sm_row *row) {
 }
 
 static sm_gathered *gathered_of(sm_zoom_slicer *s, sm_level *level, uint32_t depth) {
-    if (depth >= level->room) {
-        size_t room = depth + 32;
-        sm_gathered *grown = sm_realloc(level->gathered, room * sizeof *grown);
-        if (grown == NULL) {
-            s->failed = true;
-            return NULL;
-        }
-        memset(grown + level->room, 0, (room - level->room) * sizeof *grown);
-        level->gathered = grown;
-        level->room = room;
+    if (!sm_room(&level->gathered, &level->room, (size_t)depth + 1, sizeof *level->gathered)) {
+        s->failed = true;
+        return NULL;
     }
     level->deepest = depth + 1 > level->deepest ? depth + 1 : level->deepest;
     return &level->gathered[depth];

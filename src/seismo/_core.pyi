@@ -28,7 +28,6 @@ def start(
     running: bool = True,
     where: Filter | None = None,
     recorder: str = "calltree",
-    opcodes: bool = False,
     objects: str = "lines",
     paths: bool = False,
     max_live: int = ...,

@@ -249,7 +249,6 @@ SYMBOL_CIRCLES = {
     frozenset(
         {"hub/python_hook", "hub/python_trace"}
     ): "a local trace function is called as any other, and gives the next one",
-    frozenset({"recorder/lines/instructions", "recorder/lines/line_tables"}): "a line table owns its instructions",
     frozenset(
         {"hooks/py311/setter_overrides", "hooks/py311/thread_slots"}
     ): "the slots exchange the methods that set them, which ask the slots",

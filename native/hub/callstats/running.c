@@ -48,13 +48,7 @@ void sm_call_count_level(sm_call_sums *s, const sm_call_track *on, bool links) {
 }
 
 bool sm_call_track_grow(sm_call_track *on) {
-    size_t size = on->size ? on->size * 2 : 64;
-    sm_running_call *calls = sm_realloc(on->calls, size * sizeof *calls);
-    if (calls == NULL)
-        return false;
-    on->calls = calls;
-    on->size = size;
-    return true;
+    return sm_room(&on->calls, &on->size, on->size + 1, sizeof *on->calls);
 }
 
 sm_call_track *sm_call_track_next(const sm_call_lane *lane, const sm_call_track *track) {

@@ -62,17 +62,10 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
 }
 
 static bool room_to_fold(sm_tree_thread *tree) {
-    if (tree->fold_count + 2 <= tree->fold_size)
-        return true;
-    uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
-    sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
-    if (grown == NULL) {
-        sm_engine.lost_memory++;
-        return false;
-    }
-    tree->fold = grown;
-    tree->fold_size = size;
-    return true;
+    sm_fold *grown = sm_grown(tree->fold, tree->fold_count + 1, &tree->fold_size, sizeof *grown, 256);
+    tree->fold = grown != NULL ? grown : tree->fold;
+    sm_engine.lost_memory += grown == NULL;
+    return grown != NULL;
 }
 
 /* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is

@@ -12,15 +12,10 @@ static sm_node nobody; /* nobody's child, and of no key */
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
-    if (function->id >= sm_tree.functions_size) {
-        uint32_t size = sm_functions_count() + 1024;
-        sm_tree_function **grown = sm_realloc(sm_tree.functions, size * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        memset(grown + sm_tree.functions_size, 0, (size - sm_tree.functions_size) * sizeof *grown);
-        sm_tree.functions = grown;
-        sm_tree.functions_size = size;
-    }
+    sm_tree_function **grown = sm_grown_to(sm_tree.functions, function->id, &sm_tree.functions_size, sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    sm_tree.functions = grown;
     sm_tree_function **place = &sm_tree.functions[function->id];
     if (*place == NULL) {
         *place = sm_calloc(1, sizeof **place);
@@ -112,14 +107,11 @@ static void insert_node(sm_children *more, sm_node *node) {
 static uint32_t number_table(void) {
     if (sm_tree.tables_count == MOST_TABLES)
         return 0;
-    if (sm_tree.tables_count + 1 >= sm_tree.tables_size) {
-        uint32_t size = sm_tree.tables_size ? sm_tree.tables_size * 2 : 256;
-        sm_children **tables = sm_realloc(sm_tree.tables, size * sizeof *tables);
-        if (tables == NULL)
-            return 0;
-        sm_tree.tables = tables;
-        sm_tree.tables_size = size;
-    }
+    sm_children **tables =
+        sm_grown(sm_tree.tables, sm_tree.tables_count + 1, &sm_tree.tables_size, sizeof *tables, 256);
+    if (tables == NULL)
+        return 0;
+    sm_tree.tables = tables;
     sm_tree.tables[++sm_tree.tables_count] = NULL;
     return sm_tree.tables_count;
 }

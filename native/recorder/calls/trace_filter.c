@@ -107,15 +107,9 @@ static void enter(sm_trace_filter *f, const uint8_t *token, size_t size, bool re
         leave_out(f, &(sm_left_out){.calls = !resumed, .resumes = resumed});
         return;
     }
-    if (f->levels == f->room) {
-        size_t room = f->room ? 2 * f->room : 64;
-        sm_trace_filter_level *grown = sm_realloc(f->level, room * sizeof *grown);
-        if (grown == NULL) {
-            f->no_memory = true;
-            return;
-        }
-        f->level = grown;
-        f->room = room;
+    if (!sm_room(&f->level, &f->room, f->levels + 1, sizeof *f->level)) {
+        f->no_memory = true;
+        return;
     }
     f->level[f->levels++] = (sm_trace_filter_level){.at = f->out.size,
                                                     .since = since,

@@ -42,16 +42,8 @@ static bool learn(sm_places *places, sm_block_nodes nodes) {
 }
 
 static sm_places *places_of(uint32_t thread) {
-    if (thread >= levels.count) {
-        size_t count = (size_t)thread + 64;
-        sm_places **grown = sm_realloc(levels.places, count * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        for (size_t i = levels.count; i < count; i++)
-            grown[i] = NULL;
-        levels.places = grown;
-        levels.count = count;
-    }
+    if (!sm_room(&levels.places, &levels.count, (size_t)thread + 1, sizeof *levels.places))
+        return NULL;
     if (levels.places[thread] == NULL)
         levels.places[thread] = sm_calloc(1, sizeof *levels.places[thread]);
     return levels.places[thread];

@@ -51,8 +51,6 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
     table->first = (int32_t)first;
     table->count = (uint32_t)count;
     table->awaits = (function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
-    if (sm_engine.settings.opcodes)
-        sm_lines_add_instructions(table, code);
     return table;
 }
 
@@ -214,7 +212,6 @@ void sm_lines_free(void) {
         sm_line_table *table = sm_lines.tables[i];
         if (table == NULL)
             continue;
-        sm_lines_free_instructions(table);
         sm_free(table->places);
         sm_free(table);
     }

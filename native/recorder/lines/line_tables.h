@@ -9,15 +9,6 @@ typedef struct sm_line_place { /* an instruction at which frames were found */
     sm_line *line;
 } sm_line_place;
 
-typedef struct sm_line_instructions {
-    PyCodeObject *code; /* held: what the texts are made from */
-    uint32_t count;     /* in units of two bytes */
-    uint32_t *rows; /* with the engine's lock, owned; in the recording, from 1, by unit: 0 has none; NULL: none has */
-    bool told;      /* texts have been asked for */
-    char **texts;   /* with the engine's lock, owned, each; NULL: an inline cache */
-    uint64_t hits[];
-} sm_line_instructions;
-
 typedef struct sm_line_block {
     struct sm_line_block *next;
     uint32_t used; /* atomic: lines that have been published */
@@ -28,15 +19,14 @@ typedef struct { /* with the GIL, but for what is said */
     sm_lines_way way;
     sm_line_table **tables; /* by sm_function.id; these two change with the engine's lock as well */
     uint32_t tables_size;
-    uint32_t lines_count;      /* the next id */
-    uint32_t instruction_rows; /* with the engine's lock: given out */
-    sm_line_block *blocks;     /* atomic; newest first */
-    sm_line *elsewhere;        /* what ran while no frame of the recording did; NULL: out of memory */
-    bool stopped;              /* what is saved now is the last */
-    char folder[4096];         /* that relative file names are relative to; "": unknown */
-    uint64_t outside;          /* hits of lines that a lying line table had no room for */
-    uint64_t looks;            /* the sampler's: a number for each */
-    double cost;               /* ticks of the probes, a hit */
+    uint32_t lines_count;  /* the next id */
+    sm_line_block *blocks; /* atomic; newest first */
+    sm_line *elsewhere;    /* what ran while no frame of the recording did; NULL: out of memory */
+    bool stopped;          /* what is saved now is the last */
+    char folder[4096];     /* that relative file names are relative to; "": unknown */
+    uint64_t outside;      /* hits of lines that a lying line table had no room for */
+    uint64_t looks;        /* the sampler's: a number for each */
+    double cost;           /* ticks of the probes, a hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
@@ -57,11 +47,5 @@ void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again *
 void sm_lines_free(void);
 
 void sm_lines_save(sm_output *output);
-
-/* instructions.c */
-void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code);
-void sm_lines_disassemble(void); /* runs Python code, unseen */
-void sm_lines_free_instructions(sm_line_table *table);
-void sm_lines_save_instructions(sm_output *output);
 
 #endif

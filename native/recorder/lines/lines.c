@@ -398,15 +398,6 @@ static void code_died(sm_code_entry *entry) {
     (void)entry; /* no table has the address of one; entries' codes are held by their frames, or compared only */
 }
 
-static void settle(bool whole) {
-    if (!whole || !sm_engine.settings.opcodes)
-        return;
-    PyThreadState *tstate = PyThreadState_Get();
-    PyThreadState_EnterTracing(tstate); /* no event reaches any tool meanwhile */
-    sm_lines_disassemble();
-    PyThreadState_LeaveTracing(tstate);
-}
-
 static void stop(void) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -416,8 +407,6 @@ static void stop(void) {
         sm_sampler_remove(&sm_lines_of(thread)->timing);
     }
     sm_lines.stopped = true;
-    if (sm_engine.settings.opcodes)
-        sm_lines_disassemble();
 }
 
 static uint64_t events(void) {
@@ -456,7 +445,6 @@ const sm_recorder sm_lines_recorder = {
     .code_died = code_died,
     .pause = hold,
     .go_on = go_on,
-    .settle = settle,
     .wake = wake_thread,
     .save = sm_lines_save,
     .stop = stop,

@@ -53,8 +53,7 @@ struct sm_line_table { /* of a function; never moves, lives as long as the recor
     sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
     struct sm_line_place *places; /* where frames were found suspended, by offset */
     uint32_t places_count, places_size;
-    struct sm_line_instructions *instructions; /* with opcodes, or NULL */
-    sm_line *lines[];                          /* NULL: not hit yet */
+    sm_line *lines[]; /* NULL: not hit yet */
 };
 
 typedef struct {       /* of a frame. The sampler reads it at any time: `line` is one that has run, or NULL */
@@ -89,7 +88,6 @@ bool sm_lines_wants(PyObject *code, PyObject *globals);
 
 /* The slow paths. */
 bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number);
-bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset);
 
 /* A line begins. code: the code object; frame: sm_tstate_frame(), the address of the interpreter's frame that runs. */
 SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *frame, int number, sm_lines_way way) {

@@ -51,8 +51,6 @@ void sm_lines_save(sm_output *output) {
                 line->saved = sum;
         }
     }
-    if (sm_engine.settings.opcodes)
-        sm_lines_save_instructions(output);
     if (output->whole || sm_lines.stopped)
         sm_output_sources(output, sm_lines.folder[0] ? sm_lines.folder : NULL);
     sm_output_loss(output, "lines-outside", sm_lines.outside, -1,

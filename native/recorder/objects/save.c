@@ -87,15 +87,10 @@ static uint64_t put_text(const sm_output *output, const char *text) {
 static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
         return NULL;
-    if (id >= saved.names_size) {
-        uint32_t size = sm_objects.types.count + 64;
-        uint64_t (*names)[2] = sm_realloc(saved.names, size * sizeof *names);
-        if (names == NULL)
-            return NULL;
-        memset(names + saved.names_size, 0, (size - saved.names_size) * sizeof *names);
-        saved.names = names;
-        saved.names_size = size;
-    }
+    uint64_t (*names)[2] = sm_grown_to(saved.names, id, &saved.names_size, sizeof *names);
+    if (names == NULL)
+        return NULL;
+    saved.names = names;
     return saved.names[id];
 }
 

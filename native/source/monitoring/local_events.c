@@ -35,7 +35,7 @@ bool sm_monitoring_remember(const void *code) {
 }
 
 long sm_monitoring_local_start(int tool_id, long events, bool narrow) {
-    static const char *const names[] = {"LINE", "INSTRUCTION", "PY_RETURN", "PY_YIELD"};
+    static const char *const names[] = {"LINE", "PY_RETURN", "PY_YIELD"};
     local.tool_id = tool_id;
     local.events = local.right = 0;
     if (SM_LOOP_ENDS_HIDE_LINES && (local.right = sm_monitoring_number("BRANCH_RIGHT")) < 0)

@@ -24,7 +24,6 @@ static const struct {
     [SM_C_RETURN] = {"C_RETURN", true},
     [SM_C_RAISE] = {"C_RAISE", true},
     [SM_LINE] = {"LINE", false},
-    [SM_INSTRUCTION] = {"INSTRUCTION", false},
     [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* of single code objects: local_events.c */
 };
 
@@ -47,8 +46,7 @@ static long event_set(const sm_settings *settings, bool register_them) {
         if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
             continue;
         if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
-                              (events[i].c_functions && strcmp(settings->c_functions, "none") == 0) ||
-                              (i == SM_INSTRUCTION && !settings->opcodes)))
+                              (events[i].c_functions && strcmp(settings->c_functions, "none") == 0)))
             continue;
         long event = sm_monitoring_number(events[i].name);
         PyObject *callback = register_them ? sm_monitoring_callback(sm_monitoring_callbacks_in_use->callback[i]) : NULL;

@@ -187,13 +187,6 @@ SM_INLINE PyObject *sm_monitoring_lines_line(const sm_lines_receiver *to, PyObje
     return sm_answer(to->line(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));
 }
 
-SM_INLINE PyObject *sm_monitoring_lines_instruction(const sm_lines_receiver *to, PyObject *const *args) {
-    sm_thread *thread = sm_event_thread(false);
-    if (SM_UNLIKELY(thread == NULL))
-        return Py_None;
-    return sm_answer(to->instruction(thread, args[0], (uint32_t)sm_int_of(args[1])));
-}
-
 /* A loop has ended. */
 SM_INLINE PyObject *sm_monitoring_lines_right(const sm_lines_receiver *to, PyObject *const *args) {
     int line = PyCode_Check(args[0]) ? sm_unreported_line((PyCodeObject *)args[0], sm_int_of(args[2])) : 0;

@@ -18,7 +18,7 @@
 
 Py_tracefunc sm_tracefunc_in_use = NULL;
 bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals) = NULL;
-bool sm_tracefunc_on = false, sm_tracefunc_opcodes = false;
+bool sm_tracefunc_on = false;
 
 static sm_thread_slot_user user = {.slot = SM_THREAD_SLOT_TRACE};
 static uint64_t evicted_before, lost_before;
@@ -92,12 +92,12 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static int start(const sm_settings *settings) {
+    (void)settings;
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return -1;
     user.function = sm_tracefunc_in_use;
     evicted_before = sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE];
     lost_before = sm_thread_slots.lost;
-    sm_tracefunc_opcodes = settings->opcodes;
     sm_tracefunc_on = true;
     if (sm_thread_slots_join(&user) < 0) {
         sm_tracefunc_on = false;

@@ -12,7 +12,7 @@
 
 #if SM_SHARES_SLOTS
 
-extern bool sm_tracefunc_on, sm_tracefunc_opcodes;
+extern bool sm_tracefunc_on;
 extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours; what was there before */
 
 /* Of code that this recording has not met or does not want: is it wanted? */
@@ -42,12 +42,8 @@ SM_INLINE int sm_tracefunc_event(const sm_lines_receiver *to, PyFrameObject *obj
         (void)to->line(thread, code, frame, ((sm_frame_object *)object)->line);
     else if (what == PyTrace_RETURN)
         (void)to->leave(thread, code, frame, sm_tracefunc_leaving(frame, code, arg));
-    else if (what == PyTrace_OPCODE)
-        (void)to->instruction(thread, code, (uint32_t)sm_frame_last(frame));
     else if (what == PyTrace_CALL && sm_tracefunc_goes_on(frame, code))
         (void)to->resume(thread, code, frame, sm_frame_last(frame));
-    if (SM_UNLIKELY(sm_tracefunc_opcodes) && what != PyTrace_OPCODE)
-        sm_frame_trace_opcodes(object);
     return 0;
 }
 

@@ -19,8 +19,6 @@ def _settings(given: Given, _program: Program) -> dict[str, object]:
     from seismo.process.only_filter import only_expression
 
     settings = settings_of(given)
-    if "opcodes" in settings:
-        settings["opcodes"] = 1
     if settings.pop("only", None) or "where" in settings:
         settings["where"] = only_expression(given.get("only", ()), given.get("where"))
     return settings
@@ -44,7 +42,6 @@ VERB = RecordingVerb(
             "time only functions for which the expression is true, such as 'file(\"app/*\")' (see docs/expressions.md)",
             metavar="EXPR",
         ),
-        Option("--opcodes", "opcodes", "also count the instructions that each line executes"),
         RATE,
         source("monitoring", "tracefunc"),
     ),

@@ -66,7 +66,6 @@ SETTINGS = {
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every", "none"),
     "recorder": tuple(_RECORDS),
-    "opcodes": (0, 1),
     "objects": ("lines", "types"),
     "paths": (0, 1),
     "journal": (0, 1),  # of calls: with the time of each event
@@ -203,8 +202,6 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: 
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
-    if options.get("opcodes"):
-        import dis  # noqa: F401  what names instructions at the end, when nothing may be imported any more
     if "where" in options:
         options["where"] = _core.Filter(narrowed(options["where"]).program)
     if "span" in options:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         *,
         only: str | Iterable[str] = (),
         where: str | Expression | None = None,
-        opcodes: bool | None = None,
         output: str | os.PathLike[str] | None = None,
         clock: str | None = None,
         rate: int | None = None,
@@ -55,7 +54,6 @@ def lines(
     *,
     only: str | Iterable[str] = (),
     where: str | Expression | None = None,
-    opcodes: bool | None = None,
     output: str | os.PathLike[str] | None = None,
     clock: str | None = None,
     rate: int | None = None,
@@ -68,7 +66,7 @@ def lines(
 
     only: which functions, as names or globs of modules, functions or files: "app.core" is the module, the package or
     the class and all in it; all functions by default. where: the same as an expression (docs/expressions.md). What is
-    left out belongs to the line that called it, and costs next to nothing. opcodes: count instructions, too. output: a
+    left out belongs to the line that called it, and costs next to nothing. output: a
     file that is written at the end, and now and then before. clock, rate, source: as in seismo.profile.
 
     Raises UsageError, at the start, for values that are none, for settings other than those of a recording that is
@@ -79,7 +77,6 @@ def lines(
         clock=clock,
         rate=rate,
         source=source,
-        opcodes=None if opcodes is None else int(opcodes),
         where=engine.quietly(only_expression, globs, where),
     )
     session = Lines(output, settings)

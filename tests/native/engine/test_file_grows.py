@@ -144,22 +144,6 @@ def test_ages_that_come_later_are_rows_of_their_own(recorded):
     assert len(inodes) > 1  # it was written anew
 
 
-def test_instructions_that_never_ran_leave_no_gaps(recorded):
-    """A process that was killed left no counts of instructions but those of the first functions, when these were large
-    and had mostly not run."""
-    path = recorded(recorder="linetimes", opcodes=True)
-    for number in range(4):
-        names = {}
-        exec(f"def large{number}(x):\n    if x:\n        return\n" + "    x = (x, x)\n" * 10_000, names)
-        names[f"large{number}"](1)
-    _core.flush()
-    recording = read(path, running=True)
-    assert recording.problems == []
-    functions = recording.functions["qualname"]
-    ran = {functions[row.function] for row in recording.instructions if row.hits}
-    assert {f"large{number}" for number in range(4)} <= ran
-
-
 def test_whole_after_every_flush(recorded):
     path = recorded()
     some = functions()

@@ -116,8 +116,7 @@ def again():
 forever = sys.argv[2] == "forever"
 from seismo.expression import parse
 narrow = _core.Filter(parse('module("__main__")').program)
-import dis
-for options in ({}, {"where": narrow}, {"opcodes": True}):
+for options in ({}, {"where": narrow}):
     last, _, started = fail_each(
         lambda: program,
         lambda n: start(source, **options),
