@@ -22,7 +22,7 @@
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
-static const char *const choices_timing[] = {"frugal", "every", "none", NULL};
+static const char *const choices_timing[] = {"sampled", "every", "none", NULL};
 static const char *const choices_objects[] = {"lines", "types", NULL};
 
 /* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
@@ -96,25 +96,31 @@ static int check_options(const start_options *given, sm_settings *settings) {
     if (objects == NULL)
         return -1;
     settings->time_every = strcmp(timing, "every") == 0;
-    settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
+    settings->timeless = strcmp(timing, "none") == 0;
     settings->lines = strcmp(objects, "lines") == 0;
     settings->paths = given->paths != 0;
     settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
-    settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
+    settings->journal = given->journal != 0;
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
-    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_lines_recorder.name) == 0;
-    if (settings->timeless && settings->journal) {
-        PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
-        return -1;
-    }
-    if ((given->paths || given->span != Py_None) && !settings->lines) {
-        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
-        return -1;
-    }
-    return 0;
+    settings->opcodes = given->opcodes != 0;
+    bool calls = strcmp(given->recorder, sm_calltree.name) == 0;
+    const char *why_not = NULL;
+    if (settings->timeless && !calls)
+        why_not = "only calls can be recorded without times: timing cannot be none";
+    else if (settings->journal && !calls)
+        why_not = "a trace is of calls: leave journal out";
+    else if (settings->timeless && settings->journal)
+        why_not = "a trace has times: timing cannot be none";
+    else if (settings->opcodes && strcmp(given->recorder, sm_lines_recorder.name) != 0)
+        why_not = "instructions are counted with lines: leave opcodes out";
+    else if ((given->paths || given->span != Py_None) && !settings->lines)
+        why_not = "call paths and spans of objects can be recorded by line only, not by type";
+    if (why_not != NULL)
+        PyErr_SetString(PyExc_ValueError, why_not);
+    return why_not != NULL ? -1 : 0;
 }
 
 /* Who records: the one that was asked for, or for call paths of objects the call tree with that alongside it. What the
@@ -149,7 +155,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
                             "apart",  "journal",     "depth",     "min_duration_ns", "rate",  NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
-                           .timing = "frugal",
+                           .timing = "sampled",
                            .recorder = "calltree",
                            .objects = "lines",
                            .flush_ms = SM_FLUSH_MS,
