@@ -97,7 +97,7 @@ SETTINGS = {
             "timing",
             "profile trace",
             "which calls to time by the clock; sampled (default): the first ones of each function and the long ones, "
-            "all others by samples; every: all of them; none: count calls only, exactly, for less",
+            "all others by samples; every: all of them; none (profile only): count calls only, exactly, for less",
             ("sampled", "every", "none"),
             but={"trace": ("none",)},
         ),
