@@ -76,7 +76,7 @@ def cases() -> list[Case]:
             Case(f"calls {source}", "call", 2, *engine("calltree", source), here=there),
             Case(f"calls {source}, 64 functions", "many", 2, *engine("calltree", source), here=there),
             Case(f"resumes {source}", "resume", 2, *engine("calltree", source), here=there),
-            Case(f"traced calls {source}", "call", 2, *traced(source, "frugal"), here=there),
+            Case(f"traced calls {source}", "call", 2, *traced(source, "sampled"), here=there),
             Case(f"traced calls {source}, each with its time", "call", 2, *traced(source, "every"), here=there),
             Case(f"C functions {source}", "len", 2, *engine("calltree", source, "all"), here=there and sees_c),
         ]

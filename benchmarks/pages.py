@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # What each benchmark measures, in the order in which they run.
 BENCHMARKS = {
     "overhead": "bare, under an empty hook, seismo (`--c-functions` none, auto and all) and cProfile, in one process",
-    "starts": "calls counted by their starts alone (`--no-times`), empty hooks, all events, cProfile (3.12 on)",
+    "starts": "calls counted by their starts alone (`--timing none`), empty hooks, all events, cProfile (3.12 on)",
     "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
     "truth": "how far the shown shares of the time are from those of the unprofiled program",
     "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",

@@ -58,7 +58,7 @@ WRITER = (
     "profile has become cheaper since the target was set, and what it adds is what the writer is divided by."
 )
 EVERY = (
-    "With `--clock every`, each event reads the clock, adds the time since the last one to its node and writes three "
+    "With `--timing every`, each event reads the clock, adds the time since the last one to its node and writes three "
     "bytes, however little the hook itself costs: on 3.11 that is as little as 3 % of a program. trace0 asks for the "
     "same events of Python functions; over all programs, it adds as much as this or more."
 )
@@ -285,21 +285,21 @@ TARGETS: dict[str, list[Target]] = {
             1.5,
         ),
         Target(
-            "`--clock every`, mean: added time ÷ floor",
+            "`--timing every`, mean: added time ÷ floor",
             "timeline",
             ("totals", "trace every", "geomean"),
             2.2,
             why=EVERY,
         ),
         Target(
-            "`--clock every`, worst: added time ÷ trace0's",
+            "`--timing every`, worst: added time ÷ trace0's",
             "timeline",
             ("totals", "trace every", "to_trace0"),
             1,
             why=EVERY,
         ),
         Target(
-            "`--clock every`: bytes a call, mean",
+            "`--timing every`: bytes a call, mean",
             "timeline",
             ("totals", "trace every", "bytes_a_call"),
             4,

@@ -7,7 +7,7 @@ recording into a file where it has one:
   floor           empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523)
   profile         seismo profile, Python functions
   trace           seismo trace, Python functions
-  trace every     seismo trace --clock every, Python functions
+  trace every     seismo trace --timing every, Python functions
   profile auto    seismo profile as it is by default
   trace auto      seismo trace as it is by default
   trace0          trace0.Tracer into a file, where it is installed; Python functions

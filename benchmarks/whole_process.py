@@ -9,7 +9,7 @@ table's lower part and the JSON. Tools that an interpreter lacks (trace0 needs 3
   seismo none     python -m seismo profile -q --c-functions none -o FILE      Python functions only
   trace0          trace0 run -o FILE                                          Python functions only
   seismo auto     python -m seismo profile -q -o FILE                         Python and C functions
-  seismo counts   python -m seismo profile -q --no-times -o FILE              the same, counts alone
+  seismo counts   python -m seismo profile -q --timing none -o FILE              the same, counts alone
   cProfile        python -m cProfile -o FILE                                  Python and C functions
   yappi, VizTracer, pyinstrument (1 ms sampling): short runs of two programs, once, beside bare and cProfile; VizTracer
                   with room for all its entries
@@ -65,7 +65,7 @@ def tools() -> dict[str, Tool]:
         "seismo none": Tool([*seismo, "--c-functions", "none"], "seismo"),
         "trace0": Tool([*PYTHON, "-m", "trace0", "run", "-o", "OUT"], "trace0"),
         "seismo auto": Tool(seismo, "seismo"),
-        "seismo counts": Tool([*seismo, "--no-times"], "seismo"),
+        "seismo counts": Tool([*seismo, "--timing", "none"], "seismo"),
         "cProfile": Tool([*PYTHON, "-m", "cProfile", "-o", "OUT"]),
         "yappi": Tool([*PYTHON, "-m", "yappi", "-b", "-c", "wall", "-o", "OUT"], "yappi", slow=True),
         "VizTracer": Tool(

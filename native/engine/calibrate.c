@@ -207,8 +207,9 @@ static int measure_pieces(double bare, bool every, double *cost) {
 
 static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double counts[SHAPES], double *piece) {
     const char *c_functions = sm_engine.settings.c_functions;
-    bool time_every = sm_engine.settings.time_every, wants_c = strcmp(c_functions, "none") != 0;
-    sm_engine.settings.time_every = false;
+    sm_timing_way timing = sm_engine.settings.timing;
+    bool wants_c = strcmp(c_functions, "none") != 0;
+    sm_engine.settings.timing = SM_TIMING_SAMPLED;
     int status = sm_engine_rehearse(true);
     if (status == 0)
         status = measure(recorded, counts, false);
@@ -220,9 +221,9 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
         (void)sm_engine_rehearse(false);
         sm_engine.settings.c_functions = c_functions;
     }
-    sm_engine.settings.time_every = time_every;
+    sm_engine.settings.timing = timing;
     if (status == 0 && sm_engine.recorder->timed != NULL)
-        status = measure_pieces(bare[0], time_every, piece);
+        status = measure_pieces(bare[0], timing == SM_TIMING_EVERY, piece);
     return status;
 }
 

@@ -60,7 +60,7 @@ static uint64_t key(void) {
     hash = sm_hash_text(sm_hash_text(hash, sm_engine.source->name), sm_engine.recorder->name);
     hash = sm_hash_text(sm_hash_text(hash, settings->c_functions), settings->narrow ? "narrow" : "all");
     hash = hash_number(hash_number(hash, (int)sm_engine.clock.kind), settings->journal);
-    return hash_number(hash, settings->time_every);
+    return hash_number(hash, settings->timing == SM_TIMING_EVERY);
 }
 
 /* ---- the file ---- */
@@ -170,7 +170,7 @@ static void take(sm_probe_costs *costs, const double ns[NUMBERS]) {
 int sm_engine_find_costs(void) {
     static uint64_t known_key;
     static sm_probe_costs known;
-    if (sm_engine.recorder->threadless || sm_engine.settings.timeless)
+    if (sm_engine.recorder->threadless || sm_engine.settings.timing == SM_TIMING_NONE)
         return 0;
     uint64_t wanted = key();
     double ns[NUMBERS];

@@ -80,11 +80,16 @@ typedef struct { /* of the probes: engine/costs.c */
     double error; /* relative half-width of all of these */
 } sm_probe_costs;
 
+typedef enum {
+    SM_TIMING_SAMPLED, /* the first calls of a function and long ones by the clock, the rest by the sampler */
+    SM_TIMING_EVERY,   /* each call by the clock */
+    SM_TIMING_NONE,    /* calls are counted, and no clock is read at events */
+} sm_timing_way;
+
 typedef struct {
-    const char *c_functions; /* "auto", "all", "none" */
-    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
-    bool time_every;
-    bool timeless;             /* of calls: count them, and read no clock at events */
+    const char *c_functions;   /* "auto", "all", "none" */
+    const char *clock;         /* "auto", "tsc", "monotonic", "simulated" */
+    sm_timing_way timing;      /* of calls */
     unsigned rate;             /* looks of the sampler a second; 0: as it sees fit */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */

@@ -13,7 +13,9 @@ static sm_about about(void) {
                       .argv = sm_engine.argv,
                       .interpreter = sm_engine.interpreter,
                       .source = sm_engine.source->name,
-                      .waits = sm_engine.recorder->threadless || sm_engine.settings.timeless ? NULL : sm_waits_known(),
+                      .waits = sm_engine.recorder->threadless || sm_engine.settings.timing == SM_TIMING_NONE
+                                   ? NULL
+                                   : sm_waits_known(),
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
                       .boot_ns = sm_engine.began.boot_ns,

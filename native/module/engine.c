@@ -22,7 +22,7 @@
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
-static const char *const choices_timing[] = {"frugal", "every", "none", NULL};
+static const char *const choices_timing[] = {"sampled", "every", "none", NULL}; /* in the order of sm_timing_way */
 static const char *const choices_objects[] = {"lines", "types", NULL};
 
 /* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
@@ -95,25 +95,29 @@ static int check_options(const start_options *given, sm_settings *settings) {
     const char *objects = timing ? choose("objects", given->objects, choices_objects) : NULL;
     if (objects == NULL)
         return -1;
-    settings->time_every = strcmp(timing, "every") == 0;
-    settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
+    while (timing != choices_timing[settings->timing])
+        settings->timing++;
     settings->lines = strcmp(objects, "lines") == 0;
     settings->paths = given->paths != 0;
     settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
-    settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
+    settings->journal = given->journal != 0;
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
-    if (settings->timeless && settings->journal) {
-        PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
-        return -1;
-    }
-    if ((given->paths || given->span != Py_None) && !settings->lines) {
-        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
-        return -1;
-    }
-    return 0;
+    bool calls = strcmp(given->recorder, sm_calltree.name) == 0;
+    const char *why_not = NULL;
+    if (settings->timing == SM_TIMING_NONE && !calls)
+        why_not = "only calls can be recorded without times: timing cannot be none";
+    else if (settings->journal && !calls)
+        why_not = "a trace is of calls: leave journal out";
+    else if (settings->timing == SM_TIMING_NONE && settings->journal)
+        why_not = "a trace has times: timing cannot be none";
+    else if ((given->paths || given->span != Py_None) && !settings->lines)
+        why_not = "call paths and spans of objects can be recorded by line only, not by type";
+    if (why_not != NULL)
+        PyErr_SetString(PyExc_ValueError, why_not);
+    return why_not != NULL ? -1 : 0;
 }
 
 /* Who records: the one that was asked for, or for call paths of objects the call tree with that alongside it. What the
@@ -148,7 +152,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
         "max_live",  "span",        "apart", "journal", "depth",   "min_duration_ns", "rate",      NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
-                           .timing = "frugal",
+                           .timing = "sampled",
                            .recorder = "calltree",
                            .objects = "lines",
                            .flush_ms = SM_FLUSH_MS,
@@ -191,7 +195,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (meta_text == NULL)
         return NULL;
     sm_wire(main.recorder, main.source, alongside.recorder, &settings);
-    if (main.recorder == &sm_objects_recorder || settings.timeless)
+    if (main.recorder == &sm_objects_recorder || settings.timing == SM_TIMING_NONE)
         calibrate = 0; /* no times are kept that the hook could be in */
     if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <
         0)

@@ -265,9 +265,9 @@ void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_reco
     sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
                           : settings->lines                 ? &objects_by_line_functions
                                                             : &objects_by_type_functions;
-    sm_tree_way way = settings->timeless
-                          ? SM_WAY_BARE
-                          : (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
+    sm_tree_way way = settings->timing == SM_TIMING_NONE ? SM_WAY_BARE
+                                                         : (settings->journal ? SM_WAY_JOURNAL : 0) |
+                                                               (settings->timing == SM_TIMING_EVERY ? SM_WAY_EVERY : 0);
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder

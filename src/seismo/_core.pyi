@@ -14,7 +14,7 @@ def start(
     source: str | None = None,
     c_functions: str = "auto",
     clock: str = "auto",
-    timing: str = "frugal",
+    timing: str = "sampled",
     rate: int = 0,
     fd: int = -1,
     flush_ms: int = ...,

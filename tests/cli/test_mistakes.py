@@ -50,7 +50,11 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
         ),
         (["report", "--sort", "lenght"], "--sort cannot be 'lenght'", "; coverage: name, statements, "),
         (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
-        (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? use one of auto"),
+        (
+            ["profile", "--timing", "evry", "x.py"],
+            "--timing cannot be 'evry'",
+            "did you mean every? use one of sampled",
+        ),
         (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
         (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
         (["report", "--format", "html"], "--format cannot be 'html'", "did you mean --html? use one of markdown"),

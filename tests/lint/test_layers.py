@@ -114,9 +114,10 @@ PYTHON_LAYERS = {
     "__main__": {"cli"},
 }
 
-# The built-in names for code that runs inside of the program; the table of kinds, which imports nothing.
-ANYBODY = {"original_builtins", "recording_kinds"}
+# The built-in names for code that runs inside of the program; the tables of kinds and options, which import nothing.
+ANYBODY = {"original_builtins", "recording_kinds", "options"}
 PYTHON_LAYERS |= {part: set() for part in ANYBODY}
+PYTHON_LAYERS["options"] = {"expression"}  # for type checkers alone
 
 PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}
 

@@ -31,7 +31,7 @@ def both(main, c_functions="none", **options):
     """The program's tree by starts alone, as text; it is the same as with every end, and needs as few repairs."""
     found = {}
     main()  # what is done the first time falls into no recording
-    for source, timing in (("monitoring", "none"), ("starts", "frugal"), ("starts", "none")):
+    for source, timing in (("monitoring", "none"), ("starts", "sampled"), ("starts", "none")):
         if timing != "none" and ("where" in options or c_functions == "auto"):
             continue  # refused; and the places of trivial C functions are switched off
         gc.collect()

@@ -58,7 +58,7 @@ def test_options_in_all_their_spellings(lab):
     lab.write("x.py", "import sys; print(sys.argv)")
     for words in (
         ["-qo", "r2.seismo"],
-        ["--quiet", "--output=r.seismo", "--c-functions=none", "--clock=every", "--flush=0.1", "--max-paths=100"],
+        ["--quiet", "--output=r.seismo", "--c-functions=none", "--timing=every", "--flush=0.1", "--max-paths=100"],
         ["-q", "-or.seismo", "--clock", "monotonic", "--c-functions", "all"],
         ["-q", "-o", "r.seismo", "--"],
     ):
@@ -78,6 +78,7 @@ def test_help(lab):
         "--children",
         "--c-functions",
         "--clock",
+        "--timing",
         "--source",
         "--max-paths",
         "--flush",

@@ -20,7 +20,7 @@ from seismo.model import read
 
 WAYS = {
     "profile": ["profile"],
-    "no times": ["profile", "--no-times"],
+    "no times": ["profile", "--timing", "none"],
     "lines": ["lines"],
     "trace": ["trace"],
     "cover": ["cover"],

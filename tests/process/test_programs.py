@@ -127,7 +127,7 @@ def test_counts_alone(lab, name):
     """The same without times, where the ends of calls are not told: no word of a stack that had to be repaired."""
     text, expected = {**PROGRAMS, "imports": ("import colorsys\ndef f(): pass\nf()\n", {"f": 1})}[name]
     lab.write("program.py", text)
-    lab.same("program.py", take=("--no-times",))
+    lab.same("program.py", take=("--timing", "none"))
     calls = lab.calls()
     assert {name: calls.get(name) for name in expected} == expected
     assert "repaired" not in {loss.kind for loss in lab.open().losses}

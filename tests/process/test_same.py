@@ -113,7 +113,7 @@ def test_a_debugger_that_still_steps_at_the_end(lab, end):
     lab.same("program.py", stdin="n\n" * 3 + "s\n" * 5 + "w\n" + "c\n")
 
 
-@pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--no-times"), ("cover", "-q")])
+@pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--timing", "none"), ("cover", "-q")])
 def test_no_classes_of_syntax_trees_are_made(words, tmp_path):
     """compile() makes 126 of them, which takes longer than all else at the start; a program that runs bare has none."""
     (tmp_path / "program.py").write_text(

@@ -353,9 +353,9 @@ static bool thread_start(sm_thread *thread) {
     tree->node = tree->root;
     if (!sm_trace_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
         return false;
-    tree->gate = !sm_engine.settings.timeless;
-    tree->shadows.open = sm_engine.settings.timeless ? tree->shadows.size : 0;
-    if (!sm_engine.settings.timeless && !thread->is_group) {
+    tree->gate = sm_engine.settings.timing != SM_TIMING_NONE;
+    tree->shadows.open = sm_engine.settings.timing == SM_TIMING_NONE ? tree->shadows.size : 0;
+    if (sm_engine.settings.timing != SM_TIMING_NONE && !thread->is_group) {
         sm_timing_start(&tree->timing);
         sm_sampler_add(&tree->timing, thread->cpu_clock, thread->native_id);
     }

@@ -64,7 +64,7 @@ static void account(sm_node *node, const sm_piece *ended) {
     function->ticks += own;
     if (own > function->longest)
         function->longest = own;
-    if (SM_UNLIKELY(function->entries >= YOUNG) && !sm_engine.settings.time_every && function->young &&
+    if (SM_UNLIKELY(function->entries >= YOUNG) && sm_engine.settings.timing != SM_TIMING_EVERY && function->young &&
         (double)function->ticks < worth_ticks() * (double)function->pieces)
         mature(function);
 }
@@ -117,7 +117,7 @@ void sm_tree_look(sm_thread *thread) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
-    if (SM_UNLIKELY(sm_engine.settings.timeless)) { /* the slow paths come by here all the same */
+    if (SM_UNLIKELY(sm_engine.settings.timing == SM_TIMING_NONE)) { /* the slow paths come by here all the same */
         if (sm_tree_of(thread)->gate)
             sm_tree_look(thread);
         return;
@@ -209,7 +209,7 @@ static sm_wait waits(const sm_timing *timing) {
 
 void sm_tree_sample(const sm_settings *settings) {
     static const sm_sampled sampled = {current, add, wake, waits, NULL};
-    if (!settings->timeless)
+    if (settings->timing != SM_TIMING_NONE)
         sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
 }
 
@@ -217,7 +217,7 @@ void sm_tree_sample(const sm_settings *settings) {
 
 void sm_tree_hold(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_engine.settings.timeless || tree->held++ > 0)
+    if (sm_engine.settings.timing == SM_TIMING_NONE || tree->held++ > 0)
         return;
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (__atomic_load_n(&tree->timing.idle, __ATOMIC_RELAXED))
@@ -228,7 +228,7 @@ void sm_tree_hold(sm_thread *thread) {
 
 void sm_tree_go_on(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_engine.settings.timeless || --tree->held > 0)
+    if (sm_engine.settings.timing == SM_TIMING_NONE || --tree->held > 0)
         return;
     begin_piece(tree, NULL);
 }

@@ -145,7 +145,8 @@ void sm_calltree_save(sm_output *output) {
             save_thread(output, thread, nodes);
     }
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL && !sm_engine.settings.timeless; thread = thread->next) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL && sm_engine.settings.timing != SM_TIMING_NONE;
+         thread = thread->next) {
         if (thread->session == sm_engine.session)
             save_open(output, thread, nodes, now);
     }

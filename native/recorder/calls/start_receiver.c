@@ -32,7 +32,7 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
     if (SM_UNLIKELY(++*entries == 0))
         sm_tree_carry(child, !resumed);
-    if (sm_engine.settings.timeless && sm_tree_of(thread)->gate)
+    if (sm_engine.settings.timing == SM_TIMING_NONE && sm_tree_of(thread)->gate)
         sm_tree_look(thread);
 }
 
@@ -40,7 +40,7 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
 
 /* The clock's time where an event may end a piece, or make a path. */
 static uint64_t now_if(bool wanted) {
-    return wanted && !sm_engine.settings.timeless ? sm_clock_read(&sm_engine.clock) : NOT_READ;
+    return wanted && sm_engine.settings.timing != SM_TIMING_NONE ? sm_clock_read(&sm_engine.clock) : NOT_READ;
 }
 
 static void entered(sm_thread *thread, sm_node *node, uint64_t now) {
@@ -197,7 +197,7 @@ static sm_node *running_node(sm_thread *thread) {
 
 bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
     sm_node *node = running_node(thread), *child = node != NULL ? sm_node_child(node, key) : NULL;
-    if (child != NULL && !sm_engine.settings.timeless)
+    if (child != NULL && sm_engine.settings.timing != SM_TIMING_NONE)
         return sm_tree_is_trivial(child);
     if (SM_LIKELY(!sm_engine.settings.narrow))
         return false; /* none is proved trivial without a clock */

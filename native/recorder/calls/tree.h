@@ -70,7 +70,7 @@ typedef enum {
     SM_WAY_COUNT = 0,
     SM_WAY_JOURNAL = 1, /* it goes into the journal, too (trace.h), before the step, which may read the clock */
     SM_WAY_EVERY = 2,   /* every segment is timed, as the settings have it: see sm_tree_stamp() */
-    SM_WAY_BARE = 4,    /* calls are counted, and no clock is read: settings.timeless */
+    SM_WAY_BARE = 4,    /* calls are counted, and no clock is read: settings.timing == SM_TIMING_NONE */
 } sm_tree_way;
 
 typedef struct {    /* where the journal of a thread goes on: trace.h. All NULL: there is none */

@@ -136,7 +136,7 @@ static const char *starts_objection(const sm_settings *settings) {
         return "a trace needs the ends of all calls";
     if (settings->paths)
         return "objects need the path that runs, and so the ends of all calls";
-    if (settings->narrow && !settings->timeless)
+    if (settings->narrow && settings->timing != SM_TIMING_NONE)
         return "nothing is reported of functions that where= leaves out, so the sampler could not find their frames";
     return NULL;
 }

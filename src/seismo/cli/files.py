@@ -142,7 +142,9 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
     from seismo.report.waiting import told
 
     if time not in (None, "calls") and recording.timeless:
-        hint = "leave --time out: it is shown by its calls; to have times, record the program again without --no-times"
+        hint = (
+            "leave --time out: it is shown by its calls; to have times, record the program again without --timing none"
+        )
         raise UsageError("the recording was made without times", path, hint)
     if time == "wait" and not told(recording):
         hint = "it has wall-clock times only; to tell them apart, record the program again with this version, on Linux"

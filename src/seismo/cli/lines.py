@@ -6,7 +6,7 @@ seismo report shows the times next to the source. Without --only or --where, the
 from __future__ import annotations
 
 from seismo import recording_kinds
-from seismo.cli.options import RATE, Option, of_a_program, source
+from seismo.cli.options import Option, of_a_program, settings
 from seismo.cli.recording import RecordingVerb, settings_of
 
 TYPE_CHECKING = False
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def _settings(given: Given, _program: Program) -> dict[str, object]:
     from seismo.process.only_filter import only_expression
 
-    settings = settings_of(given)
-    if settings.pop("only", None) or "where" in settings:
-        settings["where"] = only_expression(given.get("only", ()), given.get("where"))
-    return settings
+    found = settings_of(given)
+    if found.pop("only", None) or "where" in found:
+        found["where"] = only_expression(given.get("only", ()), given.get("where"))
+    return found
 
 
 VERB = RecordingVerb(
@@ -36,14 +36,7 @@ VERB = RecordingVerb(
             metavar="GLOB",
             many=True,
         ),
-        Option(
-            "--where",
-            "where",
-            "time only functions for which the expression is true, such as 'file(\"app/*\")' (see docs/expressions.md)",
-            metavar="EXPR",
-        ),
-        RATE,
-        source("monitoring", "tracefunc"),
+        *settings("lines"),
     ),
     _settings,
 )

@@ -13,7 +13,7 @@ CPython 3.13.3 or newer.
 from __future__ import annotations
 
 from seismo import recording_kinds
-from seismo.cli.options import Option, count, of_a_program, whole
+from seismo.cli.options import Option, count, of_a_program, settings
 from seismo.cli.recording import RecordingVerb
 from seismo.errors import UsageError
 
@@ -29,7 +29,7 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
     from seismo.process.objects import recorder
 
     recorder.check_possible()
-    settings: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
+    found: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
     if "leaks" in given and "span" in given:
         raise UsageError(
             "--leaks and --span cannot be used together",
@@ -43,15 +43,15 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
                 raise UsageError(
                     f"{option} cannot be used with --types", hint="--types records neither lines nor living objects"
                 )
-        settings["objects"] = "types"
-        return settings
+        found["objects"] = "types"
+        return found
     if given.get("paths"):
-        settings["paths"] = 1
+        found["paths"] = 1
     if text is not None:
-        settings["span"] = _span(text, program)
-        settings["leaks"] = int("leaks" in given)
-    settings["holders"] = given.get("holders", HOLDERS_OF_LEAKS if "leaks" in given else HOLDERS)
-    return settings
+        found["span"] = _span(text, program)
+        found["leaks"] = int("leaks" in given)
+    found["holders"] = given.get("holders", HOLDERS_OF_LEAKS if "leaks" in given else HOLDERS)
+    return found
 
 
 def _span(text: str, program: Program) -> str:
@@ -74,20 +74,14 @@ VERB = RecordingVerb(
             "types",
             "count objects by type only: this is cheaper, but tells nothing of lines, lifetimes and survivors",
         ),
-        Option("--paths", "paths", "also record the call tree, and count objects by call path"),
+        *settings("objects", "paths"),
         Option(
             "--leaks",
             "leaks",
             "report which objects survive each call of these functions, and who holds them",
             metavar="EXPR",
         ),
-        Option(
-            "--span",
-            "span",
-            "report which objects calls of these functions make, which of them die inside the call, and "
-            "which escape it",
-            metavar="EXPR",
-        ),
+        *settings("objects", "span"),
         Option(
             "--holders",
             "holders",
@@ -96,13 +90,7 @@ VERB = RecordingVerb(
             metavar="N",
             read=count,
         ),
-        Option(
-            "--max-live",
-            "max_live",
-            "follow at most N living objects one by one, and of more a random sample (default: {max_live})",
-            metavar="N",
-            read=whole,
-        ),
+        *settings("objects", "max_live"),
     ),
     _settings,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
+from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -122,6 +123,13 @@ def span_ns(name: str, text: str) -> int:
     return int(value)
 
 
+def static(_name: str, text: str) -> str:
+    """An expression that is decided before a function runs."""
+    from seismo.process.engine import narrowed
+
+    return str(narrowed(text))
+
+
 def parts(_name: str, text: str) -> list[str]:
     """Words with commas between them."""
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -137,6 +145,8 @@ READERS: dict[str, Callable[[str, str], object]] = {
     "whole": whole,
     "count": count,
     "percent": percent,
+    "span_ns": span_ns,
+    "static": static,
 }
 
 
@@ -201,22 +211,17 @@ FLUSH = Option(
 )
 
 
-CLOCK = Option(
-    "--clock",
-    "clock",
-    "the clock to read (default: auto); every: time every call by it, not only the first ones and the long ones",
-    choices=("auto", "tsc", "monotonic", "every"),
-)
-RATE = Option(
-    "--rate",
-    "rate",
-    "look N times a second what runs (default: 4,000 in the first second, 1,000 later)",
-    metavar="N",
-    read=whole,
-)
-
-
-def source(*names: str) -> Option:
-    """The option that names the hook."""
-    text = "which of the interpreter's hooks to use (default: seismo doctor shows it)"
-    return Option("--source", "source", text, choices=names)
+def settings(verb: str, *names: str) -> tuple[Option, ...]:
+    """The verb's options that seismo.options declares: those of these names, by default all."""
+    return tuple(
+        Option(
+            setting.word,
+            setting.name,
+            setting.help,
+            metavar=setting.metavar,
+            choices=setting.choices_of(verb),
+            read=READERS[setting.read] if setting.read else None,
+        )
+        for setting in of(verb)
+        if not names or setting.name in names
+    )

@@ -3,7 +3,7 @@
     def settings(given, program):                   {"quiet": True, ...}
         return {"source": given["source"], ...}     what the recorder is started with
 
-    VERB = RecordingVerb(kinds.CALLS, __doc__, (Option("--source", "source", "the hook to use"), ...), settings)
+    VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
 A verb that wants another recorder, or another end, overrides life() or make().
@@ -63,12 +63,9 @@ TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process 
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
-    """What was given for the recorder. A clock that is read every time is a way of timing."""
+    """What was given for the recorder."""
     ours = ("output", "force", "quiet", "children", "color")
-    settings = {name: value for name, value in given.items() if name not in ours}
-    if settings.get("clock") == "every":
-        settings["timing"] = settings.pop("clock")
-    return settings
+    return {name: 1 if value is True else value for name, value in given.items() if name not in ours}
 
 
 class RecordingVerb(Verb):

@@ -235,7 +235,7 @@ class Recording:
 
     @property
     def timeless(self) -> bool:
-        """Whether it was made without times (`seismo profile --no-times`), at least in parts: all of them are 0."""
+        """Whether it was made without times (`seismo profile --timing none`), at least in parts: all of them are 0."""
         merged = self.meta.get("merged")
         parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
         settings = [part.get("settings") for part in parts or [self.meta]]

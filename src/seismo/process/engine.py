@@ -14,6 +14,7 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 
 from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
+from seismo.options import SETTINGS as OPTIONS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.recorder_users import Life as Recorder
 from seismo.process.recorder_users import RecorderUsers
@@ -21,7 +22,7 @@ from seismo.process.secrets import masked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import FrameType
     from typing import TypeVar, TypeVarTuple
 
@@ -61,13 +62,9 @@ def hidden(also: Iterable[str] = ()) -> str:
 _RECORDS = {name: entry.engine for name, entry in recording_kinds.KINDS.items() if entry.engine is not None}
 
 SETTINGS = {
-    "source": (None, "starts", "monitoring", "profilefunc", "evalframe", "tracefunc"),
-    "c_functions": ("auto", "all", "none"),
-    "clock": ("auto", "tsc", "monotonic"),
-    "timing": ("frugal", "every", "none"),
+    **{name: option.choices or (0, 1) for name, option in OPTIONS.items() if not option.metavar},
+    "source": (None, *OPTIONS["source"].choices),
     "recorder": tuple(_RECORDS),
-    "objects": ("lines", "types"),
-    "paths": (0, 1),
     "journal": (0, 1),  # of calls: with the time of each event
     "apart": (0, 1),  # leave out the threads that run already, but for the one that starts
 }
@@ -125,9 +122,18 @@ def setting(name: str) -> object:
     return _settings.get(name, SETTINGS[name][0])
 
 
-def given(**settings: object) -> dict[str, object]:
-    """The settings that are not None, which stands for what is the default. Raises UsageError as `check` does."""
-    found = {name: value for name, value in settings.items() if value is not None}
+def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
+    """Return the options of a verb that are not None, which stands for the default.
+
+    Raises UsageError as `check` does, and TypeError for an option that the verb does not take.
+    """
+    found: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in OPTIONS or verb not in OPTIONS[name].verbs:
+            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
+        if value is not None:
+            read = {"where": narrowed, "span": spanned}.get(name)
+            found[name] = str(quietly(read, value)) if read else int(value) if isinstance(value, bool) else value
     check(found)
     return found
 
@@ -153,6 +159,8 @@ def check(settings: dict[str, object]) -> None:
             raise UsageError("only calls can be recorded without times", hint="leave timing out")
         if name == "timing" and value == "none" and settings.get("journal"):
             raise UsageError("a trace has times", hint="seismo profile counts calls without them")
+        if name in ("clock", "rate") and settings.get("timing") == "none":
+            raise UsageError(f"timing='none' records no times, and {name} is about times", hint="leave one of them out")
         if allowed is None and not (isinstance(value, int) and value > 0):
             raise UsageError(f"{name} cannot be {value!r}", hint="give a whole number above 0")
 

@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
-    from typing import Any, ParamSpec, TypeVar, overload
+    from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-    from seismo.expression import Expression
+    from seismo.options import LineOptions
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     def lines(
         *,
         only: str | Iterable[str] = (),
-        where: str | Expression | None = None,
         output: str | os.PathLike[str] | None = None,
-        clock: str | None = None,
-        rate: int | None = None,
-        source: str | None = None,
+        **options: Unpack[LineOptions],
     ) -> Lines: ...
 
 
@@ -53,11 +50,8 @@ def lines(
     /,
     *,
     only: str | Iterable[str] = (),
-    where: str | Expression | None = None,
     output: str | os.PathLike[str] | None = None,
-    clock: str | None = None,
-    rate: int | None = None,
-    source: str | None = None,
+    **options: Unpack[LineOptions],
 ) -> Any:
     """Counts and times the lines of a `with` block, or of a function whenever it runs.
 
@@ -73,11 +67,9 @@ def lines(
     running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
     """
     globs = [only] if isinstance(only, str) else list(only)
-    settings = engine.given(
-        clock=clock,
-        rate=rate,
-        source=source,
-        where=engine.quietly(only_expression, globs, where),
-    )
+    settings = engine.given("lines", options)
+    where = engine.quietly(only_expression, globs, options.get("where"))
+    if where is not None:
+        settings["where"] = where
     session = Lines(output, settings)
     return session if function is None else session(function)

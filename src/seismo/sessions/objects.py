@@ -27,11 +27,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any, ParamSpec, Self, TypeVar, overload
+    from typing import Any, ParamSpec, Self, TypeVar, Unpack, overload
 
     from seismo import _core
-    from seismo.expression import Expression
     from seismo.model import Recording
+    from seismo.options import ObjectOptions
     from seismo.process.objects.survivors import SurvivorRow, Survivors, Tree
 
     P = ParamSpec("P")
@@ -320,12 +320,9 @@ if TYPE_CHECKING:
     @overload
     def objects(
         *,
-        objects: str | None = None,
-        paths: bool | None = None,
-        max_live: int | None = None,
-        span: str | Expression | None = None,
         collect: bool = False,
         output: str | os.PathLike[str] | None = None,
+        **options: Unpack[ObjectOptions],
     ) -> Objects: ...
 
 
@@ -333,12 +330,9 @@ def objects(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    objects: str | None = None,
-    paths: bool | None = None,
-    max_live: int | None = None,
-    span: str | Expression | None = None,
     collect: bool = False,
     output: str | os.PathLike[str] | None = None,
+    **options: Unpack[ObjectOptions],
 ) -> Any:
     """Records the objects that are born and die in a `with` block, or in a function whenever it runs.
 
@@ -355,11 +349,5 @@ def objects(
     those of a recording that is running, and beside a recording of calls or lines; RecordingError if this interpreter
     cannot be recorded.
     """
-    settings = engine.given(
-        objects=objects,
-        paths=None if paths is None else int(paths),
-        max_live=max_live,
-        span=None if span is None else str(engine.quietly(engine.spanned, span)),
-    )
-    session = Objects(output, settings, collect)
+    session = Objects(output, engine.given("objects", options), collect)
     return session if function is None else session(function)

@@ -9,15 +9,15 @@ from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.output_file import out_of_the_way
-from seismo.sessions.profile import Profile, chosen
+from seismo.sessions.profile import Profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, ParamSpec, TypeVar, overload
+    from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-    from seismo.expression import Expression
     from seismo.model import Recording
+    from seismo.options import TraceOptions
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -131,16 +131,8 @@ if TYPE_CHECKING:
     @overload
     def trace(
         *,
-        c_functions: str | None = None,
         output: str | os.PathLike[str] | None = None,
-        clock: str | None = None,
-        timing: str | None = None,
-        rate: int | None = None,
-        source: str | None = None,
-        max_paths: int | None = None,
-        where: str | Expression | None = None,
-        depth: int | None = None,
-        min_duration_ns: int | None = None,
+        **options: Unpack[TraceOptions],
     ) -> Trace: ...
 
 
@@ -148,16 +140,8 @@ def trace(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    c_functions: str | None = None,
     output: str | os.PathLike[str] | None = None,
-    clock: str | None = None,
-    timing: str | None = None,
-    rate: int | None = None,
-    source: str | None = None,
-    max_paths: int | None = None,
-    where: str | Expression | None = None,
-    depth: int | None = None,
-    min_duration_ns: int | None = None,
+    **options: Unpack[TraceOptions],
 ) -> Any:
     """Records every call in a `with` block, or in a function whenever it runs, and when it was.
 
@@ -165,21 +149,10 @@ def trace(
         @seismo.trace                                          function.trace.recording
 
     The recording is one of calls, as `profile` makes it, with a journal beside the tree. Takes what `profile` takes,
-    and raises what it raises. timing: "frugal" (default: the order is exact, and each time carries how far off it may
+    and raises what it raises. timing: "sampled" (default: the order is exact, and each time carries how far off it may
     be) or "every": each event has its own time. What the program says of itself by `seismo.mark`, `seismo.span` and
     `seismo.count` is in the journal. depth: calls that are deeper are counted and have no time. min_duration_ns: so are
     calls that were surely shorter, with what they called.
     """
-    settings = chosen(
-        where,
-        c_functions=c_functions,
-        clock=clock,
-        timing=timing,
-        rate=rate,
-        source=source,
-        max_paths=max_paths,
-        depth=depth,
-        min_duration_ns=min_duration_ns,
-    )
-    session = Trace(output, {**settings, "journal": 1})
+    session = Trace(output, {**engine.given("trace", options), "journal": 1})
     return session if function is None else session(function)

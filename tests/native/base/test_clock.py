@@ -87,7 +87,7 @@ class Suspended:
 
 @pytest.mark.crossed
 @pytest.mark.parametrize("jump", [-30_000, 10**15], ids=["back", "forth"])
-@pytest.mark.parametrize("timing", ["every", "frugal"])
+@pytest.mark.parametrize("timing", ["every", "sampled"])
 @pytest.mark.parametrize("recorder", ["calltree", "linetimes"])
 def test_no_time_is_below_zero_or_above_the_walls(recorder, timing, jump):
     _core._advance_clock(100_000)
@@ -99,7 +99,7 @@ def test_no_time_is_below_zero_or_above_the_walls(recorder, timing, jump):
         _core.stop()
     recording = seismo.model.read(_core.snapshot())
     ran = 2 * 2000 * 19.5 + 120 + max(0, jump) * 3  # the other thread's are waited for
-    most = ran * (1.5 if timing == "frugal" else 1)
+    most = ran * (1.5 if timing == "sampled" else 1)
     assert all(0 <= thread.wall_ns <= ran for thread in recording.threads)
     rows = list(recording.lines if recorder == "linetimes" else recording.functions)
     assert rows

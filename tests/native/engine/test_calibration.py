@@ -8,7 +8,7 @@ from seismo import _core
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("timing", ["frugal", "every"])
+@pytest.mark.parametrize("timing", ["sampled", "every"])
 @pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_costs(source, c_functions, timing):

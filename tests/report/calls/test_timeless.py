@@ -42,7 +42,7 @@ def recorded(tmp_path):
 
 
 def test_every_call_is_counted_and_no_time_is_shown(recorded):
-    path, summary = recorded("--no-times")
+    path, summary = recorded("--timing", "none")
     assert re.search(r"\d %\s+600  __main__:leaf", summary), summary
     shown = said("report", path)
     assert "no times were taken" in shown
@@ -60,14 +60,14 @@ def test_every_call_is_counted_and_no_time_is_shown(recorded):
 
 
 def test_times_are_refused(recorded):
-    path, _ = recorded("--no-times")
+    path, _ = recorded("--timing", "none")
     assert "made without times" in said("report", path, "--time", "cpu", status=2)
     with pytest.raises(FormatError, match="hold times"):
         write(model.read(path), io.BytesIO(), "speedscope")
 
 
 def test_formats_of_calls_have_the_counts(recorded):
-    path, _ = recorded("--no-times")
+    path, _ = recorded("--timing", "none")
     file = io.BytesIO()
     write(model.read(path), file, "collapsed-calls")
     assert any(
@@ -77,7 +77,7 @@ def test_formats_of_calls_have_the_counts(recorded):
 
 def test_diff_compares_calls_alone(recorded):
     timed, _ = recorded()
-    path, _ = recorded("--no-times")
+    path, _ = recorded("--timing", "none")
     shown = said("diff", path, timed)
     assert "no times are compared" in " ".join(shown.split())
     assert "own time" not in shown

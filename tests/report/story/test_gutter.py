@@ -121,7 +121,7 @@ def test_objects_stand_at_the_lines_that_made_them(tmp_path):
 
 
 def test_without_times_there_are_calls(folder, told):
-    children.seismo("profile", "--no-times", "-o", "counted.seismo", "app.py", cwd=folder)
+    children.seismo("profile", "--timing", "none", "-o", "counted.seismo", "app.py", cwd=folder)
     slow = notes_of(told("counted"), folder)[line_of("def slow(number):")]
     assert (slow["calls"], slow["own_ns"]) == (101, None)
     assert slow["words"].startswith("101 calls")

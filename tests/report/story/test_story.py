@@ -226,7 +226,7 @@ def test_waiting_is_ranked_when_it_is_asked_for(folder, capfd):
 
 
 def test_without_times_calls_are_ranked(folder, capfd):
-    children.seismo("profile", "--no-times", "-o", "counted.seismo", "app.py", cwd=folder)
+    children.seismo("profile", "--timing", "none", "-o", "counted.seismo", "app.py", cwd=folder)
     told = json.loads(printed(capfd, folder / "counted.seismo", "--format", "json"))
     VALIDATOR.validate(told)
     assert (told["totals"]["times"], told["totals"]["own_ns"]) == ("calls", None)

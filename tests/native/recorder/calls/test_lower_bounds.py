@@ -298,7 +298,7 @@ print(recorded.calls()["python"], recorded.calls(C)["max"], bounds(recorded, "ma
     assert out == "700 720 [('take_turns', False)]\n"
 
 
-@pytest.mark.parametrize("timing", ["none", "frugal"])
+@pytest.mark.parametrize("timing", ["none", "sampled"])
 def test_places_of_which_nothing_is_to_be_learnt_are_seldom_looked_at(timing):
     """A program that calls C functions at places that go on telling pays for few looks at them; a place that calls a
     Python function is found among them all the same."""

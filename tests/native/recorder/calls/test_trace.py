@@ -58,7 +58,7 @@ def test_events_are_in_their_order_and_times_go_up(tmp_path):
     assert starts == sorted(starts)
 
 
-@pytest.mark.parametrize("timing", ["frugal", "every"])
+@pytest.mark.parametrize("timing", ["sampled", "every"])
 def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
     path = tmp_path / "trace.seismo"
     namespace = {}
@@ -133,7 +133,7 @@ def make(seed):
 def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_each_read(source, tmp_path):
     """On a clock that the program alone moves, each event has a true time; no estimate is off by more than it says."""
     told = {}
-    for timing in ("every", "frugal"):
+    for timing in ("every", "sampled"):
         path = tmp_path / f"{timing}.seismo"
         namespace = {"tick": _core._advance_clock, "__name__": "made"}
         exec(UNEVEN, namespace)
@@ -157,7 +157,7 @@ def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_e
             )
             if not exact
         ]
-    true, estimated = told["every"], told["frugal"]
+    true, estimated = told["every"], told["sampled"]
     assert [row[:2] for row in true] == [row[:2] for row in estimated]
     assert all(bound == 0 for _, _, _, bound, _ in true)
     unread = [bound for _, _, _, bound, _ in estimated if bound]
@@ -498,7 +498,7 @@ def test_what_is_recorded_to_learn_costs_is_in_no_file(tmp_path):
         def work():
             for _ in range(600): leaf()
         for turn in range(80):
-            with seismo.trace(output=f"{turn}.seismo", c_functions="none", timing=("every", "frugal")[turn % 2]):
+            with seismo.trace(output=f"{turn}.seismo", c_functions="none", timing=("every", "sampled")[turn % 2]):
                 work()
     """
     done = children.python("-c", textwrap.dedent(code), cwd=tmp_path)

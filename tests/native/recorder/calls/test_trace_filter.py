@@ -63,7 +63,7 @@ asyncio.run(main())
 WAYS = [
     ["--min-duration", "10ms"],
     ["--min-duration", "5us"],
-    ["--min-duration", "1ms", "--clock", "every"],
+    ["--min-duration", "1ms", "--timing", "every"],
     ["--depth", "3"],
     ["--depth", "1"],
     ["--depth", "4", "--min-duration", "2ms"],

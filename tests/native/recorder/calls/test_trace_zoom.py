@@ -43,7 +43,7 @@ def record(path, calls, **settings):
     return Image(path.read_bytes())
 
 
-@pytest.mark.parametrize("timing", ["frugal", "every"])
+@pytest.mark.parametrize("timing", ["sampled", "every"])
 def test_levels_are_written_beside_the_journal(timing, tmp_path):
     image = record(tmp_path / "trace.seismo", 20_000, timing=timing)
     (levels,) = levels_of(image).values()

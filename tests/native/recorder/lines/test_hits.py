@@ -17,7 +17,7 @@ pytestmark = pytest.mark.parametrize("source", SOURCES)
 
 
 def recorded_hits(source, program, **options):
-    start(source, timing="frugal", **options)
+    start(source, timing="sampled", **options)
     program()
     _core.stop()
     assert _core.check()
@@ -44,7 +44,7 @@ def compare_with_a_python_tool(source):
     monitoring.register_callback(2, monitoring.events.LINE, lambda code, line: seen.update([(id(code), line)]))
     # Without PY_START, one-line functions would tell nothing (gh-155992).
     monitoring.register_callback(2, monitoring.events.PY_START, lambda code, offset: None)
-    start(source, timing="frugal")
+    start(source, timing="sampled")
     monitoring.set_events(2, monitoring.events.LINE | monitoring.events.PY_START)
     programs.main()
     monitoring.set_events(2, 0)

@@ -1,0 +1,173 @@
+"""The options of recordings: each is declared here, once, for the command line, the Python API and the core.
+
+    Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
+
+`seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. The options of
+coverage are coverage.py's, and seismo.coverage.settings has them. Nothing is imported: programs wait for this at their
+start.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypedDict
+
+    from seismo.expression import Expression
+
+    class _TimedOptions(TypedDict, total=False):
+        clock: str | None
+        rate: int | None
+        source: str | None
+        where: str | Expression | None
+
+    class LineOptions(_TimedOptions, total=False):
+        """What seismo.lines takes, for type checkers; None stands for the default."""
+
+    class CallOptions(_TimedOptions, total=False):
+        """What seismo.profile takes."""
+
+        c_functions: str | None
+        timing: str | None
+        max_paths: int | None
+
+    class TraceOptions(CallOptions, total=False):
+        """What seismo.trace takes."""
+
+        depth: int | None
+        min_duration_ns: int | None
+
+    class ObjectOptions(TypedDict, total=False):
+        """What seismo.objects takes."""
+
+        objects: str | None
+        paths: bool | None
+        max_live: int | None
+        span: str | Expression | None
+
+
+class Setting:
+    """An option of recordings.
+
+    name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
+    between. choices: the words that it can be, the default first. but: of a verb, the choices that it lacks. metavar:
+    what help calls its value; without it and choices it is a flag. read: the function of seismo.cli.options that reads
+    its text. help: {NAME} in it is the core's default of that name. word: on the command line, if it is not the name.
+    """
+
+    __slots__ = ("but", "choices", "help", "metavar", "name", "read", "verbs", "word")
+
+    def __init__(
+        self,
+        name: str,
+        verbs: str,
+        help: str,  # noqa: A002  as argparse names it
+        choices: tuple[str, ...] = (),
+        *,
+        but: dict[str, tuple[str, ...]] | None = None,
+        metavar: str = "",
+        read: str = "",
+        word: str = "",
+    ) -> None:
+        self.name, self.verbs, self.help, self.choices = name, verbs.split(), help, choices
+        self.but, self.metavar, self.read = but or {}, metavar, read
+        self.word = word or "--" + name.replace("_", "-")
+
+    def choices_of(self, verb: str) -> tuple[str, ...]:
+        """The words that it can be when this verb records."""
+        return tuple(word for word in self.choices if word not in self.but.get(verb, ()))
+
+
+# In the order of the help.
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            "c_functions",
+            "profile trace",
+            "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
+            "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
+            ("auto", "all", "none"),
+        ),
+        Setting("clock", "profile trace lines", "the clock to read (default: auto)", ("auto", "tsc", "monotonic")),
+        Setting(
+            "timing",
+            "profile trace",
+            "which calls to time by the clock; sampled (default): the first ones of each function and the long ones, "
+            "all others by samples; every: all of them; none (profile only): count calls only, exactly, for less",
+            ("sampled", "every", "none"),
+            but={"trace": ("none",)},
+        ),
+        Setting(
+            "rate",
+            "profile trace lines",
+            "look N times a second what runs (default: 4,000 in the first second, 1,000 later)",
+            metavar="N",
+            read="whole",
+        ),
+        Setting(
+            "source",
+            "profile trace lines",
+            "which of the interpreter's hooks to use (default: seismo doctor shows it)",
+            ("starts", "monitoring", "profilefunc", "evalframe", "tracefunc"),
+            but={
+                "profile": ("tracefunc",),
+                "trace": ("starts", "tracefunc"),
+                "lines": ("starts", "profilefunc", "evalframe"),
+            },
+        ),
+        Setting(
+            "where",
+            "profile trace lines",
+            "record only functions for which the expression is true, such as 'module(\"app.*\")' "
+            "(see docs/expressions.md); the time of all other functions counts as time of their callers",
+            metavar="EXPR",
+            read="static",
+        ),
+        Setting(
+            "max_paths",
+            "profile trace",
+            "record at most N call paths; calls on further paths are counted by function only (default: {max_paths})",
+            metavar="N",
+            read="whole",
+        ),
+        Setting(
+            "depth",
+            "trace",
+            "write only calls into the timeline that are at most N deep; deeper ones are counted",
+            metavar="N",
+            read="whole",
+        ),
+        Setting(
+            "min_duration_ns",
+            "trace",
+            "leave calls out of the timeline that are surely shorter than TIME (10us, 1ms), with what they called; "
+            "they are counted",
+            metavar="TIME",
+            read="span_ns",
+            word="--min-duration",
+        ),
+        Setting("objects", "objects", "what to count objects by", ("lines", "types")),
+        Setting("paths", "objects", "also record the call tree, and count objects by call path"),
+        Setting(
+            "span",
+            "objects",
+            "report which objects calls of these functions make, which of them die inside the call, and which escape "
+            "it",
+            metavar="EXPR",
+        ),
+        Setting(
+            "max_live",
+            "objects",
+            "follow at most N living objects one by one, and of more a random sample (default: {max_live})",
+            metavar="N",
+            read="whole",
+        ),
+    )
+}
+
+
+def of(verb: str) -> Iterator[Setting]:
+    """The options of a verb, in the order of its help."""
+    return (setting for setting in SETTINGS.values() if verb in setting.verbs)
