@@ -32,7 +32,7 @@ from recording_itself import run  # noqa: E402, F401
 from same import Lab  # noqa: E402
 
 # The folders of tests that record their own process.
-RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "record", "sessions", "watch"}
+RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "process", "sessions", "watching"}
 
 
 @pytest.hookimpl(tryfirst=True)

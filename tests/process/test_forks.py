@@ -54,8 +54,8 @@ assert status == 0, status
 
 def test_a_lock_that_the_forking_thread_holds_stays_held(run):
     run(f"""{PREFACE}
-from seismo.process import forks
-lock = forks.new_lock()
+from seismo.process import fork_handlers
+lock = fork_handlers.new_lock()
 def use():
     assert lock._is_owned()
     lock.release()
@@ -162,11 +162,11 @@ assert [list(functions) for functions in ours] == [["after_in_child"]], ours
 
 def test_what_fails_in_a_forked_child_keeps_nothing_from_the_others(run):
     run(f"""{PREFACE}
-from seismo.process import forks
+from seismo.process import fork_handlers
 told = []
 def fails(): raise LookupError("no")
-forks.tell(fails, forks.USERS)
-forks.tell(lambda: told.append(1), forks.LAST)
+fork_handlers.register(fails, fork_handlers.USERS)
+fork_handlers.register(lambda: told.append(1), fork_handlers.LAST)
 sys.unraisablehook = lambda failure: told.append(failure.exc_type)
 def use():
     assert told == [1, LookupError], told

@@ -77,7 +77,7 @@ main()
 PLACES = {
     "the recorder stops": ("process.recorder_users", "Life", "stop"),
     "the file is finished": ("process.output_file", "Output", "finish"),
-    "the parts are merged": ("record", "gather", "gather"),
+    "the parts are merged": ("process", "merge_parts", "merge_folder"),
     "the summary is made": ("cli", "recording", "stderr_is_open"),
 }
 
@@ -102,7 +102,7 @@ def test_while_the_recording_ends(lab, place, last):
 
 def test_while_seismo_looks_at_a_child_that_starts(lab):
     """It is the program's, which goes on where it handles it."""
-    lab.write("launcher", LAUNCHER.replace("MODULE", "record").replace("WHERE", "reach").replace("WHAT", "_mapping"))
+    lab.write("launcher", LAUNCHER.replace("MODULE", "process").replace("WHERE", "exit_and_exec").replace("WHAT", "_mapping"))
     lab.write(
         "app.py",
         "import os, sys\ntry:\n    os.posix_spawn(sys.executable, [sys.executable, '-c', ''], os.environ)\n"

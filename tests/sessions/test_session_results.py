@@ -18,7 +18,7 @@ births = pytest.mark.skipif(
 )
 KINDS = ["profile", "lines", "cover", pytest.param("objects", marks=births)]
 # What each shows of fib: its function, its line, its file, what it makes.
-SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"test_results\.py", "objects": r"object"}
+SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"session_results\.py", "objects": r"object"}
 
 
 def fib(n):
@@ -195,11 +195,11 @@ def test_coverage_is_shown_by_the_session_s_own_settings(tmp_path, monkeypatch):
     out = io.StringIO()
     percent = one.report(out, sort="-missing", limit=1, color="never")
     assert percent == one.analysis().totals.percent
-    assert "test_results.py" in out.getvalue()
+    assert "session_results.py" in out.getvalue()
     (tmp_path / ".coveragerc").write_text("[report]\nomit = *\n")  # the session was made without any settings
     monkeypatch.chdir(tmp_path)
     one.print(printed := io.StringIO())
-    assert "test_results.py" in printed.getvalue()
+    assert "session_results.py" in printed.getvalue()
     assert one.html(tmp_path / "pages") == str(tmp_path / "pages" / "index.html")
     with pytest.raises(UsageError, match="files cannot be sorted by 'hits'"):
         one.report(out, sort="hits")

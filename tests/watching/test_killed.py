@@ -98,8 +98,8 @@ def test_ended_by_a_signal_that_nobody_handles(tmp_path, place):
 HANDLER = """
 import signal, time
 import seismo
-from seismo.watching import recording
-recording._EVERY = 1  # as often as can be, so that signals come in the middle
+from seismo.watching import watch_recording
+watch_recording._EVERY = 1  # as often as can be, so that signals come in the middle
 raised = caught = 0
 ready = False
 def ring(*_):

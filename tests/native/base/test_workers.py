@@ -34,8 +34,8 @@ def workers(tmp_path_factory):
     sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
     sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "mutex.c", "save.c", "output.c")]
     sources += [native / "file" / name for name in ("tables.c", "writer.c", "writer_renew.c")]
-    sources += [native / "slots" / name for name in ("safepoint.c", "forks.c")]
-    sources += [*sorted((native / "engine").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
+    sources += [native / name for name in ("hooks/safepoint.c", "compat/forks.c")]
+    sources += [*sorted((native / "engine").glob("thread*.c")), *sorted((native / "base").glob("*.c"))]
     sources += sorted((native / "clock").glob("*.c"))
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.

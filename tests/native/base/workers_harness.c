@@ -217,7 +217,8 @@ static void drive_flush(void) {
     sm_engine.clock.ns_per_tick = 1.0;
     sm_engine.session = 1;
     sm_engine.settings.flush_ns = 1000000;
-    sm_engine.running = sm_engine.settings.timeless = true;
+    sm_engine.running = true;
+    sm_engine.settings.timing = SM_TIMING_NONE;
     if (fd < 0 || !sm_flush_init() || sm_threads_init() < 0 ||
         !sm_engine_open(&sm_engine.output, sm_writer_new(fd), false))
         _exit(2);
