@@ -102,7 +102,9 @@ def test_while_the_recording_ends(lab, place, last):
 
 def test_while_seismo_looks_at_a_child_that_starts(lab):
     """It is the program's, which goes on where it handles it."""
-    lab.write("launcher", LAUNCHER.replace("MODULE", "process").replace("WHERE", "exit_and_exec").replace("WHAT", "_mapping"))
+    lab.write(
+        "launcher", LAUNCHER.replace("MODULE", "process").replace("WHERE", "exit_and_exec").replace("WHAT", "_mapping")
+    )
     lab.write(
         "app.py",
         "import os, sys\ntry:\n    os.posix_spawn(sys.executable, [sys.executable, '-c', ''], os.environ)\n"

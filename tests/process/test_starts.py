@@ -117,7 +117,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("place", ["output_file.Output", "exit_and_exec.subscribe", "engine.start", "run_program._load_script"])
+@pytest.mark.parametrize(
+    "place", ["output_file.Output", "exit_and_exec.subscribe", "engine.start", "run_program._load_script"]
+)
 def test_an_interrupt_while_seismo_starts_is_the_programs(lab, place):
     """The process dies of it before the program begins; it is not lost, and no frame of seismo is shown."""
     name, what = place.split(".")

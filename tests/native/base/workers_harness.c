@@ -13,13 +13,13 @@
 #include "base/compiler.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
+#include "compat/forks.h"
 #include "compat/lock.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-#include "recorder/coverage/store.h"
-#include "compat/forks.h"
 #include "hooks/safepoint.h"
+#include "recorder/coverage/store.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 
