@@ -1,6 +1,6 @@
 """The kinds of recordings: one entry each, by the name that a recorder has in files.
 
-Names only, and no import: who records needs a recorder's life and none of the reports, who reads the reverse. A home is
+Names only, and no import: who records needs a recorder and none of the reports, who reads the reverse. A home is
 "module:name", and is loaded when somebody asks for it. A new kind is an entry here, and a folder of seismo.report.
 Nothing else in the package asks for a kind by its name, but for the formats that are made for it.
 """
@@ -19,8 +19,8 @@ class Entry:
     """What there is to a kind.
 
     what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
-    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. life: what a
-    recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
+    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. recorder: what
+    a recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
     for recorders that the engine runs one at a time.
     times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
     a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
@@ -34,8 +34,8 @@ class Entry:
         "columns",
         "does",
         "engine",
-        "life",
         "of",
+        "recorder",
         "report",
         "times",
         "untimed",
@@ -50,7 +50,7 @@ class Entry:
         verb: str,
         does: str,
         report: str,
-        life: str,
+        recorder: str,
         of: str = "",
         engine: tuple[str, str] | None = None,
         times: str = "",
@@ -60,7 +60,7 @@ class Entry:
         untimed: bool = False,
     ) -> None:
         self.what, self.verb, self.does = what, verb, does
-        self.report, self.life, self.engine = report, life, engine
+        self.report, self.recorder, self.engine = report, recorder, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
         self.untimed = untimed
@@ -73,7 +73,7 @@ KINDS = {
         verb="profile",
         does="run a program and record every call it makes",
         report="seismo.report.calls:KIND",
-        life="seismo.process.engine:Life",
+        recorder="seismo.process.engine:EngineRecorder",
         engine=("calls are recorded", "profile"),
         times="functions",
         columns=(("nodes", "id"),),
@@ -86,7 +86,7 @@ KINDS = {
         verb="lines",
         does="run a program and time its lines",
         report="seismo.report.lines:KIND",
-        life="seismo.process.engine:Life",
+        recorder="seismo.process.engine:EngineRecorder",
         engine=("lines are timed", "time lines"),
         times="lines",
         columns=(("instructions", "id"), ("lines", "sampled")),
@@ -97,7 +97,7 @@ KINDS = {
         verb="cover",
         does="run a program and record which lines and branches were executed",
         report="seismo.report.coverage:KIND",
-        life="seismo.process.coverage:Life",
+        recorder="seismo.process.coverage:CoverageRecorder",
         columns=(("lines", "id"), ("sources", "id")),
         by_settings=True,
     ),
@@ -107,7 +107,7 @@ KINDS = {
         verb="objects",
         does="run a program and record the birth and death of its objects",
         report="seismo.report.objects:KIND",
-        life="seismo.process.objects.recorder:Life",
+        recorder="seismo.process.objects.recorder:ObjectRecorder",
         engine=("objects are recorded", "record objects"),
         columns=(("types", "id"),),
         beside=(CALLS, LINES, COVERAGE),
@@ -136,10 +136,10 @@ def found(holds: Callable[[str, str], bool]) -> str:
     return next((name for name in fitting if name not in beside), "")
 
 
-def life(name: str) -> Any:
-    """A new life of the recorder; "": that of calls."""
+def recorder(name: str) -> Any:
+    """Return a new recorder of this name; "": that of calls."""
     name = name or CALLS
-    return load(entry(name).life)(name)
+    return load(entry(name).recorder)(name)
 
 
 def load(home: str) -> Any:

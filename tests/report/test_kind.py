@@ -26,7 +26,7 @@ def test_an_entry_names_what_there_is(name):
     assert kind.name == name
     assert kind.what == entry.what
     assert kind.orders()
-    assert recording_kinds.load(entry.life)(name).name == name
+    assert recording_kinds.load(entry.recorder)(name).name == name
 
 
 def test_the_table_imports_nothing():

@@ -35,11 +35,11 @@ class _Counted(RecordingVerb):
 class _Calls(_Counted):
     """Counts calls and lines."""
 
-    def life(self) -> Any:
+    def recorder(self) -> Any:
         """The two recorders."""
-        from seismo.process.check_recorder import Life
+        from seismo.process.check_recorder import CheckRecorder
 
-        return Life()
+        return CheckRecorder()
 
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
@@ -52,9 +52,9 @@ def _calls(given: Given, _program: Program) -> dict[str, object]:
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
     from seismo.process.check_recorder import begin_collecting, one_round
-    from seismo.process.objects import recorder as life
+    from seismo.process.objects import recorder
 
-    life.check_possible()
+    recorder.check_possible()
     one_round()
     begin_collecting()
     return {"holders": 0}

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 OURS = ("lines", "everywhere")  # settings that are not the engine's
 
 
-class Life(engine.Life):
-    """Both recorders, as one who records a whole process sees them."""
+class CheckRecorder(engine.EngineRecorder):
+    """Both recorders."""
 
     def __init__(self, name: str = recording_kinds.CALLS) -> None:
         super().__init__(name)
-        self._lines = coverage.Life()
+        self._lines = coverage.CoverageRecorder()
         self._path = ""
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
@@ -85,7 +85,7 @@ class Life(engine.Life):
 
 
 def _nothing_to_do() -> None:
-    """In a forked child: nothing to do, since what the engine is told tells coverage, too (Life.after_fork)."""
+    """In a forked child: nothing to do, since CheckRecorder.after_fork sees to coverage, too."""
 
 
 def _opened(path: str) -> int:

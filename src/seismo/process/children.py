@@ -1,4 +1,4 @@
-# ruff: noqa: SIM105, BLE001, D102  contextlib would import collections; nothing of ours may fail in the program
+# ruff: noqa: SIM105, BLE001  contextlib would import collections; nothing of ours may fail in the program
 """The processes that a recorded program starts.
 
 Without --children a forked child goes on in a recording of its own, beside the parent's: app-12.seismo gives
@@ -30,28 +30,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
-    from typing import Protocol
-
-    class Life(Protocol):
-        """A recorder of this whole process.
-
-        process.engine.Life says what each method does; process.coverage has one.
-        """
-
-        name: str
-
-        def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None: ...
-        def stop(self, exit_: str = "") -> None: ...
-        def abandon(self) -> None: ...
-        def after_fork(self, fd: int, settings: dict[str, object]) -> None: ...
-        def flush(self) -> None: ...
-        def ahead(self, exit_: str, ask: bool = False) -> None: ...
-        def move(self, fd: int) -> bool: ...
-        def write_error(self) -> int: ...
-        def file(self) -> tuple[int, int]: ...
-        def snapshot(self) -> bytes: ...
 
     from seismo import _core
+    from seismo.process.recorder_users import Recorder
 else:
     from seismo import _core
 
@@ -63,7 +44,7 @@ PATIENCE = 0.5  # seconds that the end of the program waits for children that ar
 class Process:
     """What this process records into, and how it ends.
 
-    output: the file, None while there is none (forked, and not worth one). life: the recorder's; by default the
+    output: the file, None while there is none (forked, and not worth one). recorder: by default the
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
     itself ends with 0. went_on: called with the output when an exec failed before which at_end had been called.
@@ -78,10 +59,10 @@ class Process:
         settings: dict[str, object],
         parts: str = "",
         quiet: bool = True,
-        life: Life | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.output = output
-        self.life = life or engine.Life()
+        self.recorder = recorder or engine.EngineRecorder()
         self.quiet = quiet
         self.settings = settings
         self.parts = parts
@@ -107,14 +88,14 @@ class Process:
         self._register = MethodType(atexit.register, last)
         self._register()
         try:
-            self.life.start(self.settings, fd, self.forked)
+            self.recorder.start(self.settings, fd, self.forked)
         except BaseException:
             atexit.unregister(last)
             raise
         self.begun = True
         if self.output is not None:
-            self.output.belongs_to(self.life)
-        self.life.flush()  # a process that dies young leaves a file that says whose it is
+            self.output.belongs_to(self.recorder)
+        self.recorder.flush()  # a process that dies young leaves a file that says whose it is
 
     def over(self, how: str) -> None:
         """The program's main module is through: its threads and exit functions are not."""
@@ -145,11 +126,11 @@ class Process:
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def _finish(self, exit_: str | None) -> None:
-        self.life.stop(self.exit if exit_ is None else exit_)
+        self.recorder.stop(self.exit if exit_ is None else exit_)
         if self.output is None:
             return
         if self.at_end is None:
-            self.output.finish(self.life)
+            self.output.finish(self.recorder)
             return
         self.verdict = self.at_end(self.output)
         if self.verdict and self.exit == "0" and exit_ is None:
@@ -163,7 +144,7 @@ class Process:
     def packed(self) -> str:
         """What another process has to know to be recorded, too."""
         heir = self.pid if self.ahead and self.heir and self.first else 0
-        return exit_and_exec.pack(self.life.name, self.settings, self.parts, heir)
+        return exit_and_exec.pack(self.recorder.name, self.settings, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
         """Makes the file whole; if the exec is likely to succeed, ends all but the recorder. exec_failed() goes on."""
@@ -172,7 +153,7 @@ class Process:
         self.ahead = True
         try:
             with Restored():
-                self.life.ahead("exec", likely)
+                self.recorder.ahead("exec", likely)
                 if likely and self.at_end is not None:
                     engine.unrecorded(self.at_end, self.output)
         except BaseException as error:
@@ -182,7 +163,7 @@ class Process:
         """Goes on as if nothing had been."""
         if self.ahead and not self.done and self.pid == os.getpid():
             self.ahead = False
-            self.life.ahead("")
+            self.recorder.ahead("")
             if self.went_on is not None and self.output is not None:
                 with Restored():
                     engine.unrecorded(self.went_on, self.output)
@@ -213,7 +194,7 @@ class Process:
         parent, self.output = self.output, None
         if self.done or _forked_to_exec():
             self.done = True
-            self.life.after_fork(-2, {})
+            self.recorder.after_fork(-2, {})
             return
         if parent is not None:
             try:
@@ -225,13 +206,13 @@ class Process:
                 mark(self.parts, error)
         if self.output is None:
             self.done = True
-            self.life.after_fork(-2, {})
+            self.recorder.after_fork(-2, {})
             return
-        self.life.after_fork(self.output.fd, self.settings)
-        self.output.belongs_to(self.life)
-        self.life.flush()
+        self.recorder.after_fork(self.output.fd, self.settings)
+        self.output.belongs_to(self.recorder)
+        self.recorder.flush()
         if self.parts:
-            _watch_pools(self.life)
+            _watch_pools(self.recorder)
 
 
 def _forked_to_exec() -> bool:
@@ -293,7 +274,7 @@ _followed: Process | None = None
 def follow(packed: str) -> None:
     """Called by the hook at the start of an interpreter, with what the variable has. Raises what prevents recording."""
     global _followed
-    recorder, settings, folder, heir = exit_and_exec.unpack(packed)
+    name, settings, folder, heir = exit_and_exec.unpack(packed)
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
@@ -302,8 +283,8 @@ def follow(packed: str) -> None:
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
     server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
-    life = _life(recorder, settings)
-    process = Process(None if server else part(folder), settings, folder, life=life)
+    recorder = _recorder(name, settings)
+    process = Process(None if server else part(folder), settings, folder, recorder=recorder)
     _followed = process
     if heir == process.pid:
         _inherit(process)
@@ -317,7 +298,7 @@ def follow(packed: str) -> None:
         abandon()
         raise
     if "from multiprocessing.spawn import" in words:
-        _watch_pools(process.life, load=True)
+        _watch_pools(process.recorder, load=True)
 
 
 def _inherit(process: Process) -> None:
@@ -336,21 +317,21 @@ def _inherit(process: Process) -> None:
             load()
             from seismo.process import merge_parts
 
-            output.finish(process.life)
+            output.finish(process.recorder)
             merge_parts.merge_folder(process.parts.removesuffix(PARTS), process.parts)
         return 0
 
     process.heir, process.at_end, process.prepare = True, end, load
 
 
-def _life(recorder: str, settings: dict[str, object]) -> Life:
+def _recorder(name: str, settings: dict[str, object]) -> Recorder:
     """What is started here: of `seismo check`, both of its recorders."""
     if "lines" in settings:
         from seismo.process import check_recorder
 
-        return check_recorder.Life(recorder)
-    life: Life = recording_kinds.life(recorder)
-    return life
+        return check_recorder.CheckRecorder(name)
+    recorder: Recorder = recording_kinds.recorder(name)
+    return recorder
 
 
 def _fork_only(process: Process) -> None:
@@ -367,7 +348,7 @@ def _fork_only(process: Process) -> None:
             process.complain(f"the recording of process {process.pid} is lost: {error}")
             mark(process.parts, error)
 
-    _watch_pools(process.life, load=True)
+    _watch_pools(process.recorder, load=True)
     fork_handlers.register(child, fork_handlers.LAST)
 
 
@@ -379,7 +360,7 @@ def abandon() -> None:
     process, _followed = _followed, None
     process.done = True
     if process.begun:
-        process.life.abandon()
+        process.recorder.abandon()
     if process.output is not None:
         process.output.discard()
     if process.first:
@@ -387,7 +368,7 @@ def abandon() -> None:
     exit_and_exec.unsubscribe(process)
 
 
-def _watch_pools(life: Life, load: bool = False) -> None:
+def _watch_pools(recorder: Recorder, load: bool = False) -> None:
     """A multiprocessing pool ends by killing its workers, at once after the last result and while they wait for work.
 
     So a worker writes its part before it hands over a result, unless that is dear and would take a good share of its
@@ -406,7 +387,7 @@ def _watch_pools(life: Life, load: bool = False) -> None:
     def flush() -> None:
         nonlocal due
         begin = monotonic()
-        life.flush()
+        recorder.flush()
         end = monotonic()
         due = end + 2 * (end - begin) if end - begin > 0.002 else 0.0
 

@@ -21,8 +21,7 @@ from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
-from seismo.process.recorder_users import Life as Recorder
-from seismo.process.recorder_users import RecorderUsers
+from seismo.process.recorder_users import Recorder, RecorderUsers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -366,8 +365,8 @@ def meta(settings: dict[str, object]) -> str:
     )
 
 
-class Life(Recorder):
-    """The recorder as one who records a whole process sees it."""
+class CoverageRecorder(Recorder):
+    """The recorder of coverage."""
 
     users = users
 

@@ -16,8 +16,7 @@ from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.options import SETTINGS as OPTIONS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.recorder_users import Life as Recorder
-from seismo.process.recorder_users import RecorderUsers
+from seismo.process.recorder_users import Recorder, RecorderUsers
 from seismo.process.secrets import masked
 
 TYPE_CHECKING = False
@@ -239,8 +238,8 @@ def after_fork(fd: int, meta: str = "{}") -> None:
 users = RecorderUsers(after_fork)
 
 
-class Life(Recorder):
-    """The engine as one who records a whole process sees it. Coverage has another one."""
+class EngineRecorder(Recorder):
+    """A recorder of the engine."""
 
     users = users
 
@@ -256,7 +255,7 @@ class Life(Recorder):
         start(how, fd, self.meta(settings), frames=False, hide=self._hide)
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
-        """Those of a life's settings that are the engine's."""
+        """Return the settings that are the engine's."""
         return settings
 
     def end(self, exit_: str) -> None:

@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.process.children import Life
+    from seismo.process.recorder_users import Recorder
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
@@ -44,7 +44,7 @@ _TOP = 1024  # the kernel's table of descriptors grows with the highest: no furt
 class Output:
     """An open recording file. path: absolute. fd: its descriptor, -1 when closed. fresh: we made the file."""
 
-    __slots__ = ("_root", "fd", "fresh", "identity", "life", "path", "plain")
+    __slots__ = ("_root", "fd", "fresh", "identity", "path", "plain", "recorder")
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
         """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
@@ -53,7 +53,7 @@ class Output:
         named the file, for hints. force: empty it even if it is no recording.
         """
         self.path = os.path.join(_folder(), path_of(option, path))
-        self.life: Life | None = None
+        self.recorder: Recorder | None = None
         try:
             fd, self.fresh = _open(self.path, exclusive, option, None if force else _is_recording)
             self.fd = out_of_the_way(fd)
@@ -66,13 +66,13 @@ class Output:
         self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
         self._root = _identity("/")
 
-    def belongs_to(self, life: Life) -> None:
+    def belongs_to(self, recorder: Recorder) -> None:
         """The recorder that writes into it, which may put a new file in its place."""
-        self.life = life
+        self.recorder = recorder
 
     def _is_ours(self) -> bool:
         """Whether the descriptor still is the recording."""
-        known = self.life.file() if self.life is not None else (0, 0)
+        known = self.recorder.file() if self.recorder is not None else (0, 0)
         if known != (0, 0):
             self.identity = known
         return self.fd >= 0 and _identity(self.fd) == self.identity
@@ -113,20 +113,20 @@ class Output:
             self.fd, self.identity = fd, identity
             self.fd = out_of_the_way(fd)
 
-    def finish(self, life: Life) -> str:
+    def finish(self, recorder: Recorder) -> str:
         """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
 
         The program may have moved or removed the file: then it is copied to where it was. If the program has closed or
         cut it, what the recorder still knows is written once more. A file that is whole and only cannot be reached any
         more (after chroot) is left as it is.
         """
-        self.belongs_to(life)
-        whole = not life.write_error() and self._is_ours() and _begins_right(self.fd)
+        self.belongs_to(recorder)
+        whole = not recorder.write_error() and self._is_ours() and _begins_right(self.fd)
         in_place = whole and self.identity == _identity(self.path)
         named = whole and os.stat(self.fd).st_nlink > 0
         try:
             if not in_place and not (named and _identity("/") != self._root):
-                replace(self.path, self.fd if whole and self.plain else life.snapshot())
+                replace(self.path, self.fd if whole and self.plain else recorder.snapshot())
         except OSError as error:
             reraise_if_the_programs(error)
             return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"

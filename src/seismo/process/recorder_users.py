@@ -82,7 +82,7 @@ class RecorderUsers:
             self._after_fork(-1 if self._all else -2)
 
 
-class Life:
+class Recorder:
     """A recorder as one who records a whole process sees it (process.children.Process)."""
 
     users: RecorderUsers
@@ -92,7 +92,7 @@ class Life:
         self.name = name
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Starts recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
+        """Start recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
         self.users.forked_hook = forked
         try:
             self.begin(settings, fd)
@@ -100,19 +100,47 @@ class Life:
             self.users.forked_hook = None
             raise
 
-    def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Starts the recorder."""
-        raise NotImplementedError
-
     def abandon(self) -> None:
-        """Stops, and drops what is recorded."""
+        """Stop, and drop what is recorded."""
         self.end("")
         self.users.forked_hook = None
 
     def stop(self, exit_: str = "") -> None:
-        """Stops, saving how the program ended."""
+        """Stop, and save how the program ended."""
         self.end(exit_)
 
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Start the recorder."""
+        raise NotImplementedError
+
     def end(self, exit_: str) -> None:
-        """Stops the recorder."""
+        """Stop the recorder."""
+        raise NotImplementedError
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: go on into fd, or stop (-2)."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Bring the file up to date."""
+        raise NotImplementedError
+
+    def ahead(self, exit_: str, ask: bool = False) -> None:
+        """Write all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
+        raise NotImplementedError
+
+    def move(self, fd: int) -> bool:
+        """Go on in another file, a copy of the recording's. False: it has not as many bytes."""
+        raise NotImplementedError
+
+    def write_error(self) -> int:
+        """Return the errno of a write that failed; 0: none did."""
+        raise NotImplementedError
+
+    def file(self) -> tuple[int, int]:
+        """Return device and inode of the file that is recorded into; 0 and 0: none."""
+        raise NotImplementedError
+
+    def snapshot(self) -> bytes:
+        """Return the whole recording, as a file has it."""
         raise NotImplementedError

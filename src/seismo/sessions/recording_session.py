@@ -45,7 +45,7 @@ class RecordingSession(SessionResults, Session):
         self.output = None if output is None else os.path.abspath(os.fspath(output))
         self._settings = settings
         self._pid = os.getpid()
-        self._life = recording_kinds.life(self.recorder)
+        self._recorder = recording_kinds.recorder(self.recorder)
         self._before: bytes | None = None  # the engine's state at the beginning; None: it had nothing
         self._file: Output | None = None  # the recorder writes into it
         self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet
@@ -70,7 +70,7 @@ class RecordingSession(SessionResults, Session):
             raise
         if file is not None and started:
             self._file = file
-            file.belongs_to(self._life)
+            file.belongs_to(self._recorder)
         elif file is not None:
             file.close()  # that it can be written is known; what goes in is known at the end
 
@@ -78,7 +78,7 @@ class RecordingSession(SessionResults, Session):
         last = self._stop()
         file, self._file = self._file, None
         if file is not None and last:
-            trouble = file.finish(self._life)
+            trouble = file.finish(self._recorder)
             if trouble:
                 raise RecordingError(trouble)
         elif self.output is not None:

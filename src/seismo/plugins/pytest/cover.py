@@ -47,7 +47,7 @@ class Cover(RecordedTestRun):
         if not self.is_worker:  # now, not after an hour of tests
             pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
         follow = bool(options.seismo_cover_children or self.settings.children)
-        self.start(coverage.Life(), coverage.options(self.settings), follow)
+        self.start(coverage.CoverageRecorder(), coverage.options(self.settings), follow)
 
     def output(self) -> Output:
         """Where the first process records: beside the recording that it is to be added to, if it is."""

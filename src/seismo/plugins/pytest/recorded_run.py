@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
+    from seismo.process.recorder_users import Recorder
+
 
 class Quiet(children.Process):
     """A process whose forked children are not recorded, unless there is a folder for their parts."""
@@ -72,10 +74,10 @@ class RecordedTestRun:
         """Where the first process records."""
         return Output(self.path, option=self.names_file)
 
-    def start(self, life: children.Life, settings: dict[str, object], follow: bool) -> None:
+    def start(self, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
         """Starts recording. follow: the processes that tests start or fork, too. Raises SeismoError."""
         children.abandon()  # a recording of this process for somebody else ends where one of its own begins
-        if life.users:  # type: ignore[attr-defined]
+        if recorder.users:
             raise SeismoError(
                 f"{self.doing} in this process already",
                 hint=f"leave out --seismo-{self.name}, or run this pytest in a process of its own",
@@ -89,7 +91,7 @@ class RecordedTestRun:
         try:
             if not self.is_worker:
                 self.parts = tempfile.mkdtemp(".parts", f"{os.path.basename(self.path)}.", os.path.dirname(self.path))
-            self._begin(output, life, settings, follow and bool(self.parts))
+            self._begin(output, recorder, settings, follow and bool(self.parts))
         except BaseException as error:
             if output is not None:
                 output.discard()
@@ -100,8 +102,8 @@ class RecordedTestRun:
                 ) from None
             raise
 
-    def _begin(self, output: Output | None, life: children.Life, settings: dict[str, object], follow: bool) -> None:
-        self.process = Quiet(output, settings, self.parts if follow else "", True, life)
+    def _begin(self, output: Output | None, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
+        self.process = Quiet(output, settings, self.parts if follow else "", True, recorder)
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:
@@ -162,7 +164,7 @@ class RecordedTestRun:
         self.end()
         if self.is_worker:
             if self.process.output is None:
-                session.config.workeroutput[self._shipment] = self.process.life.snapshot()  # type: ignore[attr-defined]
+                session.config.workeroutput[self._shipment] = self.process.recorder.snapshot()  # type: ignore[attr-defined]
             return
         try:
             self._gather()
@@ -189,7 +191,7 @@ class RecordedTestRun:
         assert output is not None  # only a worker's is
         from seismo.process.merge_parts import merge_folder
 
-        told = [output.finish(process.life), *merge_folder(output.path, self.parts)]
+        told = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
         self.notes += [line for line in told if line]
         if output.path != self.path:
             from seismo.model import merge, read

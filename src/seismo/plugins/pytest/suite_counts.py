@@ -51,7 +51,7 @@ STARTERS = {
 }
 
 
-class _Life(check_recorder.Life):
+class _SuiteRecorder(check_recorder.CheckRecorder):
     """Both recorders, without pytest's own functions."""
 
     def __init__(self, hide: Collection[str]) -> None:
@@ -82,7 +82,7 @@ class Counting:
         lines = os.path.join(folder, f"lines-{self._pid}{SUFFIX}")
         output = Output(os.path.join(folder, f"calls-{self._pid}{SUFFIX}"), exclusive=True)
         settings: dict[str, object] = {"c_functions": "all", "timing": "none", "lines": lines}
-        self._process = Quiet(output, settings, "", True, _Life(hide))
+        self._process = Quiet(output, settings, "", True, _SuiteRecorder(hide))
         try:
             self._process.begin()
         except BaseException:
@@ -131,7 +131,7 @@ class CountingBirths:
         from seismo import _core
 
         output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
-        self._process = Quiet(output, {"holders": 0}, "", True, recorder.Life())
+        self._process = Quiet(output, {"holders": 0}, "", True, recorder.ObjectRecorder())
         check_recorder.begin_collecting()
         try:
             self._process.begin()

@@ -41,8 +41,8 @@ def check_possible() -> None:
         raise RecordingError(reason, hint=HINT)
 
 
-class Life(engine.Life):
-    """The recorder of a whole process, which asks at the end who holds what lives."""
+class ObjectRecorder(engine.EngineRecorder):
+    """The recorder of objects, which asks at the end who holds what lives."""
 
     def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
         super().__init__(name)
