@@ -110,7 +110,6 @@ STATISTICS = [
     "tests/model/test_run_variance.py",
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
-    "tests/native/recorder/lines/test_estimates.py::test_stated_errors_hold",
 ]
 # Under the sanitizers memory is not what it is; the others are about messages and warnings.
 NOT_SANITIZED += [

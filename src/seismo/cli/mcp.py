@@ -4,7 +4,7 @@ It speaks on standard input and output, and is started by the agent's program
 (pip install 'seismo[mcp]'). Its tools read recordings below --root: report,
 callers and callees, lines, objects, diff, SQL. Only with --allow-run can an
 agent run programs, to record or to check them: these run with your rights.
-docs/mcp.md shows the settings of common clients.
+docs/agents.md shows the settings of common clients.
 """
 
 from __future__ import annotations
