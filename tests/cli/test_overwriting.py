@@ -101,6 +101,6 @@ def test_an_export_of_what_was_cut_short_says_so(recorded, name):
     whole = seismo(recorded, "export", "profile.seismo", "-f", name, "-o", "cut.out", "--force")
     assert "missing" not in whole.stderr
     data = (recorded / "profile.seismo").read_bytes()
-    (recorded / "damaged.seismo").write_bytes(data[: len(data) // 2])
+    (recorded / "damaged.seismo").write_bytes(data[:-1])  # where a chunk ends the file would only lack its end
     half = seismo(recorded, "export", "damaged.seismo", "-f", name, "-o", "cut.out", "--force")
     assert ("cut off or damaged" in half.stderr) == (name not in ("json", "pprof"))
