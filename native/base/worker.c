@@ -137,29 +137,30 @@ static void wait_until_gone(pid_t tid) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
 }
 
-static void stop(sm_worker *worker) { /* with `lock` */
+static bool stop(sm_worker *worker) { /* with `lock`; was there a thread, and was it joined? */
     uintptr_t number = worker->current;
     if (number == 0)
-        return;
+        return false;
     __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
     sm_worker_wake(worker);
     if (worker->patience_ns != 0 && !ends_in_time(worker, number)) {
         pthread_detach(worker->thread);
-        return;
+        return false;
     }
     pthread_join(worker->thread, NULL);
-    wait_until_gone(worker->tid);
+    return true;
 }
 
 void sm_worker_stop(sm_worker *worker) {
     pthread_mutex_lock(&worker->lock);
-    stop(worker);
+    (void)stop(worker);
     pthread_mutex_unlock(&worker->lock);
 }
 
 void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns) {
     pthread_mutex_lock(&worker->lock);
-    stop(worker);
+    if (stop(worker))
+        wait_until_gone(worker->tid);
     worker->not_before = sm_monotonic_ns() + quiet_ns;
 }
 
