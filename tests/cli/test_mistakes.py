@@ -11,7 +11,7 @@ from seismo.cli.parsing import Parser
 from seismo.errors import RecordingError, did_you_mean
 from seismo.model import read
 from seismo.process.output_file import path_of
-from seismo.report.calls.orders import ORDERS
+from seismo.report.calls.sort_orders import ORDERS
 from seismo.report.kind import OF_PSTATS
 
 

@@ -14,7 +14,7 @@ from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
 from seismo.report.calls import summary
-from seismo.report.calls.orders import ranked
+from seismo.report.calls.sort_orders import ranked
 from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
 from seismo.report.lines import summary as lines_summary

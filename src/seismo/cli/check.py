@@ -133,9 +133,9 @@ class _Check(Verb):
 def main(words: list[str]) -> int:
     """Runs the check. Returns the exit status."""
     if words[:1] == ["--counted"]:
-        from seismo.cli import counted
+        from seismo.cli import check_child
 
-        return counted.main(words[1:])
+        return check_child.main(words[1:])
     verb = _Check()
     try:
         given, program = verb.read(words)

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_time
-    from seismo.cli.window import add_window
+    from seismo.cli.trace_window import add_window
     from seismo.report.coverage.options import add_settings
 
     add_file(parser)
@@ -122,7 +122,7 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
     if args.start is None and args.end is None and args.where is None:
         return recording
     from seismo.cli.files import same
-    from seismo.cli.window import window_of
+    from seismo.cli.trace_window import window_of
     from seismo.model.trace.call_filter import about_calls
     from seismo.model.trace.excerpt import cut_into
 

@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo query`."""
     from seismo.cli.files import SUFFIX
     from seismo.cli.parsing import add_color, add_time
-    from seismo.cli.window import add_window
+    from seismo.cli.trace_window import add_window
     from seismo.query.database import MEMORY
 
     parser.add_argument(
@@ -124,7 +124,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """The window of a trace that is asked about, ns."""
-    from seismo.cli.window import window_of
+    from seismo.cli.trace_window import window_of
     from seismo.query.sql_tables import FOREVER
 
     return (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)

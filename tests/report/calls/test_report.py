@@ -10,14 +10,14 @@ import pytest
 
 from seismo.errors import UsageError
 from seismo.model import Builder
+from seismo.report.calls.callers_and_callees import callers_and_callees, find_functions
 from seismo.report.calls.functions import chosen_columns
-from seismo.report.calls.orders import in_order, primitive_calls
-from seismo.report.calls.relatives import callers_and_callees, find_functions
+from seismo.report.calls.sort_orders import in_order, primitive_calls
 from seismo.report.calls.text import View, write_report
 from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
-from seismo.report.modules import Modules
 from seismo.report.paper import ColourPaper, Paper, paper_for
+from seismo.report.shown_functions import Modules
 from seismo.report.words import Signs, cells
 
 

@@ -10,8 +10,8 @@ from seismo.model import Builder
 from seismo.report.lines.summary import write as write_summary
 from seismo.report.lines.text import LinesView, write_report
 from seismo.report.lines.timed_source import timed_program
-from seismo.report.modules import Modules
 from seismo.report.paper import Paper
+from seismo.report.shown_functions import Modules
 from seismo.report.sources import read_source
 from seismo.report.words import Signs
 

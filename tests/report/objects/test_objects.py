@@ -12,10 +12,10 @@ from seismo.model import Builder
 from seismo.model.objects.groups import Lifetimes
 from seismo.report.objects import summary as objects_summary
 from seismo.report.objects.changes import write_changes
-from seismo.report.objects.described import median, one_digit, rough_duration
 from seismo.report.objects.facts import Timeline
+from seismo.report.objects.group_descriptions import median, one_digit, rough_duration
+from seismo.report.objects.leak_descriptions import each
 from seismo.report.objects.text import ObjectsView, write_report
-from seismo.report.objects.verdicts import each
 from seismo.report.paper import ColourPaper, Paper
 from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 

@@ -15,7 +15,7 @@ from seismo.report import words
 from seismo.report.calls import KIND
 from seismo.report.calls.functions import FunctionCells, selected_rows
 from seismo.report.calls.page import CALLS_IN_NOTEBOOK, write_calls
-from seismo.report.modules import Modules
+from seismo.report.shown_functions import Modules
 
 pytestmark = pytest.mark.browser
 PAPER = "() => getComputedStyle(document.body).backgroundColor"

@@ -11,12 +11,12 @@ import seismo
 from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.report import words
-from seismo.report.calls.chosen import NOT_SHOWN, Chosen
 from seismo.report.calls.functions import FunctionCells, selected_rows
 from seismo.report.calls.page import calls_page
+from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import Paths
-from seismo.report.modules import Modules
-from seismo.report.where import about_functions
+from seismo.report.shown_functions import Modules
+from seismo.report.where_filter import about_functions
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ export function pathsOf(payload: Payload<unknown>, prefix: string): Paths {
 }
 
 // Whose a function is where libraries are folded, and where a path is: in own code, in a library that own code called,
-// above both, in a library that no own code called. Libraries are odd. As in seismo.report.calls.folds.
+// above both, in a library that no own code called. Libraries are odd. As in seismo.report.calls.library_folding.
 const TOP = 2;
 const STEPS = [
   [0, 0, 0, 0],

@@ -116,7 +116,7 @@ class Profiled(CellResult):
     def write(self, paper: Paper) -> None:
         """The functions."""
         from seismo.report.calls.functions import write_functions
-        from seismo.report.modules import Modules
+        from seismo.report.shown_functions import Modules
         from seismo.report.waiting import told
 
         recording = self.timed(paper)
@@ -218,7 +218,7 @@ class Counted(CellResult):
 
     def write(self, paper: Paper) -> None:
         """The types, then the lines."""
-        from seismo.report.objects.described import ObjectWords
+        from seismo.report.objects.group_descriptions import ObjectWords
         from seismo.report.objects.text import ObjectsView, write_one
 
         words = ObjectWords(self.recording, paper.signs)

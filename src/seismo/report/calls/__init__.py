@@ -24,7 +24,7 @@ class Calls(Kind):
     name = recording_kinds.CALLS
     rows = "functions"
     compares = True
-    sorted_by = "orders:ORDERS"
+    sorted_by = "sort_orders:ORDERS"
     others_are_in = "their callers' own time"
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -71,7 +71,7 @@ class Calls(Kind):
         if options is None:
             write_calls(recording, path)
             return 0
-        from seismo.report.modules import chosen_modules
+        from seismo.report.shown_functions import chosen_modules
 
         check_page(options)
         modules = chosen_modules(options)

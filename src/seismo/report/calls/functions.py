@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.calls.orders import ERRORS, ORDERS, in_order
+from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
-    from seismo.report.modules import Modules
     from seismo.report.paper import Paper, Span
+    from seismo.report.shown_functions import Modules
 
 DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long

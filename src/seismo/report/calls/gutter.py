@@ -11,7 +11,7 @@ from seismo.report.calls.options import usual_times
 from seismo.report.calls.story import Functions, times
 from seismo.report.facts import is_watch
 from seismo.report.gutter import Note, as_story, joined, noted
-from seismo.report.modules import chosen_modules
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import share
 from seismo.report.waiting import told
 

@@ -122,7 +122,7 @@ def check(options: Options) -> None:
         if options.window:
             nanoseconds(options.window, "--window")
     if options.where:
-        from seismo.report.where import about_functions
+        from seismo.report.where_filter import about_functions
 
         about_functions(options.where)
 
@@ -151,7 +151,7 @@ def view(options: Options, order: str, recording: Recording) -> View:
     from seismo.report.calls.functions import chosen_columns
     from seismo.report.calls.text import View
     from seismo.report.calls.tree import Limits
-    from seismo.report.modules import chosen_modules
+    from seismo.report.shown_functions import chosen_modules
 
     limits = Limits(
         lines=options.limit or (200 if options.tree else 40), depth=options.depth, libraries=options.libraries

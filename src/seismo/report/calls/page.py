@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.model.recording import TIMES
 from seismo.report import words
-from seismo.report.calls.chosen import NOT_SHOWN, Chosen
-from seismo.report.calls.folds import Folds
 from seismo.report.calls.functions import page_columns
+from seismo.report.calls.library_folding import Folds
+from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.calls.paths import Columns
-    from seismo.report.modules import Modules
+    from seismo.report.shown_functions import Modules
 
 # Whose a function is: the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
@@ -45,7 +45,7 @@ FOLLOWING = (
     '[data-jp-theme-light="false"] iframe.seismo-page, .vscode-dark iframe.seismo-page { color-scheme: dark }</style>'
 )
 UNTRUSTED = "The picture is hidden until the notebook is trusted (File, Trust Notebook), or the cell is run again."
-_LIBRARY = 1  # as in seismo.report.calls.folds
+_LIBRARY = 1  # as in seismo.report.calls.library_folding
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
 
@@ -186,7 +186,7 @@ def _reasons(recording: Recording, known: set[str]) -> list[str]:
 
 
 def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
-    """Of each function: whose it is, and of what it is a part where libraries are folded (seismo.report.calls.folds).
+    """Return whose each function is, and of what it is a part where libraries are folded (library_folding.py).
 
     Then whether they are folded at first; None: there is nothing to fold.
     """

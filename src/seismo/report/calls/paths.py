@@ -15,7 +15,7 @@ import math
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from seismo.report.calls.chosen import COMMON, without
+from seismo.report.calls.page_selection import COMMON, without
 from seismo.report.page.payload import counts, singles
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Paths:
 
     @classmethod
     def of(cls, recording: Recording, smaller: int, most: int = MOST, hidden: Collection[int] = ()) -> Paths:
-        """Those of a recording, with running and waiting apart; without some functions (seismo.report.calls.chosen).
+        """Those of a recording, with running and waiting apart; without some functions (page_selection.py).
 
         `common` is the part of a total's error that it shares with those of other paths, in 255ths: where paths are
         summed, these are added up, and the rest is added in quadrature, as Recording.total_error() has it.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from seismo.model import Recording
-    from seismo.report.calls.chosen import Chosen
+    from seismo.report.calls.page_selection import Chosen
     from seismo.report.calls.paths import Columns
 
 MOST = 300  # functions

@@ -18,7 +18,7 @@ from seismo.report.calls.sources import block
 from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
 from seismo.report.libraries import of_functions
-from seismo.report.modules import Modules, chosen_modules
+from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
+from seismo.report.calls.program_marks import longest_spans, span_length, thread_name, with_values
 from seismo.report.calls.trace import IMPORTS, LONGEST, imports, longest_calls
 from seismo.report.calls.window import LIMITS, how_left, started, took
 from seismo.report.story import Name, Row, Section, falling

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.calls.facts import without_c
-from seismo.report.calls.orders import ranked
+from seismo.report.calls.sort_orders import ranked
 from seismo.report.colours import written
-from seismo.report.ending import indented, lost_lines
 from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
+from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
     Signs,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
-    from seismo.report.ending import Styled
+    from seismo.report.summary_lines import Styled
 
 FUNCTIONS = 8
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import words as text
+from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
 from seismo.report.calls.functions import write_functions
-from seismo.report.calls.relatives import find_functions, write_callees, write_callers
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.facts import header, is_watch, thread_count, write_facts
-from seismo.report.modules import Modules
+from seismo.report.shown_functions import Modules
 from seismo.report.waiting import told
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording, Table
     from seismo.model.trace.calls import CallRow
-    from seismo.report.calls.chosen import Chosen
+    from seismo.report.calls.page_selection import Chosen
     from seismo.report.calls.paths import Columns
 
 MOST_CALLS = 500_000  # in a page: some megabytes

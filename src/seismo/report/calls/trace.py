@@ -9,7 +9,7 @@ from seismo.model.recording import UNENDED
 from seismo.model.trace.process_clocks import difference_ns, hosts
 from seismo.model.trace.runtime_events import landmarks
 from seismo.report import words as text
-from seismo.report.calls.said import longest_spans, span_length, thread_name, with_values
+from seismo.report.calls.program_marks import longest_spans, span_length, thread_name, with_values
 from seismo.report.calls.tree import machinery
 from seismo.report.calls.window import END, LIMITS, how_left, started, took, write_window
 from seismo.report.facts import unended

@@ -16,7 +16,7 @@ A recording may hold a million paths; a screen holds forty lines. What is printe
    frameworks stack dozens of such frames. The frames of the import machinery, five to each import, are left out like
    filtered ones. Functions that call each other in a circle are followed twice around.
 5. Frames of libraries that lie together are one branch, a *fold*, under which the program's own code that they call
-   back stands (seismo.report.calls.folds).
+   back stands (seismo.report.calls.library_folding).
 
 The hot path goes down from the largest root to the largest child as long as that child takes more than the branch's own
 time. Recursion of the interpreter is not used anywhere: a tree may be as deep as the recorded program's stack was.
@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING
 from seismo.escape import printable
 from seismo.model.enums import BEFORE_START, LOWER_BOUND
 from seismo.report import words as text
-from seismo.report.calls.folds import Folds, waiting_functions
 from seismo.report.calls.functions import FunctionCells, name_spans
+from seismo.report.calls.library_folding import Folds, waiting_functions
 from seismo.report.facts import filter_words
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model import Recording
-    from seismo.report.modules import Modules
     from seismo.report.paper import Paper, Span
+    from seismo.report.shown_functions import Modules
 
 CALLS_ON = 0.98  # a branch whose only child has this share of its total merely calls on
 TWICE_AROUND = 2  # a function that is on its own path so often is not opened again

@@ -19,7 +19,7 @@ from seismo.errors import UsageError
 from seismo.model.enums import CallFlags
 from seismo.model.recording import FOREVER
 from seismo.report import words as text
-from seismo.report.calls.said import said_within, thread_name
+from seismo.report.calls.program_marks import said_within, thread_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -26,7 +26,7 @@ class Lines(Kind):
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.facts import filter_words
         from seismo.report.lines.text import LinesView, write_report
-        from seismo.report.modules import chosen_modules
+        from seismo.report.shown_functions import chosen_modules
 
         modules = chosen_modules(options)
         view = LinesView(

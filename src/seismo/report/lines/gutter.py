@@ -8,7 +8,7 @@ from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.lines.story import called, line_data
 from seismo.report.lines.text import LinesView, heading, shown_program
-from seismo.report.modules import chosen_modules
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.sources import Sources
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from seismo.report.lines.text import (
     line_cells,
     shown_program,
 )
-from seismo.report.modules import chosen_modules
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
 from seismo.report.waiting import WAITED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.ending import indented, lost_lines
 from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
 from seismo.report.libraries import library_words, of_functions
+from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
     Signs,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
-    from seismo.report.ending import Styled
+    from seismo.report.summary_lines import Styled
 
 LINES = 8
 _HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"

@@ -18,8 +18,8 @@ from seismo.report import words as text
 from seismo.report.facts import header, write_facts
 from seismo.report.libraries import library_words
 from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram, timed_program
-from seismo.report.modules import Modules
 from seismo.report.paper import ROOMY
+from seismo.report.shown_functions import Modules
 from seismo.report.waiting import LEAST, WORDS, reasons
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from seismo.model.objects.groups import by_line
 from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
-from seismo.report.objects.described import ObjectWords
 from seismo.report.objects.facts import objects
+from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.story import data
 from seismo.report.objects.text import COLUMNS, Cells
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.objects.holders import Holders, write_holders
+from seismo.report.objects.leak_descriptions import each, told
 from seismo.report.objects.text import BELOW, chosen, name_of, write_below
-from seismo.report.objects.verdicts import each, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.objects.described import ObjectWords
+    from seismo.report.objects.group_descriptions import ObjectWords
     from seismo.report.objects.text import ObjectsView
     from seismo.report.paper import Paper
     from seismo.report.words import Signs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.objects import groups as grouped
 from seismo.report import facts, words
 from seismo.report.objects import facts as object_facts
-from seismo.report.objects.described import ObjectWords
+from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders, chain
 from seismo.report.objects.page_tables import Tables
 from seismo.report.page.document import drawn, save

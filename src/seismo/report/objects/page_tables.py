@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
 from seismo.report import words
-from seismo.report.objects.described import median
+from seismo.report.objects.group_descriptions import median
+from seismo.report.objects.leak_descriptions import each, told
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.text import (
     ALIVE,
@@ -20,7 +21,6 @@ from seismo.report.objects.text import (
     ORDERS,
     Cells,
 )
-from seismo.report.objects.verdicts import each, told
 from seismo.report.page.payload import doubles, shown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.objects.described import ObjectWords
+    from seismo.report.objects.group_descriptions import ObjectWords
 
     Row = tuple[str, str, float]  # of a cell: the text, how it looks, what it is sorted by
 

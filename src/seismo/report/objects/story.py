@@ -8,9 +8,10 @@ from seismo.expression.lexer import quoted
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.facts import command_line, filter_words, header, losses, wall_ns
-from seismo.report.objects.described import ObjectWords
 from seismo.report.objects.facts import by_type_only, peak
+from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders
+from seismo.report.objects.leak_descriptions import told
 from seismo.report.objects.leaks import (
     BORN_HEADINGS,
     LEAK_HEADINGS,
@@ -21,7 +22,6 @@ from seismo.report.objects.leaks import (
     whose_calls,
 )
 from seismo.report.objects.text import COLUMNS, LIFE, MAY_BE_EMPTY, Cells, ObjectsView, all_tables
-from seismo.report.objects.verdicts import told
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded
 from seismo.report.story.steps import Steps, option
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from seismo.escape import printable
 from seismo.model.enums import TYPE_ESTIMATED
 from seismo.report.colours import written
-from seismo.report.ending import indented, lost_lines
 from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
 from seismo.report.objects.libraries import Libraries, others_in_words, place
+from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.words import (
     Signs,
     beginning,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.ending import Styled
+    from seismo.report.summary_lines import Styled
 
 TYPES, LINES, LEAKS = 5, 5, 4
 
@@ -127,7 +127,7 @@ def _table(
 def _calls(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     """What the calls left that were asked for."""
     from seismo.model.objects import leaks
-    from seismo.report.objects.verdicts import told
+    from seismo.report.objects.leak_descriptions import told
 
     spans = leaks.spans(recording)
     calls, left = sum(one.calls for one in spans), sum(one.alive for one in spans)

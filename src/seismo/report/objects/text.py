@@ -20,8 +20,8 @@ from seismo.escape import printable
 from seismo.model.objects import groups as grouped
 from seismo.report import words as text
 from seismo.report.facts import header, write_facts
-from seismo.report.objects.described import ObjectWords
 from seismo.report.objects.facts import by_type_only
+from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders, write_holders
 from seismo.report.objects.libraries import others_in_words
 

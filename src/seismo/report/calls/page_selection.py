@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.report import words
 from seismo.report.calls.text import chosen_threads, thread_names
-from seismo.report.modules import Modules
+from seismo.report.shown_functions import Modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from seismo.report.where import about_functions, verdicts
+from seismo.report.where_filter import about_functions, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import pytest
 
 from seismo.model import Builder
 from seismo.report.calls.tree import CallTree, Limits
-from seismo.report.modules import Modules
+from seismo.report.shown_functions import Modules
 
 STANDARD = "/usr/lib/python3.12"
 INSTALLED = f"{STANDARD}/site-packages"

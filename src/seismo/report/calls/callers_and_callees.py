@@ -24,7 +24,7 @@ from seismo.escape import printable
 from seismo.model.enums import LOWER_BOUND
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
-from seismo.report.calls.orders import ranked
+from seismo.report.calls.sort_orders import ranked
 from seismo.report.waiting import LEAST
 
 if TYPE_CHECKING:
