@@ -22,7 +22,7 @@ def test_costs(source, c_functions, timing):
     assert (c_functions != "none") == (process["c_inside"] + process["c_outside"] > 0)
     assert process["piece_ns"] == pytest.approx(status["piece"], rel=0.01)
     assert 0 < process["piece_ns"] < 10_000
-    assert 0.1 <= process["cost_error"] <= 1
+    assert 0.1 <= process["cost_error"] < 100, "shapes differ by as much as the machine is disturbed"
     assert (process["deep_ns"] > 0) == (source == "evalframe"), "frames are evaluated by C calls of their own"
     assert status["c_functions"] == c_functions
     assert not [
