@@ -12,6 +12,7 @@ import children
 import pytest
 
 import seismo
+from seismo.model import read
 
 STOPPED = """
 import os, signal
@@ -98,7 +99,8 @@ work()
     children.seismo("trace", "-q", "-o", path, "-c", program)
     verified(path)
     assert len(calls_of(path, "leaf")) == {"closed": 2000, "full for a while": 3000}[what]
-    assert "lost      nothing" in children.seismo("report", path).stdout or what != "closed"
+    lost = {row.kind for row in read(path).losses}
+    assert lost <= {"write-failed"}, "an interval may end while the file is closed or the disk is full"
 
 
 WORK = "def leaf(): pass\nfor _ in range(1000): leaf()\n"
