@@ -1,18 +1,19 @@
 """What `seismo check` finds, what it wrongly finds, and what it costs.
 
-False alarms. Programs that did not change (pyperformance's, and the test suites of two packages) are compared with
-themselves at another revision, while other processes keep all cores busy. Each is a check as a user makes it, with the
-limits that hold by default. There should be none.
+alarms  Programs that did not change (pyperformance's, and the test suites of two packages) are compared with themselves
+        at another revision, while other processes keep all cores busy. Each is a check as a user makes it, with the
+        limits that hold by default. There should be none.
+plants  Ten regressions are planted in copies of packages from PyPI, one at a time: a call more in a loop, a changed
+        algorithm, a lost cache, a needless copy. Found: the check ends with 1. Right: the function that was edited is
+        named first; against a baseline file, which has no call graph, it alone.
+cost    The CPU time of a child that counts, divided by the bare one, on the test suite of `packaging`: calls and lines,
+        and births; and `valgrind --tool=cachegrind` on the same. Then `--against REV` as a whole on a small package.
+suites  `pytest --seismo-check` on the suites of attrs, jinja2 and more-itertools: each is measured for its baseline and
+        checked twice as it is, on a busy machine: there should be no alarm. Then one of its functions is edited so that
+        it does more, and is to be named first.
 
-Regressions. Ten are planted in copies of packages from PyPI, one at a time: a call more in a loop, a changed algorithm,
-a lost cache, a needless copy. Found: the check ends with 1. Right: the function that was edited is named first; against
-a baseline file, which has no call graph, it alone.
-
-Cost. The CPU time of a child that counts, divided by the bare one, on the test suite of `packaging`: calls and lines,
-and births; and `valgrind --tool=cachegrind` on the same. Then `--against REV` as a whole on a small package.
-
-    python benchmarks/check.py                 all of it, some fifteen minutes
-    python benchmarks/check.py --only plants   one of: alarms, plants, cost
+    python benchmarks/check.py                 all of it, some forty minutes
+    python benchmarks/check.py --only plants   one of them
 """
 
 # ruff: noqa: E501  edits are shown as they are made
@@ -22,11 +23,11 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from dataclasses import dataclass
@@ -34,12 +35,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import programs
-from common import BUILD, HERE, arguments, finish, median, number, progress, rounds_of, table
+from common import (
+    BUILD,
+    HERE,
+    arguments,
+    busy,
+    fetched,
+    finish,
+    load_core,
+    median,
+    number,
+    output_of,
+    progress,
+    rounds_of,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUITES = BUILD / "suites"
 # The packages whose test suites are checked: version, and where the tests and the sources are.
 PACKAGES = {
     "packaging": ("26.3", ["tests/test_utils.py", "tests/test_licenses.py", "tests/test_errors.py"], "src"),
@@ -48,19 +62,7 @@ PACKAGES = {
 PROGRAMS = ("deltablue", "richards", "chaos", "go", "hexiom", "generators", "deepcopy", "logging", "regex_compile")
 LARGE = ["tests/test_requirements.py"]  # of packaging: what the cost is measured on
 CHECKS = 30
-PYTEST = [
-    "-m",
-    "pytest",
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:xdist",
-    "-p",
-    "no:seismo",
-    "-p",
-    "no:hypothesispytest",
-]
+PYTEST = ["-m", "pytest", "-q", *(f"-pno:{name}" for name in ("cacheprovider", "xdist", "seismo", "hypothesispytest"))]
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,40 @@ PLANTS = (
 )  # fmt: skip
 
 
+AGAIN = 2
+UNWANTED = ["xdist", "cacheprovider", "cov", "benchmark", "timeout", "anyio"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A package's tests: its version, the folder of its sources, pytest's words; an edit, and the function it is in."""
+
+    version: str
+    source: str
+    words: tuple[str, ...]
+    file: str
+    before: str
+    after: str
+    function: str
+
+
+NO_TRIO = ("--ignore=tests/test_async.py", "--ignore=tests/test_async_filters.py")
+SUITES = {
+    "jinja2": Suite(
+        "3.1.6", "src", ("tests", *NO_TRIO), "src/jinja2/lexer.py",
+        "    lexer = _lexer_cache.get(key)", "    lexer = None", "get_lexer",
+    ),
+    "attrs": Suite(
+        "26.1.0", "src", ("tests/test_make.py", "tests/test_dunders.py", "tests/test_slots.py"), "src/attr/_make.py",
+        "    own_attrs = [\n", "    for _ in range(30): sorted(ca_list, key=lambda pair: str(pair[0]))\n    own_attrs = [\n", "_transform_attrs",
+    ),
+    "more-itertools": Suite(
+        "11.2.1", ".", ("tests",), "more_itertools/more.py",
+        "    iterator = iter(partial(take, n, iter(iterable)), [])", "    iterator = iter(partial(take, n, iter(list(map(lambda one: one, iterable)))), [])", "chunked",
+    ),
+}  # fmt: skip
+
+
 def git(folder: Path, *words: str) -> None:
     """Runs git in the folder."""
     author = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
@@ -160,16 +196,40 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "-q", "--allow-empty", "-m", "as released")
 
 
+def with_path(path: str) -> dict[str, str]:
+    """Return our environment, with a folder of modules before those of ours."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))}
+
+
+def copied(package: str, folder: Path) -> None:
+    """Copy an installed package, as a project with one revision."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError(f"{package} is not installed: pip install -r benchmarks/requirements.txt")
+    source = Path(next(iter(spec.submodule_search_locations)))
+    shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def edit(file: Path, before: str, after: str) -> None:
+    """Edit a file. RuntimeError when it does not have what is to be replaced."""
+    text = file.read_text()
+    if before not in text:
+        raise RuntimeError(f"{before!r} is not in {file}: the package has changed")
+    file.write_text(text.replace(before, after, 1))
+
+
 def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], int, float]:
-    """One check: its result, its exit status, and how long it took in seconds."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))}
+    """One check: its findings, suspects and what it left out, its exit status, and how long it took in seconds."""
+    environment = with_path(path)
     command = [sys.executable, "-m", "seismo", "check", "-q", "--format", "json", *words]
     begun = time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     took = time.perf_counter() - begun
     if not done.stdout:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-    return json.loads(done.stdout), done.returncode, took
+    document = json.loads(done.stdout)
+    rows = {name: section["rows"] for name, section in document["sections"].items()}
+    return {"findings": [], "suspects": [], **rows, "left_out": document["left_out"]}, done.returncode, took
 
 
 # ---- regressions ----
@@ -177,21 +237,13 @@ def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], in
 
 def planted(plant: Plant) -> dict[str, Any]:
     """Plants a regression, and checks."""
-    spec = importlib.util.find_spec(plant.package)
-    if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError(f"{plant.package} is not installed: pip install -r benchmarks/requirements.txt")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        source = Path(next(iter(spec.submodule_search_locations)))
-        shutil.copytree(source, folder / plant.package, ignore=shutil.ignore_patterns("__pycache__"))
+        copied(plant.package, folder)
         (folder / "run.py").write_text(plant.program)
         commit(folder)
         check(folder, "--update", "run.py")
-        edited = folder / plant.package / plant.file
-        text = edited.read_text()
-        if text.count(plant.before) < 1:
-            raise RuntimeError(f"{plant.package} has changed: {plant.before!r} is not in {plant.file}")
-        edited.write_text(text.replace(plant.before, plant.after, 1))
+        edit(folder / plant.package / plant.file, plant.before, plant.after)
         result, status, took = check(folder, "--against", "main", "run.py")
         by_file = check(folder, "run.py")[0]
     names, of_file = ([one["function"]["qualname"] for one in side["suspects"]] for side in (result, by_file))
@@ -211,41 +263,9 @@ def planted(plant: Plant) -> dict[str, Any]:
 # ---- false alarms ----
 
 
-def suite(name: str) -> Path:
-    """The folder of a package's sources and tests, fetched on the first use. RuntimeError when that fails."""
-    return fetched(name, PACKAGES[name][0])
-
-
-def fetched(name: str, version: str) -> Path:
-    """The folder of a package's sources, as suite() has it."""
-    stem = f"{name.replace('-', '_')}-{version}"
-    folder = SUITES / stem
-    if not (folder / "tests").is_dir():
-        SUITES.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        command += ["--dest", str(SUITES), f"{name}=={version}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        archive = SUITES / f"{stem}.tar.gz"
-        if done.returncode or not archive.is_file():
-            raise RuntimeError(f"the sources of {name} {version} cannot be downloaded:\n{done.stderr}")
-        with tarfile.open(archive) as contents:
-            contents.extractall(SUITES, filter="data")
-    return folder
-
-
-@contextlib.contextmanager
-def busy() -> Iterator[None]:
-    """Keeps all cores busy, and a little more; where others do already, they are enough."""
-    spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(range(10000))"
-    wanted = (os.cpu_count() or 1) + 1
-    free = max(0, wanted - int(os.getloadavg()[0]))
-    others = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(free)]
-    try:
-        yield
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
+def idle_cores() -> int:
+    """Return how many processes keep all cores busy, and a little more; where others do already, they are enough."""
+    return max(0, (os.cpu_count() or 1) + 1 - int(os.getloadavg()[0]))
 
 
 @contextlib.contextmanager
@@ -254,7 +274,7 @@ def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "project"
         if name in PACKAGES:
-            shutil.copytree(suite(name), folder)
+            shutil.copytree(fetched(name, PACKAGES[name][0]), folder)
             commit(folder)
             _, tests, source = PACKAGES[name]
             yield folder, [*PYTEST, "-c", "/dev/null", "--rootdir", ".", *tests], str(folder / source)
@@ -275,7 +295,7 @@ def alarms(checks: int) -> list[dict[str, Any]]:
     found = []
     names = [*PROGRAMS, *PACKAGES]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(busy())
+        stack.enter_context(busy(idle_cores()))
         projects = {name: stack.enter_context(unchanged(name)) for name in names}
         for turn in range(checks):
             name = names[turn % len(names)]
@@ -302,20 +322,14 @@ def alarms(checks: int) -> list[dict[str, Any]]:
 
 def seconds(command: list[str], folder: Path, path: str) -> float:
     """The CPU time of a command, and of the processes that it waited for."""
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    output_of(command, cwd=folder, env={**with_path(path), "PYTHONHASHSEED": "0"})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command[:6])}: {done.stdout[-500:]}{done.stderr[-500:]}")
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def cost(rounds: int) -> dict[str, Any]:
     """What counting costs on a test suite, and `--against` as a whole on a small package."""
-    from seismo.process.objects.recorder import why_not
-
     with unchanged("packaging") as (folder, words, path), tempfile.TemporaryDirectory() as scratch:
         words = [*words[: -len(PACKAGES["packaging"][1])], *LARGE]
         counting = [sys.executable, "-m", "seismo", "check", "--counted"]
@@ -324,7 +338,7 @@ def cost(rounds: int) -> dict[str, Any]:
             "bare": [sys.executable, *words],
             "calls and lines": [*counting, "calls", *options, "--lines", f"{scratch}/l.seismo", *words],
         }
-        if not why_not():
+        if load_core().ref_objection() is None:
             tools["births"] = [*counting, "births", *options, *words]
         readings: dict[str, list[float]] = {name: [] for name in tools}
         for turn in range(rounds + 1):
@@ -351,12 +365,9 @@ def cost(rounds: int) -> dict[str, Any]:
 def planted_nothing() -> dict[str, float]:
     """A check of a small package that did not change: all in all, and the bare run."""
     plant = PLANTS[0]
-    spec = importlib.util.find_spec(plant.package)
-    assert spec is not None
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        source = Path(next(iter(spec.submodule_search_locations or ())))
-        shutil.copytree(source, folder / plant.package, ignore=shutil.ignore_patterns("__pycache__"))
+        copied(plant.package, folder)
         (folder / "run.py").write_text(plant.program)
         commit(folder)
         bare = []
@@ -368,60 +379,124 @@ def planted_nothing() -> dict[str, float]:
     return {"bare_s": median(bare), "seconds": median(taken), "allowed_s": 3 * median(bare) + 5}
 
 
+# ---- suites under pytest ----
+
+
+def ran(folder: Path, suite: Suite, *words: str) -> tuple[int, str]:
+    """A check of the suite: pytest's exit status, and what the check said."""
+    command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{name}" for name in UNWANTED), "--seismo-check", *words]
+    environment = with_path(str(folder / suite.source))
+    done = subprocess.run(
+        [*command, *suite.words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    said = done.stdout.partition("= seismo check =")[2]
+    if not said or "tests failed" in said or ("--seismo-update" in words and done.returncode):
+        raise RuntimeError(f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.returncode, said
+
+
+def checked(name: str) -> dict[str, Any]:
+    """What became of a suite."""
+    suite = SUITES[name]
+    source = fetched(name, suite.version)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "project"
+        shutil.copytree(source, folder)
+        commit(folder)
+        progress(f"{name}: the baseline")
+        ran(folder, suite, "--seismo-update")
+        same = []
+        for turn in range(AGAIN):
+            progress(f"{name}: check {turn + 1}")
+            same.append(ran(folder, suite))
+        edit(folder / suite.file, suite.before, suite.after)
+        progress(f"{name}: the edit")
+        status, said = ran(folder, suite)
+    named = re.findall(r"^  \d+\. \S+?:(\S+)", said, re.MULTILINE)
+    return {
+        "suite": name,
+        "alarms": sum("exceeded" in said or "worse than linear" in said for _, said in same),
+        "undecided": sum(bool(status) and "exceeded" not in said for status, said in same),
+        "found": status == 1 and "exceeded" in said,
+        "rank": named.index(suite.function) + 1 if suite.function in named else 0,
+        "named": named[:3],
+        "said": [said for status, said in same if status],
+    }
+
+
+# ---- all of it ----
+
+
+def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    rows = []
+    for plant in PLANTS:
+        progress(f"regressions: {plant.package} {plant.function}")
+        rows.append(planted(plant))
+    found, first = sum(row["found"] for row in rows), sum(row["rank"] == 1 for row in rows)
+    cells = [
+        [
+            f"{row['package']}: {row['kind']}",
+            row["function"],
+            ", ".join(row["beyond"]) or "not found",
+            rank_of(row),
+            "alone" if row["named_against_file"] == [row["function"]] else str(row["named_against_file"]),
+        ]
+        for row in rows
+    ]
+    shown = table(["regression", "in", "found by", "named", "against a file"], cells)
+    text = f"{found} of {len(rows)} found, the right function first in {first}"
+    return {"plants": rows, "found": found, "first": first}, [shown, text]
+
+
+def rank_of(row: dict[str, Any]) -> str:
+    """Return whether an edited function was named first, as a cell."""
+    return "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}"
+
+
+def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    done = alarms(checks)
+    false, undecided = ([one for one in done if one["status"] == status] for status in (1, 2))
+    text = (
+        f"{len(done)} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
+        f"{len(undecided)} undecided"
+    )
+    each = [f"  {one['program']}: {one['beyond']} {one['named']}" for one in (*false, *undecided)]
+    return {"alarms": done, "false_alarms": len(false), "undecided": len(undecided)}, [text, *each]
+
+
+def of_cost(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    found = cost(rounds)
+    rows = [["bare", f"{found['bare_s']:.2f} s"], *([name, number(ratio)] for name, ratio in found["ratios"].items())]
+    small = found["small_against"]
+    text = (
+        f"--against, all in all, a program with tabulate: {small['seconds']:.1f} s "
+        f"(3 x bare + 5 s = {small['allowed_s']:.1f} s)"
+    )
+    return {"cost": found}, [table(["counting / bare, tests of packaging", ""], rows), text]
+
+
+def of_suites(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    with busy(idle_cores()):
+        rows = [checked(name) for name in SUITES]
+    cells = [[row["suite"], str(row["alarms"]), str(row["undecided"]), rank_of(row)] for row in rows]
+    return {"suites": rows}, [table(["suite", f"alarms in {AGAIN}", "undecided", "edited function named"], cells)]
+
+
+PARTS = {"plants": of_plants, "alarms": of_alarms, "cost": of_cost, "suites": of_suites}
+
+
 def main() -> None:
-    """Measures, and prints."""
-    parser = arguments(__doc__, 5, 1)
-    parser.add_argument("--only", choices=("alarms", "plants", "cost"), help="measure only this")
-    parser.add_argument("--checks", type=int, default=CHECKS, help=f"checks of what did not change (default {CHECKS})")
-    options = parser.parse_args()
+    options = arguments(__doc__, 5, 1, only=PARTS).parse_args()
     results: dict[str, Any] = {}
     texts = []
-    if options.only in (None, "plants"):
-        rows = []
-        for plant in PLANTS:
-            progress(f"regressions: {plant.package} {plant.function}")
-            rows.append(planted(plant))
-        results["plants"] = rows
-        results["found"] = sum(row["found"] for row in rows)
-        results["first"] = sum(row["rank"] == 1 for row in rows)
-        texts.append(
-            table(
-                ["regression", "in", "found by", "named", "against a file"],
-                [
-                    [
-                        f"{row['package']}: {row['kind']}",
-                        row["function"],
-                        ", ".join(row["beyond"]) or "not found",
-                        "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}",
-                        "alone" if row["named_against_file"] == [row["function"]] else str(row["named_against_file"]),
-                    ]
-                    for row in rows
-                ],
-            )
-        )
-        texts.append(f"{results['found']} of {len(rows)} found, the right function first in {results['first']}")
-    if options.only in (None, "alarms"):
-        checks = alarms(6 if options.quick else options.checks)
-        false = [one for one in checks if one["status"] == 1]
-        undecided = [one for one in checks if one["status"] == 2]
-        results |= {"alarms": checks, "false_alarms": len(false), "undecided": len(undecided)}
-        texts.append(
-            f"{len(checks)} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
-            f"{len(undecided)} undecided"
-        )
-        texts += [f"  {one['program']}: {one['beyond']} {one['named']}" for one in (*false, *undecided)]
-    if options.only in (None, "cost"):
-        results["cost"] = found = cost(rounds_of(options))
-        ratios = [[name, number(ratio)] for name, ratio in found["ratios"].items()]
-        texts.append(
-            table(["counting / bare, tests of packaging", ""], [["bare", f"{found['bare_s']:.2f} s"], *ratios])
-        )
-        one = found["small_against"]
-        texts.append(
-            f"--against, all in all, a program with tabulate: {one['seconds']:.1f} s "
-            f"(3 x bare + 5 s = {one['allowed_s']:.1f} s)"
-        )
-    method = "CPU time, --against by the wall clock; medians; each check as a process of its own, against a revision that is the same or lacks the edit"
+    for name in options.only or PARTS:
+        found, text = PARTS[name](rounds_of(options), 6 if options.quick else CHECKS)
+        results |= found
+        texts += text
+    method = (
+        "CPU time, --against by the wall clock; medians; each check as a process of its own, against a revision that "
+        "is the same or lacks the edit"
+    )
     finish("check", options, method, results, "\n\n".join(texts))
 
 

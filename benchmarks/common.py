@@ -1,4 +1,4 @@
-"""What all benchmarks share: the empty hook's build, interleaved timing, the machine's description, tables.
+"""What all benchmarks share: options, the empty hook's build, processes, statistics, the machine, tables.
 
 All times are float seconds unless a name says otherwise. A benchmark compares tools only within one process run (or
 one interleaved series of processes): the machine's speed drifts by more than the differences that are measured.
@@ -7,20 +7,27 @@ one interleaved series of processes): the machine's speed drifts by more than th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import importlib.util
 import json
 import math
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from targets import dig, targets_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = HERE / "build"
+SUITES = BUILD / "suites"
+LEFT_OUT = 3  # the status of a benchmark that lacks what it needs, and has reported that
 Case = Callable[[], object]
 
 
@@ -65,29 +74,26 @@ def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:
     return module
 
 
-def load_core() -> ModuleType | None:
-    """Seismo's native core if it can be imported and has the engine, else None (the benchmark then runs without it)."""
+def load_core() -> Any:
+    """Return seismo's native core; without it, the benchmark ends."""
     try:
-        core = importlib.import_module("seismo._core")
+        return importlib.import_module("seismo._core")
     except ImportError as error:
-        print(f"seismo is left out: {error}", file=sys.stderr)
-        return None
-    if not hasattr(core, "start"):
-        print("seismo is left out: its core has no engine", file=sys.stderr)
-        return None
-    return core
+        leave_out(str(error))
+
+
+def leave_out(why: str) -> NoReturn:
+    """End a benchmark that lacks what it needs."""
+    print(f"left out: {why}", file=sys.stderr)
+    sys.exit(LEFT_OUT)
 
 
 def machine() -> dict[str, Any]:
-    """What a reader needs to judge the numbers: processor, cores, system, interpreter and how that was built."""
+    """Return what a reader needs to judge the numbers: processor, cores, system, interpreter and how that was built."""
     model = platform.processor()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        model = found[1].strip() if found else model
     arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
     return {
         "python": platform.python_version(),
@@ -97,9 +103,78 @@ def machine() -> dict[str, Any]:
         "processor": model,
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.release()}",
-        "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load_at_start": os.getloadavg()[0],
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
+
+
+# ---- processes ----
+
+APART = """
+import importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+function = getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
+print("\\n" + json.dumps(function(*json.loads(sys.argv[4]))))
+"""
+SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(range(10000))"
+
+
+def apart(function: Callable[..., Any], *values: object) -> Any:
+    """Call a benchmark's function in a process of its own; values and result are JSON's. RuntimeError: it fails."""
+    stem = Path(function.__code__.co_filename).stem
+    command = [sys.executable, "-c", APART, str(HERE), stem, function.__name__, json.dumps(values)]
+    return json.loads(output_of(command).splitlines()[-1])
+
+
+def output_of(command: Sequence[str], **how: Any) -> str:
+    """Run a command and return its output. RuntimeError, with what it wrote, when it fails."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    done = subprocess.run(command, text=True, check=False, **pipes | how)
+    if done.returncode:
+        words = f"{shlex.join(command)[:500]}: exit {done.returncode}"
+        raise RuntimeError(f"{words}\n{done.stdout[-2000:]}{(done.stderr or '')[-2000:]}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep so many processors busy meanwhile."""
+    others = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def most_resident(process: int | str = "self") -> int:
+    """Return the most bytes that a process has had in memory; getrusage has those of what it was forked from, too."""
+    return int(Path(f"/proc/{process}/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def installed(name: str) -> bool:
+    """Return whether a distribution is there. Its modules are not asked for: a file here may have their name."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def fetched(name: str, release: str) -> Path:
+    """Return the folder of a package's sources and tests, downloaded on the first use. RuntimeError when that fails."""
+    folder = SUITES / f"{name.replace('-', '_')}-{release}"
+    if not (folder / "tests").is_dir():
+        SUITES.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        output_of([*command, "--dest", str(SUITES), f"{name}=={release}"])
+        with tarfile.open(f"{folder}.tar.gz") as contents:
+            contents.extractall(SUITES, filter="data")
+    return folder
+
+
+# ---- numbers and tables ----
 
 
 def timed(body: Case, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -115,15 +190,6 @@ def timed(body: Case, clock: Callable[[], float] = time.perf_counter) -> float:
         return clock() - start
     finally:
         gc.enable()
-
-
-def median(values: Sequence[float]) -> float:
-    """The middle of the values, or the mean of the two in the middle. ValueError when there are none."""
-    ordered = sorted(values)
-    if not ordered:
-        raise ValueError("no values")
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def geomean(values: Iterable[float]) -> float:
@@ -169,38 +235,45 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([line(head), rule, *(line(row) for row in body)])
 
 
-def arguments(description: str | None, rounds: int, quick_rounds: int) -> argparse.ArgumentParser:
-    """The options that every benchmark has. `rounds` is None until given: see rounds_of."""
+def added(fraction: float) -> str:
+    """Return what a tool adds, as a percentage for a table."""
+    return f"{fraction * 100:+.0f}%"
+
+
+def arguments(
+    description: str | None, rounds: int, quick_rounds: int, only: Iterable[str] = ()
+) -> argparse.ArgumentParser:
+    """Return the options that every benchmark has. only: what may be named to be measured alone."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, help=f"rounds, all tools in turn in each (default {rounds})")
     parser.add_argument("--quick", action="store_true", help=f"a rough reading: {quick_rounds} rounds, smaller bodies")
     parser.add_argument("--json", metavar="OUT", help="write all readings to this file")
+    if only:
+        parser.add_argument("--only", nargs="+", choices=list(only), metavar="NAME", help=f"of {', '.join(only)}")
     parser.set_defaults(default_rounds=rounds, quick_rounds=quick_rounds)
     return parser
 
 
 def rounds_of(options: argparse.Namespace) -> int:
-    """How many rounds the options ask for."""
-    rounds: int = options.rounds or (options.quick_rounds if options.quick else options.default_rounds)
-    return rounds
+    """Return how many rounds the options ask for."""
+    return int(options.rounds or (options.quick_rounds if options.quick else options.default_rounds))
 
 
 def progress(text: str) -> None:
-    """What is being measured now, on a terminal only."""
+    """Show what is being measured now, on a terminal only."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def finish(name: str, options: argparse.Namespace, method: str, results: dict[str, Any], text: str) -> None:
-    """Print the table with machine and method; the JSON has benchmark, machine, method, results, text."""
+    """Print the table with machine, method and targets; the JSON has benchmark, machine, method, results, text."""
     about = machine()
     progress("")
-    print(
-        f"{name} on Python {about['python']} ({about['compiler']}), "
-        f"{about['processor']}, {about['cores']} cores, {about['system']}"
-    )
-    print(f"Method: {method}\n")
-    print(text)
+    system = f"{about['processor']}, {about['cores']} cores, {about['system']}"
+    print(f"{name} on Python {about['python']} ({about['compiler']}), {system}\nMethod: {method}\n\n{text}")
+    promised = [[one.text, one.shown, number(dig(results, *one.keys), one.digits)] for one in targets_of(name)]
+    if promised:
+        print("\n" + table(["", "target", "measured"], promised))
     if options.json:
         document = {"benchmark": name, "machine": about, "method": method, "results": results, "text": text}
         target = Path(options.json)

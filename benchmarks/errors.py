@@ -19,19 +19,14 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import phases
 import truth
-from common import HERE, arguments, finish, load_core, median, number, progress, rounds_of, table
+from common import apart, arguments, busy, finish, load_core, median, number, progress, rounds_of, table
+from inprocess import fib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,10 +36,7 @@ MOST = 0.9  # of the running time
 BUSY_RUNS, QUIET_RUNS, BUSY_BESIDE = 6, 3, 2
 SEED = 5001
 
-Times = dict[
-    str, tuple[float, float, float]
-]  # {function: own time of running, its stated error, what of it is chance}, ns
-
+Times = dict[str, tuple[float, float, float]]  # {function: own time, its stated error, what of it is chance}, ns
 Widths = dict[str, dict[str, float]]
 
 # Which of a program's main functions; and which of all programs is shown.
@@ -81,10 +73,6 @@ class Counter:
 
     def twice(self, number: int) -> int:
         return number * 2
-
-
-def fib(n: int) -> int:
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
 def methods(n: int) -> int:
@@ -175,49 +163,38 @@ def main_functions(recording: Any) -> Times:
     return found
 
 
-def recorded_bytes(body: Any) -> bytes:
-    """The recording of one call, in the default mode, as the bytes of its file."""
-    core: Any = load_core()
+def recorded(body: Callable[[], object]) -> Any:
+    """Return the recording of one call, in the default mode."""
+    from seismo import model
+
+    core = load_core()
     core.start(c_functions="auto")
     body()
     core.stop()
-    return bytes(core.snapshot())
+    return model.read(core.snapshot())
 
 
-def recorded(body: Any) -> Any:
-    """The same, read."""
-    from seismo import model
-
-    return model.read(recorded_bytes(body))
-
-
-def child(what: str, seed: int, scale: float) -> dict[str, Any]:
-    """One reading of a process of its own: of the nested functions, or of a program."""
-    if what == "bare":
-        began = time.thread_time_ns()
-        nested()
-        return {"cpu": time.thread_time_ns() - began}
-    if what == "blocks":
-        return blocks_against(block_readings())
-    running = phases.Running(what, seed, scale)
-    times = main_functions(recorded(running.run)).values()
-    return {
-        "worst": max((100 * error / own for own, error, _ in times), default=0.0),
-        "median": median([100 * error / own for own, error, _ in times] or [0.0]),
-        "chance": max((100 * chance / own for own, _, chance in times), default=0.0),
-    }
+def bare_nested() -> int:
+    """Return the CPU time of the nested functions, in ns. It wants a process of its own, as those that follow."""
+    began = time.thread_time_ns()
+    nested()
+    return time.thread_time_ns() - began
 
 
-def reading(what: str, seed: int = 0, scale: float = 0.0) -> dict[str, Any]:
-    """Start a process for one reading. RuntimeError with its words when it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "reading.json"
-        command = [sys.executable, str(HERE / "errors.py"), "--child", what, "--seed", str(seed), "--scale", str(scale)]
-        done = subprocess.run([*command, "--target", str(target)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{what}: exit {done.returncode}\n{done.stderr}")
-        result: dict[str, Any] = json.loads(target.read_text())
-        return result
+def recorded_nested() -> Times:
+    return main_functions(recorded(nested))
+
+
+def blocks() -> dict[str, float]:
+    return blocks_against(block_readings())
+
+
+def width(program: str, seed: int, scale: float) -> dict[str, float]:
+    """Return how wide the stated errors of a program's main functions are, in per cent."""
+    times = main_functions(recorded(phases.Running(program, seed, scale).run)).values()
+    every = [100 * error / own for own, error, _ in times] or [0.0]
+    chance = max((100 * chance / own for own, _, chance in times), default=0.0)
+    return {"worst": max(every), "median": median(every), "chance": chance}
 
 
 def scale_for(program: str, seconds: float) -> float:
@@ -233,7 +210,7 @@ def widths(programs: list[str], seeds: range) -> dict[str, Widths]:
         for program in programs:
             progress(f"width: {seconds:g} s of {program}")
             scale = scale_for(program, seconds)
-            taken = [reading(program, seed, scale) for seed in seeds]
+            taken = [apart(width, program, seed, scale) for seed in seeds]
             for part, of in found.items():
                 of.setdefault(f"{seconds:g}", {})[program] = median([float(one[part]) for one in taken])
     return found
@@ -248,7 +225,7 @@ def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
         held_here: list[bool] = []
         for seed in seeds:
             progress(f"held: {program}")
-            taken = truth.reading("seismo auto", program, seed, scale)
+            taken = apart(truth.reading, "seismo auto", program, seed, scale)
             held_here += truth.holds(taken, "cpu")
             wide += truth.widths(taken, "cpu")
         by_program[program] = 100 * sum(held_here) / len(held_here)
@@ -256,49 +233,27 @@ def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
     return {"programs": by_program, "all": 100 * sum(every) / len(every), "stated": median(wide)}
 
 
-def recording_of_nested() -> Any:
-    """The nested functions, recorded by a process of their own. RuntimeError with its words when it fails."""
-    from seismo import model
-
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "nested.seismo"
-        command = [sys.executable, str(HERE / "errors.py"), "--child", "nested", "--target", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"nested: exit {done.returncode}\n{done.stderr}")
-        return model.read(target.read_bytes()).timed("cpu")
-
-
-def busy_readings(count: int) -> tuple[list[Any], float]:
-    """So many recordings, and the median CPU time of as many bare runs between them (ns)."""
-    pairs = [(recording_of_nested(), reading("bare")["cpu"]) for _ in range(count)]
+def nested_times(count: int) -> tuple[list[Times], float]:
+    """Return so many recordings' times, and the median CPU time of as many bare runs between them (ns)."""
+    pairs = [(apart(recorded_nested), apart(bare_nested)) for _ in range(count)]
     return [one for one, _ in pairs], median([float(cpu) for _, cpu in pairs])
 
 
-def busy() -> dict[str, float]:
-    """Own times beside busy processes, against those of a quiet machine."""
+def beside_others() -> dict[str, float]:
+    """Return how own times beside busy processes stand against those of a quiet machine."""
     progress("busy")
-    quiet, bare_quiet = busy_readings(QUIET_RUNS)
-    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_BESIDE)]
-    try:
-        runs, bare_busy = busy_readings(BUSY_RUNS)
-    finally:
-        for process in beside:
-            process.kill()
-            process.wait()
-    return {**_busy_against(quiet, runs), "bare": bare_busy / bare_quiet}
-
-
-def _busy_against(quiet: Any, runs: Any) -> dict[str, float]:
-    known_runs = [main_functions(one) for one in quiet]
-    names = set.intersection(*(set(one) for one in known_runs))
-    known = {name: median([one[name][0] for one in known_runs]) for name in names}
-    pairs = [(one[name], known[name]) for one in map(main_functions, runs) for name in names & set(one)]
+    quiet, bare_quiet = nested_times(QUIET_RUNS)
+    with busy(BUSY_BESIDE):
+        runs, bare_busy = nested_times(BUSY_RUNS)
+    names = set.intersection(*(set(one) for one in quiet))
+    known = {name: median([one[name][0] for one in quiet]) for name in names}
+    pairs = [(one[name], known[name]) for one in runs for name in names & set(one)]
     inside = [abs(own - of_quiet) <= error for (own, error, _), of_quiet in pairs]
     return {
         "held": 100 * sum(inside) / len(inside),
         "stated": max(100 * error / own for (own, error, _), _ in pairs),
         "off": max(100 * abs(own / of_quiet - 1) for (own, _, _), of_quiet in pairs),
+        "bare": bare_busy / bare_quiet,
     }
 
 
@@ -315,43 +270,24 @@ def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, flo
     rows[-1].append(number(holds["all"], 0))
     rows.append(["stated error of a phase, median", *("–" for _ in parts), number(holds["stated"], 0)])
     shown = [table(["stated errors, %", *columns], rows)]
-    busy_rows = [
-        ["own times within their stated error", number(beside["held"], 0)],
-        ["widest stated error", number(beside["stated"], 0)],
-        ["furthest off", number(beside["off"], 0)],
-        ["CPU time bare, busy ÷ quiet", number(beside["bare"], 2)],
-    ]
-    shown.append(table(["beside two busy processes, %; or ratios", ""], busy_rows))
-    rows = [
-        ["whole times within their stated error", number(short["held"], 0)],
-        ["widest stated error", number(short["stated"], 0)],
-        ["mean off, worst shape", number(short["off"], 0)],
-    ]
-    return "\n\n".join([*shown, table(["blocks of 0.1 to 1 ms, %", ""], rows)])
+    words = {"held": "times within their stated error", "stated": "widest stated error", "off": "furthest off"}
+    rows = [[f"beside two busy processes: {text}", number(beside[key], 0)] for key, text in words.items()]
+    rows.append(["beside two busy processes: CPU time bare ÷ that of a quiet machine", number(beside["bare"], 2)])
+    words["off"] = "mean off, worst shape"
+    rows += [[f"blocks of 0.1 to 1 ms: {text}", number(short[key], 0)] for key, text in words.items()]
+    return "\n\n".join([*shown, table(["%; or a ratio", ""], rows)])
 
 
 def main() -> None:
-    parser = arguments(__doc__, rounds=3, quick_rounds=1)
-    parser.add_argument("--programs", nargs="+", choices=phases.PROGRAMS, default=list(phases.PROGRAMS))
-    parser.add_argument("--seed", type=int, default=SEED, help="of the first round; those that follow count on")
-    parser.add_argument("--scale", type=float, default=0.3, help="length of the programs whose stated errors are held")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--target", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child == "nested":
-        Path(options.target).write_bytes(recorded_bytes(nested))
-        return
-    if options.child:
-        Path(options.target).write_text(json.dumps(child(options.child, options.seed, options.scale)))
-        return
-    if not load_core():
-        sys.exit(3)
-    seeds = range(options.seed, options.seed + rounds_of(options))
-    wide = widths(options.programs, seeds)
-    holds = held(options.programs, seeds, options.scale)
+    options = arguments(__doc__, rounds=3, quick_rounds=1, only=phases.PROGRAMS).parse_args()
+    load_core()
+    programs = options.only or list(phases.PROGRAMS)
+    seeds = range(SEED, SEED + rounds_of(options))
+    wide = widths(programs, seeds)
+    holds = held(programs, seeds, 0.3)
     progress("blocks")
-    short = reading("blocks")
-    beside = busy()
+    short = apart(blocks)
+    beside = beside_others()
     results = {
         "widths": wide,
         **{part: {length: PARTS[part](list(of.values())) for length, of in wide[part].items()} for part in wide},

@@ -33,36 +33,22 @@ from common import (
     geomean,
     load_core,
     load_extension,
-    load_floor,
     number,
-    progress,
     rounds_of,
     table,
     unrest,
 )
-from overhead import MODERN, Tool, measure, micro
+from inprocess import Readings, Tool, bare, empty, measure, micro, worst_and_mean
+
+import seismo
+import seismo.hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from common import Case
-
-Readings = dict[str, dict[str, dict[str, list[float]]]]
-
-CALLING = [
-    "deltablue",
-    "richards",
-    "chaos",
-    "go",
-    "hexiom",
-    "raytrace",
-    "generators",
-    "coroutines",
-    "deepcopy",
-    "logging",
-]
-CALLING += ["sqlglot", "regex_compile"]
+# The programs that call most.
+CALLING = [name for name in programs.PROGRAMS if name not in ("float", "monte_carlo")]
 FEW = ["deltablue", "chaos", "deepcopy"]  # for what costs several times the program
 HUNTED = ("deltablue", "chaos")  # and what costs sixty times
 NOTHING = 'module("no.such")'
@@ -141,9 +127,7 @@ def opened(*makers: Callable[[], Any]) -> Tool:
 
 
 def hook(function: Callable[..., object], where: str | None = None) -> Callable[[], Any]:
-    """What makes a hook of seismo's on all threads."""
-    import seismo.hooks
-
+    """Return what makes a hook of seismo's on all threads."""
     return lambda: seismo.hooks.set_profile(function, threads="all", where=where)
 
 
@@ -163,15 +147,13 @@ def hunter(**query: str) -> Tool | None:
     )
 
 
-def setprofile() -> Tool:
-    return Tool(lambda: sys.setprofile(ignore), lambda: sys.setprofile(None))
-
-
 class Client:
     """floor/client.c: empty C callbacks through seismo.h, each a context manager."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self.module = module
+    def __init__(self) -> None:
+        header = Path(seismo.get_include()) / "seismo.h"
+        self.module: ModuleType = load_extension("floor_client", HERE / "floor" / "client.c", header)
+        self.module.load()
 
     @contextmanager
     def profile(self) -> Iterator[None]:
@@ -186,93 +168,42 @@ class Client:
         self.module.remove(hook)
 
 
-def client() -> Client | None:
-    """The extension, loaded. None, and why on stderr, where seismo has no C API."""
-    try:
-        import seismo
-
-        header = Path(seismo.get_include()) / "seismo.h"
-        module = load_extension("floor_client", HERE / "floor" / "client.c", header)
-        module.load()
-    except (ImportError, AttributeError, OSError, RuntimeError) as error:
-        print(f"the C callbacks are left out: {error}", file=sys.stderr)
-        return None
-    return Client(module)
-
-
-def floors(*names: str) -> dict[str, Tool]:
-    """The empty hooks by their names in the tables."""
-    floor = load_floor()
-    hooks = {"floor profile": "profile", "floor references": "references"}
-    hooks["floor py"] = "monitoring" if MODERN else "evalframe"
-    hooks["floor c"] = "monitoring-c" if MODERN else "profile"
-    return {name: Tool(lambda hook=hooks[name]: floor.start(hook), floor.stop) for name in names}
-
-
-def bare() -> dict[str, Tool]:
-    return {"bare": Tool(lambda: None, lambda: None)}
-
-
-def there(names: list[str]) -> bool:
-    """Whether seismo has these; says what is missing on stderr."""
-    import seismo
-
-    missing = []
-    for name in names:
-        try:
-            __import__(f"seismo.{name}") if name == "hooks" else getattr(seismo, name)
-        except (ImportError, AttributeError):
-            missing.append(name)
-    if missing:
-        print(f"seismo is left out: it has no {', '.join(missing)}", file=sys.stderr)
-    return not missing
+def with_floors(*names: str) -> dict[str, Tool]:
+    """Return the bare run and the empty hooks of these names."""
+    return {"bare": bare(), **{name: empty(name) for name in names}}
 
 
 def filters() -> dict[str, Tool]:
-    found = {**bare(), **floors("floor py", "floor profile")}
-    if there(["hooks"]):
-        found["hook"] = opened(hook(ignore, NOTHING))
-    if there(["watch"]):
-        import seismo
-
-        found["watch"] = opened(lambda: seismo.watch(NO_CALL))
+    found = with_floors("floor py", "floor profile")
+    found["hook"] = opened(hook(ignore, NOTHING))
+    found["watch"] = opened(lambda: seismo.watch(NO_CALL))
     peer = hunter(module="no.such")
-    if peer:
-        found["hunter"] = peer
-    return found
+    return {**found, "hunter": peer} if peer else found
 
 
 def rare(counted: Counted) -> dict[str, Tool]:
-    found = {**bare(), **floors("floor py", "floor profile")}
-    if there(["hooks"]):
-        found["hook"] = opened(hook(counted, RARE))
-    if there(["watch"]):
-        import seismo
-
-        found["watch"] = opened(lambda: seismo.watch(f"call and {RARE}", action="count", output=None))
+    found = with_floors("floor py", "floor profile")
+    found["hook"] = opened(hook(counted, RARE))
+    found["watch"] = opened(lambda: seismo.watch(f"call and {RARE}", action="count", output=None))
     return found
 
 
-def callbacks(c: Client | None) -> dict[str, Tool]:
-    found = {**bare(), **floors("floor profile", "floor c"), "sys.setprofile": setprofile()}
-    if there(["hooks"]):
-        first, second = hook(ignore), hook(ignore_too)
-        found["python"] = opened(first)
-        found["python, python"] = opened(first, second)
-    if c:
-        found["c"] = opened(c.profile)
-        found["c, c"] = opened(c.profile, c.profile)
-    if c and there(["hooks"]):
-        found["python, c"] = opened(first, c.profile)
-    return found
+def callbacks(c: Client) -> dict[str, Tool]:
+    first, second = hook(ignore), hook(ignore_too)
+    return {
+        **with_floors("floor profile", "floor c"),
+        "sys.setprofile": Tool(lambda: sys.setprofile(ignore), lambda: sys.setprofile(None)),
+        "python": opened(first),
+        "python, python": opened(first, second),
+        "c": opened(c.profile),
+        "c, c": opened(c.profile, c.profile),
+        "python, c": opened(first, c.profile),
+    }
 
 
-def references(c: Client | None) -> dict[str, Tool]:
-    found = {**bare(), **floors("floor references")}
-    if c:
-        found["c"] = opened(c.references)
-        found["c, c"] = opened(c.references, c.references)
-    return found
+def references(c: Client) -> dict[str, Tool]:
+    tools = {"c": opened(c.references), "c, c": opened(c.references, c.references)}
+    return with_floors("floor references") | tools
 
 
 PAIRS = {"python, python": ("python", "python"), "c, c": ("c", "c"), "python, c": ("python", "c")}
@@ -282,24 +213,19 @@ PAIRS = {"python, python": ("python", "python"), "c, c": ("c", "c"), "python, c"
 
 
 def times(readings: Readings, kind: str = "warm") -> dict[str, Any]:
-    """{case: {tool: best / best bare, "bare": best bare in s, "unrest": of the bare readings}}."""
+    """Return {case: {tool: best / best bare, "bare": best bare in s, "unrest": of the bare readings}}."""
     found: dict[str, Any] = {}
     for case, by_tool in readings.items():
         base = min(by_tool["bare"][kind])
-        row = {name: min(taken[kind]) / base for name, taken in by_tool.items() if taken[kind] and name != "bare"}
+        row = {name: min(taken[kind]) / base for name, taken in by_tool.items() if taken and name != "bare"}
         found[case] = {**row, "bare": base, "unrest": unrest(by_tool["bare"][kind])}
     return found
 
 
 def totals(found: dict[str, Any]) -> dict[str, Any]:
-    """{tool: {"geomean", "worst", "worst_case"}} of the times over bare."""
+    """Return {tool: worst_and_mean()} of the times over bare."""
     names = {name for row in found.values() for name in row} - {"bare", "unrest"}
-    summed = {}
-    for name in sorted(names):
-        known = {case: row[name] for case, row in found.items() if name in row}
-        worst = max(known, key=lambda case: known[case])
-        summed[name] = {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst}
-    return summed
+    return {n: worst_and_mean({case: row[n] for case, row in found.items() if n in row}) for n in sorted(names)}
 
 
 def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: list[tuple[str, str]]) -> dict[str, Any]:
@@ -338,56 +264,10 @@ def render(found: dict[str, Any]) -> str:
 
 
 def check_rare(counted: Counted, rarities: int, runs: int) -> None:
-    """SystemExit when the filtered hook has not heard what it had to: a call and a return of `rarely` each time."""
+    """SystemExit when the filtered hook did not get what it had to: a call and a return of `rarely` each time."""
     wanted = 2 * rarities * runs
     if counted.events != wanted:
         raise SystemExit(f"the hook that wants 1 call in {EVERY} was called {counted.events} times, not {wanted}")
-
-
-def main() -> None:
-    parser = arguments(__doc__, rounds=5, quick_rounds=2)
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=CALLING, help="only these programs")
-    options = parser.parse_args()
-    if not load_core():
-        raise SystemExit("seismo cannot be imported")
-    rounds, size = rounds_of(options), 1 if options.quick else 4
-    small: dict[str, Case] = micro(options.quick)
-    chosen = options.only or (FEW if options.quick else CALLING)
-    bodies = {name: programs.load(name) for name in chosen}
-    few = {name: body for name, body in bodies.items() if name in FEW}
-    c, counted, results = client(), Counted(), {}
-
-    results["filters"] = times(filtered := measure({**small, **bodies}, filters(), rounds))
-    results["filters_cold"] = times(filtered, "cold")
-    rarities = 25 * size
-    tools = rare(counted)
-    results["rare"] = times(measure({"1 call in 10,000": lambda: mostly_often(rarities)}, tools, 2 * rounds + 1))
-    if "hook" in tools:
-        check_rare(counted, rarities, 2 * (2 * rounds + 1))
-    cases = {**small, "c functions": lambda: c_calls(100_000 * size), **few}
-    results["callbacks"] = times(measure(cases, callbacks(c), rounds))
-    if sys.version_info >= (3, 13):
-        made = {"objects": lambda: things(100_000 * size), **few}
-        results["references"] = times(measure(made, references(c), rounds))
-    progress("")
-
-    results["totals"] = {name: totals(found) for name, found in results.items()}
-    over = [("python", "sys.setprofile"), ("c", "floor c"), ("c", "floor profile")]
-    results["relations"] = relations(results["callbacks"], PAIRS, over)
-    results["references_relations"] = relations(
-        results.get("references", {}), {"c, c": ("c", "c")}, [("c", "floor references")]
-    )
-    lines = ["Matching nothing, times bare:", "", render(results["filters"]), ""]
-    lines += ["Matching 1 call in 10,000, times bare:", "", render(results["rare"]), ""]
-    lines += ["Unfiltered, times bare:", "", render(results["callbacks"]), ""]
-    if "references" in results:
-        lines += ["Objects made and destroyed, times bare:", "", render(results["references"]), ""]
-    lines += summary(results)
-    method = (
-        f"best of {rounds} interleaved rounds ({2 * rounds + 1} for 1 call in 10,000, 1 for hunter), one process; each "
-        "body once untimed after every change of hooks; all threads"
-    )
-    finish("hooks", options, method, results, "\n".join(lines))
 
 
 def summary(results: dict[str, Any]) -> list[str]:
@@ -404,6 +284,44 @@ def summary(results: dict[str, Any]) -> list[str]:
             what = f"{title}, added time" if "÷" in title else f"{title}: the second adds, of what it adds alone"
             lines.append(f"- {label}{what}: geomean {number(found['geomean'])}, worst {number(found['worst'])}")
     return lines
+
+
+def main() -> None:
+    options = arguments(__doc__, rounds=5, quick_rounds=2, only=CALLING).parse_args()
+    load_core()
+    rounds, size = rounds_of(options), 1 if options.quick else 4
+    small = micro(options.quick)
+    bodies = {name: programs.load(name) for name in options.only or (FEW if options.quick else CALLING)}
+    few = {name: body for name, body in bodies.items() if name in FEW}
+    c, counted, rarities, results = Client(), Counted(), 25 * size, {}
+
+    filtered = measure({**small, **bodies}, filters(), rounds)
+    results["filters"], results["filters_cold"] = times(filtered), times(filtered, "cold")
+    rarely_called = {"1 call in 10,000": lambda: mostly_often(rarities)}
+    results["rare"] = times(measure(rarely_called, rare(counted), 2 * rounds + 1))
+    check_rare(counted, rarities, 2 * (2 * rounds + 1))
+    cases = {**small, "c functions": lambda: c_calls(100_000 * size), **few}
+    results["callbacks"] = times(measure(cases, callbacks(c), rounds))
+    if sys.version_info >= (3, 13):
+        made = {"objects": lambda: things(100_000 * size), **few}
+        results["references"] = times(measure(made, references(c), rounds))
+    titles = {
+        "filters": "Matching nothing, times bare:",
+        "rare": "Matching 1 call in 10,000, times bare:",
+        "callbacks": "Unfiltered, times bare:",
+        "references": "Objects made and destroyed, times bare:",
+    }
+    lines = [line for key in titles if key in results for line in (titles[key], "", render(results[key]), "")]
+    results["totals"] = {name: totals(found) for name, found in results.items()}
+    over = [("python", "sys.setprofile"), ("c", "floor c"), ("c", "floor profile")]
+    results["relations"] = relations(results["callbacks"], PAIRS, over)
+    objects = results.get("references", {})
+    results["references_relations"] = relations(objects, {"c, c": ("c", "c")}, [("c", "floor references")])
+    method = (
+        f"best of {rounds} interleaved rounds ({2 * rounds + 1} for 1 call in 10,000, 1 for hunter), one process; each "
+        "body once untimed after every change of hooks; all threads"
+    )
+    finish("hooks", options, method, results, "\n".join(lines + summary(results)))
 
 
 if __name__ == "__main__":

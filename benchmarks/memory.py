@@ -1,143 +1,191 @@
-"""Memory: bytes a distinct path, and bytes a call.
+"""Memory: what paths and calls take, and how large the file of a service becomes.
 
-A program of 299,593 distinct paths (8 functions that call each other in every order, 6 deep) runs once under seismo,
-in a process of its own: the growth of resident memory over that of the same run without seismo, divided by the paths,
-is the price of a path. Then the same paths are walked ten more times (3 million calls): growth now is the price of a
-call, and it must be nothing. Three ways: in memory only; with a file that is flushed every 100 ms; and cProfile for
-comparison, which keeps no paths (its growth is shown per path all the same).
-
-`engine bytes` is what the engine itself says that its nodes take, where it says so.
+paths    A program of 299,593 distinct paths (8 functions that call each other in every order, 6 deep) runs once under
+         seismo: the growth of resident memory over that of the same run without it, divided by the paths, is the price
+         of a path. Then the same paths are walked ten more times (3 million calls): growth now is the price of a call,
+         and it must be nothing. In memory only; with a file that is flushed every 100 ms; and under cProfile, which
+         keeps no paths. `engine bytes` is what the engine itself reports.
+flushes  A service of 2,000 functions calls each of them between two flushes, 600 and 3,600 times: what a flush a second
+         makes in ten minutes and in an hour. The file is held against the bytes of the recording that is read from it,
+         in which every row is once.
 """
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import gc
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import paths
-from common import HERE, arguments, finish, load_core, median, number, rounds_of, table
+from common import apart, arguments, finish, load_core, median, number, progress, rounds_of, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WIDTH, DEPTH, AGAIN = 8, 6, 10
+TEMPLATE = """
+def f{0}(depth):
+    if depth:
+        for function in functions:
+            function(depth - 1)
+"""
+
+
+def paths_of(width: int) -> Callable[[int], None]:
+    """Return one of so many functions, each of which calls all of them with one less, down to nought."""
+    functions: list[Callable[[int], None]] = []
+    for i in range(width):
+        scope: dict[str, Any] = {"functions": functions}
+        exec(compile(TEMPLATE.format(i), f"paths_{i}.py", "exec"), scope)
+        functions.append(scope[f"f{i}"])
+    return functions[0]
+
+
+def count_of(width: int, depth: int) -> int:
+    """Return how many distinct paths a walk of this width and depth makes, the first function's own among them."""
+    return sum(width**level for level in range(depth + 1))
 
 
 def resident() -> int:
-    """Resident bytes of this process now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    """Return the resident bytes of this process now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def child(kind: str, target: str) -> None:
-    """One reading, as JSON into `target`: bytes after the first walk and after ten more, the engine's own word."""
-    first = paths.make(WIDTH)[0]
+# ---- paths ----
+
+
+def walked(kind: str) -> dict[str, Any]:
+    """Walk the paths, in a process of its own: bytes after the first walk and after ten more, the engine's own word."""
+    first = paths_of(WIDTH)
     first(2)
-    status: dict[str, Any] = {}
+    core, profiler = load_core(), cProfile.Profile()
+    seismo, flushed = kind.startswith("seismo"), kind == "seismo file"
     with tempfile.TemporaryFile() as file:
-        core: Any = load_core() if kind.startswith("seismo") else None
-        profiler = cProfile.Profile()
         gc.collect()
-        if core:
-            core.start(c_functions="none", fd=file.fileno() if kind == "seismo file" else -1, flush_ms=100)
+        if seismo:
+            core.start(c_functions="none", fd=file.fileno() if flushed else -1, flush_ms=100)
         elif kind == "cProfile":
             profiler.enable()
         before = resident()
         first(DEPTH)
-        if kind == "seismo file":
+        if flushed:
             core.flush()
-        after = resident()
-        if core:
-            status = core.status()
+        after, status = resident(), core.status() if seismo else {}
         for _ in range(AGAIN):
             first(DEPTH)
-        if kind == "seismo file":
+        if flushed:
             core.flush()
-        again = resident()
-        start = time.perf_counter()
-        if core:
+        again, start = resident(), time.perf_counter()
+        if seismo:
             core.stop()
         profiler.disable()
-        stop_seconds = time.perf_counter() - start
+        took = time.perf_counter() - start
+        words = {key: status[key] for key in ("paths", "path_bytes") if key in status}
         size = os.fstat(file.fileno()).st_size
-    words = {key: status[key] for key in ("paths", "path_bytes") if key in status}
-    Path(target).write_text(
-        json.dumps(
-            {"first": after - before, "more": again - after, "file": size, "stop_seconds": stop_seconds, **words}
-        )
-    )
+    return {"first": after - before, "more": again - after, "file": size, "stop_seconds": took, **words}
 
 
-def reading(kind: str) -> dict[str, Any]:
-    """A child process's reading. RuntimeError with its words when it fails."""
+def paths(rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+    kinds = ("bare", "seismo memory", "seismo file", "cProfile")
+    taken: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+    for _ in range(rounds):
+        for kind in kinds:
+            taken[kind].append(apart(walked, kind))
+    total = count_of(WIDTH, DEPTH)
+    middle = {kind: {key: median([one[key] for one in of]) for key in of[0]} for kind, of in taken.items()}
+    results: dict[str, Any] = {"paths": total, "calls_again": total * AGAIN}
+    for kind, one in middle.items():
+        results[kind] = {
+            "bytes_a_path": (one["first"] - middle["bare"]["first"]) / total,
+            "bytes_a_call": (one["more"] - middle["bare"]["more"]) / (total * AGAIN),
+            "engine_bytes_a_path": one["path_bytes"] / one["paths"] if one.get("paths") else None,
+            "file_bytes_a_path": one["file"] / total,
+            "stop_seconds": one["stop_seconds"],
+        }
+    digits = {"bytes_a_path": 1, "bytes_a_call": 3, "engine_bytes_a_path": 1, "file_bytes_a_path": 1}
+    rows = [[kind, *(number(results[kind][key], n) for key, n in digits.items())] for kind in kinds]
+    head = ["kind", "bytes a path", "bytes a call", "engine bytes a path", "file bytes a path"]
+    return results, table(head, rows)
+
+
+# ---- flushes ----
+
+FUNCTIONS = 2000
+CONTEXTS = 40  # kinds of requests, under coverage with contexts
+NEVER = 1_000_000  # seconds: a flush comes when it is asked for
+KINDS: dict[str, dict[str, Any]] = {
+    "calls": {"recorder": "calltree"},
+    "lines": {"recorder": "linetimes"},
+    "objects": {"recorder": "lifetimes"},
+    "objects --paths": {"recorder": "lifetimes", "paths": 1},
+    "cover": {},
+    "cover --counts": {"counts": True},
+    "cover, contexts": {},
+}
+
+
+def served(kind: str, counts: list[int]) -> dict[str, Any]:
+    """Run the service, in a process of its own: at each count of flushes, the sizes of the file and of its merge."""
+    from seismo.model import read
+
+    core, names = load_core(), {}
+    text = "\n".join(f"def f{i}():\n    return [object()]" for i in range(FUNCTIONS))
+    exec(compile(text, "service.py", "exec"), names)
+    functions = [names[f"f{i}"] for i in range(FUNCTIONS)]
+    covers, contexts = kind.startswith("cover"), kind.endswith("contexts")
+    flush, taken, largest, merged = core.cover_flush if covers else core.flush, {}, 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        target = os.path.join(folder, "reading.json")
-        command = [sys.executable, str(HERE / "memory.py"), "--child", kind, "--target", target]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{kind}: exit {done.returncode}\n{done.stderr}")
-        result: dict[str, Any] = json.loads(Path(target).read_text())
-        return result
+        path = Path(folder) / "service.seismo"
+        fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        (core.cover_start if covers else core.start)(fd=fd, flush_ms=1000 * NEVER, **KINDS[kind])
+        for count in range(1, max(counts) + 1):
+            if contexts:
+                core.cover_context(f"kind {count % CONTEXTS}")
+            for function in functions[count % CONTEXTS :: CONTEXTS] if contexts else functions:
+                function()
+            flush()
+            size = path.stat().st_size
+            if count >= min(counts) // 2:  # all paths are there
+                largest = max(largest, size)
+            if count in counts:
+                merged = len(read(str(path), running=True).to_bytes())
+                taken[count] = {"file": path.stat().st_size, "merged": merged, "ratio": path.stat().st_size / merged}
+        (core.cover_stop if covers else core.stop)()
+    return {"flushes": taken, "largest": largest, "largest_ratio": largest / merged}
+
+
+def flushes(rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+    results, rows = {}, []
+    for kind in KINDS:
+        if kind.startswith("objects") and load_core().ref_objection() is not None:
+            continue
+        progress(f"flushes: {kind}")
+        results[kind] = taken = apart(served, kind, [60, 360] if quick else [600, 3600])
+        for count, one in taken["flushes"].items():
+            cells = [number(one["file"] / 1000, 0), number(one["merged"] / 1000, 0), number(one["ratio"], 2)]
+            rows.append([kind, f"{int(count):,}", *cells, number(taken["largest_ratio"], 2)])
+    return results, table(["what", "flushes", "file, kB", "its merge, kB", "ratio", "largest ratio"], rows)
+
+
+PARTS = {part.__name__: part for part in (paths, flushes)}
 
 
 def main() -> None:
-    parser = arguments(__doc__, rounds=3, quick_rounds=1)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--target", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        child(options.child, options.target)
-        return
-    kinds = ["bare", *(["seismo memory", "seismo file"] if load_core() else []), "cProfile"]
-    readings: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
-    for _ in range(rounds_of(options)):
-        for kind in kinds:
-            readings[kind].append(reading(kind))
-    total = paths.count(WIDTH, DEPTH)
-    bare_first = median([taken["first"] for taken in readings["bare"]])
-    bare_more = median([taken["more"] for taken in readings["bare"]])
-    results: dict[str, Any] = {"paths": total, "calls_again": total * AGAIN}
-    rows = []
-    for kind, taken in readings.items():
-        first = median([one["first"] for one in taken]) - bare_first
-        more = median([one["more"] for one in taken]) - bare_more
-        said = taken[0]
-        results[kind] = {
-            "bytes_a_path": first / total,
-            "bytes_a_call": more / (total * AGAIN),
-            "engine_bytes_a_path": said["path_bytes"] / said["paths"] if said.get("paths") else None,
-            "engine_paths": said.get("paths"),
-            "file_bytes_a_path": said["file"] / total,
-            "stop_seconds": median([one["stop_seconds"] for one in taken]),
-        }
-        row = results[kind]
-        own = row["engine_bytes_a_path"]
-        rows.append(
-            [
-                kind,
-                number(row["bytes_a_path"], 1),
-                number(row["bytes_a_call"], 3),
-                "–" if own is None else number(own, 1),
-                number(row["file_bytes_a_path"], 1),
-            ]
-        )
+    options = arguments(__doc__, rounds=3, quick_rounds=1, only=PARTS).parse_args()
+    load_core()
+    results, texts = {}, []
+    for name in options.only or PARTS:
+        progress(name)
+        results[name], text = PARTS[name](rounds_of(options), options.quick)
+        texts.append(text)
     method = (
-        f"growth of resident memory over {total:,} paths of one call each and {AGAIN} more walks of them, less that of "
-        f"the bare run; median of {rounds_of(options)} processes"
+        f"paths: growth of resident memory over {count_of(WIDTH, DEPTH):,} paths of one call each and {AGAIN} more "
+        f"walks of them, less that of the bare run, median of {rounds_of(options)} processes; the others: one each"
     )
-    finish(
-        "memory",
-        options,
-        method,
-        results,
-        table(["kind", "bytes a path", "bytes a call", "engine bytes a path", "file bytes a path"], rows),
-    )
+    finish("memory", options, method, results, "\n\n".join(texts))
 
 
 if __name__ == "__main__":

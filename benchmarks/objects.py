@@ -1,46 +1,45 @@
 """Births and deaths of objects: what `seismo objects` costs, beside the empty tracer, tracemalloc and memray.
 
-Python 3.13.3 and later; on an older one it says so and measures nothing.
-
 In process, all tools in turn in every round: loops that make and drop one kind of object, a JSON document parsed, a
-heap of a million living lists some of which are replaced, deltablue, richards.
+heap of a million living lists some of which are replaced, deltablue, richards. Each case makes its body once the tool
+is there, so that what the body keeps alive was born under the tool, and drops it when the tool is gone.
 
   bare              no hook
-  floor references  the empty PyRefTracer: what telling of every object costs
+  floor references  the empty PyRefTracer: what reporting of every object costs
   seismo types      seismo objects --types: counts by type
   seismo lines      seismo objects: by type and creating line, with the table of living objects
   seismo paths      seismo objects --paths: the call tree beside it, too
   tracemalloc       one frame an allocation
   memray            Tracker(track_object_lifetimes=True), in the first round only
 
-ns an event = (best with the tool - best bare) / events, these being the births and deaths that a counting tracer hears
+ns an event = (best with the tool - best bare) / events, these being the births and deaths that a counting tracer counts
 in one run of the body. Peers do not count events; theirs is what they take an object's birth or death all the same.
-That seismo has heard all events is checked.
+That seismo has counted all events is checked.
 
 Whole processes with their data written, seismo's by line with and without asking at the end who holds what lives on;
-memory a living object, just after the table has grown, too; start-up; and what a program that leaves a million objects
-from 10,000 lines behind waits for at its end, and for `seismo report`.
+memory a living object, just after the table has grown, too; start-up. Python 3.13.3 and later.
 """
 
 from __future__ import annotations
 
-import math
-import subprocess
-import sys
+import gc
+import json
+import random
 import tempfile
-import time
+import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import objects_memory
-import objects_programs
-import objects_tools
+import processes
 import programs
-import ratios
 from common import (
-    HERE,
+    apart,
     arguments,
     finish,
+    installed,
+    leave_out,
+    load_core,
     load_floor,
     median,
     number,
@@ -51,27 +50,168 @@ from common import (
     timed,
     unrest,
 )
-from objects_tools import FLOOR
-from report_million import report
-from whole_process import Tool as Command
-from whole_process import measure as measure_whole
-from whole_process import render_startup, startup
+from inprocess import Readings, Tool, bare, empty, measure
+from memory import resident
+from processes import PYTHON, render_startup, startup, under
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from common import Case
-    from overhead import Tool
 
-PYTHON = [sys.executable]
+NEEDED = (3, 13, 3)  # before, the interpreter does not report deaths
+MODES: dict[str, dict[str, Any]] = {
+    "seismo types": {"objects": "types"},
+    "seismo lines": {"objects": "lines"},
+    "seismo paths": {"objects": "lines", "paths": True},
+}
+FLOOR = "floor references"
 WHOLE = {"deltablue": 80, "richards": 64}  # repeats of two seconds or three
 UNASKED = "seismo lines, holders 0"  # who holds what lives on is not asked at the end
 AGAIN = 3  # timed runs of a body a turn
 HEARD = 0.98  # of the counted events: what is not deaf
-FUNCTIONS, LINES, TIMES = 100, 100, 100  # of the program that leaves a million objects behind
+LIVE = 1_000_000
+COUNTS, QUICK_COUNTS, STEP = (100_000, 1_000_000, 3_000_000), (100_000, 1_000_000), 50
+
+
+# ---- bodies ----
+
+
+class Thing:
+    """An object with a dictionary's worth of attributes, as most are."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def tuples(values: list[int]) -> None:
+    for value in values:
+        (value, value)  # noqa: B018 - made and dropped
+
+
+def lists(values: list[int]) -> None:
+    for value in values:
+        [value]  # noqa: B018
+
+
+def floats(values: list[int]) -> None:
+    for value in values:
+        value * 0.5
+
+
+def things(values: list[int]) -> None:
+    for value in values:
+        Thing(value)
+
+
+def closures(values: list[int]) -> None:
+    def keeper(value: int) -> Callable[[], int]:
+        return lambda: value
+
+    for value in values:
+        keeper(value)
+
+
+def strings(values: list[int]) -> None:
+    for value in values:
+        f"<{value}>"
+
+
+def parsed(records: int) -> Callable[[], Case]:
+    """Return a case: JSON as services send it, parsed and dropped."""
+    rows = [
+        {
+            "id": 1000 + i,
+            "name": f"record {i}",
+            "price": i * 0.25,
+            "tags": [f"tag {i % 7}", f"tag {i % 11}"],
+            "position": {"x": i * 1.5, "y": -i * 0.5},
+        }
+        for i in range(records)
+    ]
+    text = json.dumps(rows)
+
+    def parse() -> None:
+        json.loads(text)
+
+    return lambda: parse
+
+
+class Heap:
+    """A million lists that live, `churn` of which, in no order, are replaced by new ones each time it runs."""
+
+    def __init__(self, live: int, churn: int) -> None:
+        places = list(range(live))
+        random.Random(5).shuffle(places)
+        self.places = places[:churn]
+        self.kept: list[list[None]] = [[None] for _ in range(live)]
+
+    def __call__(self) -> None:
+        kept = self.kept
+        for place in self.places:
+            kept[place] = [None]
+
+
+def loop(function: Callable[[list[int]], None], count: int) -> Callable[[], Case]:
+    """A case: the function over `count` numbers that are there before and none of which is made again."""
+
+    def make() -> Case:
+        values = list(range(1_000_000, 1_000_000 + count))
+        return lambda: function(values)
+
+    return make
+
+
+def whole(name: str) -> Callable[[], Case]:
+    """Return a case: one of pyperformance's programs, loaded once."""
+    body = programs.load(name)
+    return lambda: body
+
+
+# What makes each case, of 10 to 60 ms where the size is 2; the quick ones are half as long and fewer.
+CASES: dict[str, Callable[[int], Callable[[], Case]]] = {
+    "tuples": lambda size: loop(tuples, 600_000 * size),
+    "lists": lambda size: loop(lists, 600_000 * size),
+    "floats": lambda size: loop(floats, 600_000 * size),
+    "strings": lambda size: loop(strings, 200_000 * size),
+    "objects": lambda size: loop(things, 200_000 * size),
+    "closures": lambda size: loop(closures, 200_000 * size),
+    "json": lambda size: parsed(10_000 * size),
+    "heap of a million": lambda size: lambda: Heap(LIVE, 80_000 * size),
+    "deltablue": lambda size: whole("deltablue"),
+    "richards": lambda size: whole("richards"),
+}
+QUICK_CASES = ("tuples", "objects", "json", "heap of a million", "deltablue")
 
 
 # ---- in process ----
+
+
+class Memray(Tool):
+    """Its tracker of object lifetimes, its output in a folder that goes with the process."""
+
+    def __init__(self) -> None:
+        import memray
+
+        folder, held = tempfile.TemporaryDirectory(), []
+
+        def start() -> None:
+            file = Path(folder.name) / "out.bin"
+            file.unlink(missing_ok=True)
+            held.append(memray.Tracker(file, track_object_lifetimes=True))
+            held[-1].__enter__()
+
+        super().__init__(start, lambda: held.pop().__exit__(None, None, None), rounds=1)
+
+
+def tools() -> dict[str, Tool]:
+    """Return all tools that this interpreter has, in the order of their turns."""
+    core = load_core()
+    found = {"bare": bare(), FLOOR: empty(FLOOR)}
+    for name, mode in MODES.items():
+        found[name] = Tool(partial(core.start, recorder="lifetimes", **mode), core.stop)
+    found["tracemalloc"] = Tool(partial(tracemalloc.start, 1), tracemalloc.stop)
+    return {**found, "memray": Memray()} if installed("memray") else found
 
 
 def in_one_run(make: Callable[[], Case], told: Callable[[], tuple[int, int]]) -> tuple[int, int]:
@@ -100,18 +240,18 @@ def count_events(make: Callable[[], Case]) -> tuple[int, int]:
         floor.stop()
 
 
-def turn_of(tool: Tool, make: Callable[[], Case], again: int) -> tuple[float, list[float]]:
-    """Seconds of the body's first run after the tool's start, and of `again` more."""
+def turn(tool: Tool, make: Callable[[], Case]) -> dict[str, list[float]]:
+    """Take one turn: seconds of the body's first run after the tool's start, and of some more."""
     tool.start()
     try:
         body = make()
-        return timed(body), [timed(body) for _ in range(again)]
+        return {"cold": [timed(body)], "warm": [timed(body) for _ in range(1 if tool.rounds == 1 else AGAIN)]}
     finally:
         tool.stop()
 
 
 def check_heard(core: Any, name: str, mode: dict[str, Any], make: Callable[[], Case], events: tuple[int, int]) -> None:
-    """SystemExit when seismo has not heard the events of a run: no tool is quick because it is deaf."""
+    """SystemExit when seismo has missed events of a run: no tool is quick because it is deaf."""
 
     def told() -> tuple[int, int]:
         status = core.status()
@@ -126,24 +266,7 @@ def check_heard(core: Any, name: str, mode: dict[str, Any], make: Callable[[], C
         raise SystemExit(f"{name} heard {heard} births and deaths of {events}")
 
 
-def measure(
-    cases: dict[str, Callable[[], Case]], found: dict[str, Tool], rounds: int, again: int
-) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """{case: {tool: {"cold": seconds of the first run of each round, "warm": of the later ones}}}."""
-    readings: dict[str, Any] = {case: {name: {"cold": [], "warm": []} for name in found} for case in cases}
-    for turn in range(rounds):
-        for case, make in cases.items():
-            for name, tool in found.items():
-                if turn >= tool.rounds:
-                    continue
-                progress(f"round {turn + 1} of {rounds}: {case} under {name}")
-                cold, warm = turn_of(tool, make, 1 if tool.rounds == 1 else again)
-                readings[case][name]["cold"].append(cold)
-                readings[case][name]["warm"] += warm
-    return readings
-
-
-def compare(readings: dict[str, Any], events: dict[str, tuple[int, int]]) -> dict[str, Any]:
+def compare(readings: Readings, events: dict[str, tuple[int, int]]) -> dict[str, Any]:
     """{case: {"births", "deaths", "noise": ns an event, tool: {summary, times, ns, ns_cold}}}."""
     results: dict[str, Any] = {}
     for case, by_tool in readings.items():
@@ -190,179 +313,126 @@ def render(results: dict[str, Any], summed: dict[str, Any], key: str) -> str:
     return table(["ns an event", "bare ms", "events", "±", *names], rows)
 
 
-# ---- processes ----
+# ---- memory of living objects ----
 
 
-def commands(core: Any) -> dict[str, Command]:
-    """Those that run whole programs and write what they found, in the order of their turns."""
-    found = {"bare": Command(PYTHON), FLOOR: Command([*PYTHON, str(HERE / "floor_run.py"), "references"])}
-    if core is not None:
-        seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", "OUT"]
-        found["seismo types"] = Command([*seismo, "--types"])
-        found["seismo lines"] = Command(seismo)
-        found[UNASKED] = Command([*seismo, "--holders", "0"])
-        found["seismo paths"] = Command([*seismo, "--paths"])
-    for peer in objects_tools.PEERS:
-        if peer == "tracemalloc" or ratios.installed(peer):
-            command = [*PYTHON, str(HERE / "objects_run.py"), peer, "OUT"]
-            found[peer] = Command(command, slow=peer == "memray")
+def memory_of(name: str, counts: list[int]) -> dict[str, Any]:
+    """Make small objects under a tool and keep them; at each count, return how much memory grew and the table takes.
+
+    On the way between the counts the table is looked at after every fiftieth part, so that the worst moment, just after
+    it has grown, is among the readings. It wants a process of its own.
+    """
+    core, tool = load_core() if name.startswith("seismo") else None, tools()[name]
+    kept: list[object] = [None] * max(counts)
+    found: dict[int, dict[str, int]] = {}
+    worst, made = 0.0, 0
+    gc.collect()
+    gc.disable()
+    tool.start()
+    before = resident()
+    while made < max(counts):
+        until = min([count for count in counts if count > made] + [made + max(made // STEP, 1000)])
+        for place in range(made, until):
+            kept[place] = object()
+        made = until
+        status = core.status() if core else {}
+        if status.get("live") and made >= min(counts):
+            worst = max(worst, status["live_bytes"] / status["live"])
+        if made in counts:
+            said = {key: status[key] for key in ("live", "live_bytes") if key in status}
+            found[made] = {"growth": resident() - before, **said}
+    tool.stop()
+    return {"counts": found, "worst": worst}
+
+
+def measure_memory(names: list[str], counts: tuple[int, ...], rounds: int) -> dict[str, Any]:
+    """{tool: {count: resident bytes a live object over bare, "table": {count: bytes}, "worst": bytes}}."""
+    readings: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for turn in range(rounds):
+        for name in names:
+            progress(f"memory, round {turn + 1} of {rounds}: {name}")
+            readings[name].append(apart(memory_of, name, counts))
+    bare = {count: median([one["counts"][str(count)]["growth"] for one in readings["bare"]]) for count in counts}
+    found: dict[str, Any] = {}
+    for name, taken in readings.items():
+        if name == "bare":
+            continue
+        row: dict[str, Any] = {"table": {}}
+        for count in counts:
+            at = [one["counts"][str(count)] for one in taken]
+            row[str(count)] = (median([one["growth"] for one in at]) - bare[count]) / count
+            if at[0].get("live_bytes"):
+                row["table"][str(count)] = at[0]["live_bytes"] / at[0]["live"]
+        if taken[0]["worst"]:
+            row["worst"] = max(one["worst"] for one in taken)
+        found[name] = row
     return found
 
 
-def million(folder: Path) -> Path:
-    """A program that leaves a million objects behind, from 10,000 lines, and says when it was done with that."""
-    lines = ["import sys, time", "kept = []", "keep = kept.append"]
-    for i in range(FUNCTIONS):
-        lines += [f"def f{i}():", *["    keep([])"] * LINES]
-    lines += [f"for _ in range({TIMES}):", *[f"    f{i}()" for i in range(FUNCTIONS)]]
-    lines += ["with open(sys.argv[1], 'w') as file:", "    file.write(repr(time.monotonic()))"]
-    script = folder / "million.py"
-    script.write_text("\n".join(lines) + "\n")
-    return script
+def render_memory(found: dict[str, Any], counts: tuple[int, ...]) -> str:
+    """The table: bytes a live object of each tool."""
+    head = ["bytes a live object", *(f"{count:,} alive" for count in counts)]
+    rows = []
+    for name, row in found.items():
+        rows.append([f"{name}, resident", *(number(row[str(count)], 1) for count in counts)])
+        if row["table"]:
+            rows.append([f"{name}, live table", *(number(row["table"].get(str(c)), 1) for c in counts)])
+            rows.append([f"{name}, live table at its worst", *[""] * (len(counts) - 1), number(row["worst"], 1)])
+    return table(head, rows)
 
 
-def end_of(command: list[str], script: Path, folder: Path) -> float:
-    """Seconds from the program's last statement to the end of its process. RuntimeError when that fails."""
-    said = folder / "said"
-    done = subprocess.run([*command, str(script), str(said)], capture_output=True, text=True, check=False)
-    end = time.monotonic()
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
-    return end - float(said.read_text())
+# ---- processes ----
 
 
-def measure_million(core: Any, rounds: int) -> dict[str, float]:
-    """{"end bare", "end", "first_line", "whole": s, "file": bytes}: medians; empty, and said why, where it fails."""
-    readings: dict[str, list[float]] = {}
-    if core is None:
-        return {}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        script, file = million(folder), folder / "million.seismo"
-        for turn in range(rounds):
-            progress(f"a million objects, round {turn + 1} of {rounds}")
-            try:
-                taken = {"end bare": end_of(PYTHON, script, folder)}
-                seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", str(file)]
-                taken["end"] = end_of(seismo, script, folder)
-                taken |= report(str(file))
-            except RuntimeError as error:
-                print(f"the recording of a million objects is left out: {error}", file=sys.stderr)
-                return {}
-            for key, value in {**taken, "file": file.stat().st_size}.items():
-                readings.setdefault(key, []).append(value)
-    return {key: median(taken) for key, taken in readings.items()}
-
-
-# ---- results ----
-
-
-def dig(found: dict[str, Any], *keys: str) -> float:
-    """A number deep in results; nan where any part of the way is missing."""
-    value: Any = found
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return float(value) if isinstance(value, (int, float)) else math.nan
-
-
-def promises(results: dict[str, Any]) -> list[tuple[str, str, float]]:
-    """What is promised, and what it came to."""
-    table_at_worst = dig(results, "memory", "seismo lines", "worst")
-    rows = [
-        ("by type: ns an event, all events", "≤ 5", dig(results, "totals", "seismo types", "ns")),
-        ("by type: ns an event, worst case", "", dig(results, "totals", "seismo types", "ns_worst")),
-        ("by line: ns an event, all events", "≤ 35", dig(results, "totals", "seismo lines", "ns")),
-        ("by line: ns an event, worst case", "", dig(results, "totals", "seismo lines", "ns_worst")),
-        ("by path: ns an event, all events", "", dig(results, "totals", "seismo paths", "ns")),
-        ("the empty tracer: ns an event", "", dig(results, "totals", FLOOR, "ns")),
-        ("memray: ns an event", "", dig(results, "totals", "memray", "ns")),
-    ]
-    for part, how in (("programs", "in process"), ("whole", "as a process")):
-        for name in (*objects_tools.MODES, *([UNASKED] if part == "whole" else []), *objects_tools.PEERS):
-            target = "≤ 1.5" if name == "seismo lines" else ""
-            rows.append((f"deltablue {how}, {name}, × bare", target, dig(results, part, "deltablue", name, "times")))
-    rows.append(("live table at its worst: bytes a live object", "≤ 40", table_at_worst))
-    rows.append(("start-up more than bare, ms", "≤ 25", dig(results, "startup", "seismo lines", "added_median")))
-    return rows
-
-
-def render_million(found: dict[str, float]) -> str:
-    """The table of the program that leaves a million objects behind."""
-    rows = [
-        ["the process's end, bare, s", number(found["end bare"])],
-        ["the process's end under seismo objects, s", number(found["end"])],
-        ["seismo report, first line, s", number(found["first_line"])],
-        ["seismo report, whole, s", number(found["whole"])],
-        ["seismo report, peak MB", number(found["peak"] / 1e6, 0)],
-        ["file, MB", number(found["file"] / 1e6, 1)],
-    ]
-    return table([f"{FUNCTIONS * LINES * TIMES:,} objects of {FUNCTIONS * LINES:,} lines", "value"], rows)
-
-
-def in_process(core: Any, options: Any, results: dict[str, Any]) -> list[str]:
-    """Measure inside this process; what to print of it."""
-    rounds = rounds_of(options)
-    found = objects_tools.tools(core)
-    found = {name: tool for name, tool in found.items() if not (options.no_memray and name == "memray")}
-    cases = objects_programs.cases(options.only, options.quick)
-    events = {case: count_events(make) for case, make in cases.items()}
-    for name, mode in objects_tools.MODES.items() if core is not None else ():
-        for case, make in cases.items():
-            check_heard(core, name, mode, make, events[case])
-    results["programs"] = compare(measure(cases, found, rounds, AGAIN), events)
-    results["totals"] = totals(results["programs"], [name for name in found if name != "bare"])
-    return [render(results["programs"], results["totals"], key) for key in ("ns", "times")]
-
-
-def as_processes(core: Any, options: Any, results: dict[str, Any]) -> list[str]:
-    """Measure whole processes, memory, start-up and the end; what to print of it."""
-    rounds = max(1, rounds_of(options) - 1)
-    there = commands(core)
-    there = {name: tool for name, tool in there.items() if not (options.no_memray and name == "memray")}
-    chosen = {name: max(1, round(repeats * (0.25 if options.quick else 1.0))) for name, repeats in WHOLE.items()}
-    chosen = {name: chosen[name] for name in (["deltablue"] if options.quick else chosen)}
-    results["whole"] = ratios.compare(measure_whole(chosen, there, rounds, ratios.script_of), FLOOR)
-    counts = objects_memory.QUICK_COUNTS if options.quick else objects_memory.COUNTS
-    results["memory"] = objects_memory.measure([name for name in there if name not in (FLOOR, UNASKED)], counts, rounds)
-    starting = {name: tool for name, tool in there.items() if name not in (FLOOR, *objects_tools.PEERS)}
-    results["startup"] = startup(starting, options.starts or (15 if options.quick else 40))
-    results["million"] = measure_million(core, rounds)
-    parts = [ratios.render(results["whole"], ratios.totals(results["whole"]))]
-    parts.append(objects_memory.render(results["memory"], counts))
-    parts.append(render_startup(results["startup"]))
-    return parts + ([render_million(results["million"])] if results["million"] else [])
+def commands() -> dict[str, processes.Tool]:
+    """Return those that run whole programs and write what they found, in the order of their turns."""
+    seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", "OUT"]
+    found = {
+        "bare": processes.Tool(PYTHON),
+        FLOOR: under("references"),
+        "seismo types": processes.Tool([*seismo, "--types"]),
+        "seismo lines": processes.Tool(seismo),
+        UNASKED: processes.Tool([*seismo, "--holders", "0"]),
+        "seismo paths": processes.Tool([*seismo, "--paths"]),
+        "tracemalloc": under("tracemalloc"),
+    }
+    return {**found, "memray": under("memray", slow=True)} if installed("memray") else found
 
 
 def main() -> None:
-    parser = arguments(__doc__, rounds=3, quick_rounds=2)
-    parser.add_argument("--only", nargs="+", choices=objects_programs.NAMES, help="only these cases in process")
-    parser.add_argument("--part", choices=("process", "processes"), help="only what runs in one process, or the rest")
-    parser.add_argument("--starts", type=int, help="start-ups of an empty script (default 40, quick 15)")
-    parser.add_argument("--no-memray", action="store_true", help="leave memray out: it takes as long as all the others")
-    options = parser.parse_args()
-    why = objects_tools.unavailable()
-    if why:
-        print(why, file=sys.stderr)
-        if options.json:
-            Path(options.json).unlink(missing_ok=True)
-        return
+    options = arguments(__doc__, rounds=3, quick_rounds=2, only=CASES).parse_args()
+    core = load_core()
+    if core.ref_objection() is not None:
+        leave_out(f"seismo objects needs Python {'.'.join(map(str, NEEDED))}: {core.ref_objection()}")
     programs.sources()
-    core, results, parts = objects_tools.recorder(), {}, []
-    if options.part != "process":  # first: a child's peak memory begins with its parent's
-        parts += as_processes(core, options, results)
-    if options.part != "processes":
-        parts = in_process(core, options, results) + parts
-    rows = promises(results)
-    results["promises"] = {text: value for text, _, value in rows}
-    left_out = [name for name in objects_tools.PEERS if name != "tracemalloc" and not ratios.installed(name)]
-    rounds = rounds_of(options)
+    rounds, found, there = rounds_of(options), tools(), commands()
+    # Processes first: the peak of a process has that of its parent in it.
+    fewer = max(1, rounds - 1)
+    chosen = {"deltablue": 20} if options.quick else WHOLE
+    results: dict[str, Any] = {}
+    results["whole"] = processes.compare(processes.measure(chosen, there, fewer), {"to_floor": FLOOR})
+    counts = QUICK_COUNTS if options.quick else COUNTS
+    results["memory"] = measure_memory([name for name in there if name not in (FLOOR, UNASKED)], counts, fewer)
+    starting = {name: tool for name, tool in there.items() if name.startswith(("bare", "seismo"))}
+    results["startup"] = startup(starting, options.quick)
+    names = options.only or (QUICK_CASES if options.quick else CASES)
+    cases = {name: CASES[name](1 if options.quick else 2) for name in names}
+    events = {case: count_events(make) for case, make in cases.items()}
+    for name, mode in MODES.items():
+        for case, make in cases.items():
+            check_heard(core, name, mode, make, events[case])
+    compared = compare(measure(cases, found, rounds, turn), events)
+    results["programs"] = compared
+    results["totals"] = totals(compared, [name for name in found if name != "bare"])
+    parts = [render(compared, results["totals"], key) for key in ("ns", "times")]
+    parts += [processes.render(results["whole"]), render_memory(results["memory"], counts)]
+    parts.append(render_startup(results["startup"]))
     method = (
         f"best of {rounds} interleaved rounds of {AGAIN} runs after an untimed one (memray: once), one process, the "
         "collector off meanwhile; ± is what the second best bare reading took longer than the best, per event; "
-        f"{max(1, rounds - 1)} rounds of processes (memray: once) with their data written and the collector on"
-        + (f"; not installed: {', '.join(left_out)}" if left_out else "")
+        f"{fewer} rounds of processes (memray: once) with their data written and the collector on"
     )
-    finish("objects", options, method, results, "\n\n".join([ratios.targets(rows), *parts]))
+    finish("objects", options, method, results, "\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from common import BUILD, ROOT, number, table
-from targets import TARGETS
+from targets import TARGETS, dig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,23 +27,16 @@ BENCHMARKS = {
     "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",
     "equal": "`seismo diff`: functions listed between equal runs of five programs, and planted changes found",
     "timeline": "`seismo trace` and `seismo profile`: added time, CPU, bytes a call, how exact a time is; VizTracer",
-    "long_trace": "a trace of 10^8 calls: memory, first answer of `seismo report`, pictures of windows at all zooms",
-    "query": "`seismo query` over a trace of 10^7 calls: seconds to the first aggregate, and peak memory",
-    "check": "`seismo check`: false alarms, planted regressions, what counting costs; cachegrind",
-    "suites": "`pytest --seismo-check` on suites of attrs, jinja2, more-itertools: false alarms, planted regressions",
-    "memory": "bytes a distinct path, bytes a call, bytes in the file",
-    "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
-    "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
-    "service_file": "the file of a service after 600 and 3,600 flushes, and how many times that of its merge",
-    "report_million": "the time to the first line of `seismo report` on a recording of a million paths",
+    "large": "a million paths and a trace of 10^8 calls: memory, `seismo report`, pictures, `seismo query`",
+    "check": "`seismo check`: false alarms, planted regressions, what counting costs; suites under pytest",
+    "memory": "bytes a distinct path, bytes a call, bytes in the file; the file of a service",
     "instructions": "how many instructions an event costs with each recorder and source (needs valgrind)",
     "scaling": "1 to 8 threads that call: whether an event costs more when several threads make events",
     "hooks": "`seismo.hooks` and `seismo.watch`: matching nothing, 1 call in 10,000, everything; two tools; hunter",
     "cprofile": "`seismo.cprofile` and cProfile",
     "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",
     "lines": "`seismo lines`, an empty `LINE` callback and line_profiler",
-    "browser": "the page of calls in Chromium: size, first paint, a frame of zooming; speedscope with the same data",
-    "viewer": "`seismo view` of 10^8 calls in Chromium; of fewer calls, with Perfetto's page and speedscope",
+    "browser": "the page of calls and `seismo view` in Chromium; speedscope and Perfetto's page with the same data",
     "objects": "`seismo objects`, an empty reference tracer, tracemalloc, and memray's object lifetimes (3.13.3 on)",
 }
 RESULTS = BUILD / "results"
@@ -64,12 +57,9 @@ def load(label: str, name: str) -> dict[str, Any] | None:
     return document
 
 
-def dig(document: dict[str, Any] | None, *keys: str) -> float:
-    """A number deep in a document's results; nan when any part of the way is missing."""
-    found: Any = document["results"] if document else None
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return float(found) if isinstance(found, (int, float)) else math.nan
+def reading(label: str, name: str, *keys: str) -> float:
+    """Return a number deep in what is kept; nan when any part of the way is missing."""
+    return dig(load(label, name), "results", *keys)
 
 
 def section(page: str, name: str) -> str:
@@ -145,8 +135,8 @@ def summary(group: str, labels: list[str], page: str) -> tuple[list[str], list[l
     rows = [
         [
             target.text,
-            target.shown(),
-            *(number(dig(load(label, target.benchmark), *target.keys), target.digits) for label in labels),
+            target.shown,
+            *(number(reading(label, target.benchmark, *target.keys), target.digits) for label in labels),
         ]
         for target in targets
     ]
@@ -165,7 +155,7 @@ def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
         for target, row in zip(TARGETS[group], rows, strict=True):
             bold = [f"{cell.strip('*')} on {label}" for label, cell in zip(columns, row, strict=True) if "**" in cell]
             if bold:
-                what = f"    - {GROUPS[group]}: {target.text} ({target.shown()}): {', '.join(bold)}"
+                what = f"    - {GROUPS[group]}: {target.text} ({target.shown}): {', '.join(bold)}"
                 found.setdefault(target.why, []).append(what)
     return "\n".join("\n".join([f"- {why}", *rows]) for why, rows in found.items()) or "Nothing."
 
@@ -232,7 +222,7 @@ def truth_table(labels: list[str], page: str) -> str:
     for tool in tools:
         cells = []
         for label in labels:
-            worst, single = (dig(load(label, "truth"), "tools", tool, key) for key in ("worst", "nineteen"))
+            worst, single = (reading(label, "truth", "tools", tool, key) for key in ("worst", "nineteen"))
             cells.append(f"{number(worst, 1)} ({number(single, 1)})")
         rows.append([tool, *cells])
     return table(*renewed(page, "truth summary", ["worst phase (19 of 20 runs)", *labels], rows))
@@ -255,7 +245,7 @@ def errors_table(labels: list[str], page: str) -> str:
         "blocks of 0.1 to 1 ms: whole times within their stated error": ("blocks", "held"),
         "blocks of 0.1 to 1 ms: widest stated error": ("blocks", "stated"),
     }
-    rows = [[text, *(number(dig(load(label, "errors"), *keys), 0) for label in labels)] for text, keys in shown.items()]
+    rows = [[text, *(number(reading(label, "errors", *keys), 0) for label in labels)] for text, keys in shown.items()]
     return table(*renewed(page, "errors summary", ["per cent", *labels], rows))
 
 

@@ -70,6 +70,11 @@ def _made(source: str) -> Program:
     return {name: value for name, value in names.items() if name.startswith("phase_")}
 
 
+def _plain(chance: Chance) -> str:
+    """The source of a phase that calls nothing."""
+    return f"def phase_plain(n):\n    x, y = 1, 2\n    for _ in range(n):\n{chance.body(12, 2)}\n"
+
+
 def turns(chance: Chance) -> Program:
     """Tiny calls, calls of small, medium and large loops, a generator, recursion."""
     source = """
@@ -110,11 +115,7 @@ class Thing:
         return self
 def phase_methods(n):
     for i in range(n): Thing(i).add(i).twice
-def phase_plain(n):
-    x, y = 1, 2
-    for _ in range(n):
-{chance.body(12, 2)}
-"""
+{_plain(chance)}"""
     return _made(source)
 
 
@@ -146,11 +147,7 @@ def grow(depth, x, y):
     return 1 if depth == 0 else grow(depth - 1, x, y) + grow(depth - 1, y, x)
 def phase_tree(n):
     for i in range(n): grow({chance.about(5)}, i, 1)
-def phase_plain(n):
-    x, y = 1, 2
-    for _ in range(n):
-{chance.body(12, 2)}
-"""
+{_plain(chance)}"""
     return _made(source)
 
 
@@ -190,11 +187,7 @@ async def ticks(n):
         if i % 10 == 0: await asyncio.sleep(0)
 async def several(n): await asyncio.gather(*(ticks(n) for _ in range(4)))
 def phase_asyncio(n): asyncio.run(several(n))
-def phase_plain(n):
-    x, y = 1, 2
-    for _ in range(n):
-{chance.body(12, 2)}
-""")
+{_plain(chance)}""")
 
 
 def c_functions(chance: Chance) -> Program:
@@ -220,11 +213,7 @@ def phase_join(n):
     for _ in range(n): " ".join(words).split()
 def phase_called(n):
     for i in range(n): key(i); divmod(i, 7); key(i + 1)
-def phase_plain(n):
-    x, y = 1, 2
-    for _ in range(n):
-{chance.body(12, 2)}
-""")
+{_plain(chance)}""")
 
 
 def raising(chance: Chance) -> Program:
@@ -274,11 +263,7 @@ class Steps:
 def phase_iteration(n):
     for _ in range(n):
         for _ in Steps(): pass
-def phase_plain(n):
-    x, y = 1, 2
-    for _ in range(n):
-{chance.body(12, 2)}
-""")
+{_plain(chance)}""")
 
 
 def library(chance: Chance) -> Program:

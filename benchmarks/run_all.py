@@ -25,11 +25,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BUILD, ROOT
+from common import BUILD, LEFT_OUT, ROOT
 from pages import BENCHMARKS, RESULTS, write_pages
 
 NAMES = list(BENCHMARKS)
-LEFT_OUT = 3  # the status of a benchmark that lacks what it needs, and has said so
 ENVIRONMENTS = ROOT / ".venvs-bench"
 
 

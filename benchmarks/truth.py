@@ -22,19 +22,13 @@ distortion that the probes cause and that the correction takes out again.
 
 from __future__ import annotations
 
-import argparse
 import cProfile
-import json
-import os
 import pstats
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import phases
-from common import HERE, arguments, finish, load_core, median, number, progress, rounds_of, table
+from common import apart, arguments, finish, load_core, median, number, progress, rounds_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +37,7 @@ Seconds = dict[str, float]  # by phase
 Clocked = dict[str, Seconds]  # "cpu" and "wall"
 Reading = dict[str, Any]  # "bare": three times Clocked; "tool", "own", perhaps "error": Clocked
 CLOCKS = ("cpu", "wall")
+SEED = 1  # of the first round; those that follow count on
 
 
 def shares(seconds: Seconds) -> Seconds:
@@ -65,7 +60,7 @@ def under_cprofile(program: phases.Running) -> Reading:
 def under_seismo(program: phases.Running, c_functions: str) -> Reading:
     from seismo import model
 
-    core: Any = load_core()
+    core = load_core()
     core.start(c_functions=c_functions)
     own = program.run()
     core.stop()
@@ -89,26 +84,12 @@ TOOLS: dict[str, Callable[[phases.Running], Reading]] = {
 }
 
 
-def child(tool: str, program: str, seed: int, scale: float, target: str) -> None:
-    """One reading: bare, bare, the tool, bare; as JSON."""
+def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
+    """Take one reading: bare, bare, the tool, bare. It wants a process of its own."""
     running = phases.Running(program, seed, scale)
     bare = [running.run() for _ in range(2)]
     seen = TOOLS[tool](running)
-    bare.append(running.run())
-    Path(target).write_text(json.dumps({**seen, "bare": bare}))
-
-
-def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
-    """Start a process for one reading. RuntimeError with its words when it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        target = os.path.join(folder, "reading.json")
-        command = [sys.executable, str(HERE / "truth.py"), "--child", tool, "--programs", program]
-        command += ["--seed", str(seed), "--scale", str(scale), "--target", target]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{tool}: {program}: exit {done.returncode}\n{done.stderr}")
-        result: Reading = json.loads(Path(target).read_text())
-        return result
+    return {**seen, "bare": [*bare, running.run()]}
 
 
 def truth_of(taken: Reading, clock: str) -> Seconds:
@@ -192,16 +173,13 @@ SUMMARY = {
 }
 
 
-def render(judged: dict[str, dict[str, Any]], every: bool) -> str:
-    """The table: each program's worst phase (every: each phase) by each tool, in points, and what holds for all."""
+def render(judged: dict[str, dict[str, Any]]) -> str:
+    """Return the table: each program's worst phase by each tool, in points, and what holds for all."""
     rows = []
-    first = next(iter(judged.values()))["phases"]
-    for program, names in first.items():
+    for program in next(iter(judged.values()))["phases"]:
         phases_of = [entry["phases"].get(program, {}) for entry in judged.values()]
         worst = [max(of.items(), key=lambda one: abs(one[1]), default=None) for of in phases_of]
         rows.append([program, *(f"{one[1]:+.1f} {one[0][6:]}" if one else "–" for one in worst)])
-        if every:
-            rows += [[f" {name[6:]}", *(f"{of[name]:+.1f}" if of else "–" for of in phases_of)] for name in names]
     for text, (key, digits) in SUMMARY.items():
         rows.append([text, *(number(entry[key], digits) for entry in judged.values())])
     for text, (key, digits) in SUMMARY.items():
@@ -209,17 +187,17 @@ def render(judged: dict[str, dict[str, Any]], every: bool) -> str:
     return table(["program", *judged], rows)
 
 
-def take(tools: Iterable[str], programs: Iterable[str], options: argparse.Namespace) -> dict[str, Any]:
+def take(programs: Iterable[str], rounds: int, scale: float) -> dict[str, Any]:
     """{tool: {program: readings}}; what fails is left out, with a word on stderr."""
-    readings: dict[str, dict[str, list[Reading]]] = {tool: {} for tool in tools}
-    for turn in range(rounds_of(options)):
+    readings: dict[str, dict[str, list[Reading]]] = {tool: {} for tool in TOOLS}
+    for turn in range(rounds):
         for program in programs:
             for tool, found in readings.items():
                 if program == "threads" and tool == "cProfile":
                     continue  # it has no times of theirs
-                progress(f"round {turn + 1} of {rounds_of(options)}: {program}: {tool}")
+                progress(f"round {turn + 1} of {rounds}: {program}: {tool}")
                 try:
-                    taken = reading(tool, program, options.seed + turn, options.scale)
+                    taken = apart(reading, tool, program, SEED + turn, scale)
                 except RuntimeError as error:
                     print(f"left out: {error}", file=sys.stderr)
                 else:
@@ -228,33 +206,22 @@ def take(tools: Iterable[str], programs: Iterable[str], options: argparse.Namesp
 
 
 def main() -> None:
-    parser = arguments(__doc__, rounds=5, quick_rounds=2)
-    parser.add_argument("--scale", type=float, help="length of the programs (default 0.5: about half a second)")
-    parser.add_argument("--programs", nargs="+", choices=phases.PROGRAMS, default=list(phases.PROGRAMS))
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--seed", type=int, default=1, help="of the first round; those that follow count on")
-    parser.add_argument("--every", action="store_true", help="show every phase")
-    parser.add_argument("--child", choices=TOOLS, help=argparse.SUPPRESS)
-    parser.add_argument("--target", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    options.scale = options.scale or (0.3 if options.quick else 0.5)
-    if options.child:
-        child(options.child, options.programs[0], options.seed, options.scale, options.target)
-        return
-    readings = take([tool for tool in options.tools if tool == "cProfile" or load_core()], options.programs, options)
+    options = arguments(__doc__, rounds=5, quick_rounds=2, only=phases.PROGRAMS).parse_args()
+    load_core()
+    rounds, scale = rounds_of(options), 0.3 if options.quick else 0.5  # about half a second
+    readings = take(options.only or phases.PROGRAMS, rounds, scale)
     judged = {tool: judged_by_both(found, "tool") for tool, found in readings.items()}
-    if "seismo auto" in readings:
-        judged["by the program's clock"] = judged_by_both(readings["seismo auto"], "own")
+    judged["by the program's clock"] = judged_by_both(readings["seismo auto"], "own")
     together: dict[str, list[Reading]] = {}
     for found in readings.values():
         for program, several in found.items():
             together.setdefault(program, []).extend(several)
     judged["bare again"] = judged_by_both(together, "bare")
     method = (
-        f"{rounds_of(options)} interleaved readings of a tool and a program, a process and a seed each, of scale "
-        f"{options.scale}; errors in percentage points of the running time"
+        f"{rounds} interleaved readings of a tool and a program, a process and a seed each, of scale "
+        f"{scale}; errors in percentage points of the running time"
     )
-    finish("truth", options, method, {"tools": judged}, render(judged, options.every))
+    finish("truth", options, method, {"tools": judged}, render(judged))
 
 
 if __name__ == "__main__":

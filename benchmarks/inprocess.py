@@ -1,0 +1,236 @@
+"""The runner for tools inside one process: all tools in turn in every round, each with the program warm.
+
+In each turn the tool is started, the body runs once untimed (the interpreter rewrites and specialises code after every
+change of hooks) and then timed, and the tool is stopped. What the untimed run took is kept too ("cold").
+
+ratio = (best with the tool - best bare) / (best with the tool's floor - best bare). Where the floor adds less than 2 %
+or less than twice the unrest of the bare readings (second best less best), the ratio would be one of two noises: it is
+shown as a dash and is not in the mean.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common import Case, added, finish, geomean, load_floor, number, progress, summary, table, timed, unrest
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+MODERN = sys.version_info >= (3, 12)
+SMALLEST = 0.02
+Readings = dict[str, dict[str, dict[str, list[float]]]]  # of a case, of a tool, of a kind: seconds
+
+
+def fib(n: int) -> int:
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+class Point:
+    def __init__(self) -> None:
+        self.x = 0
+
+    def move(self, by: int) -> int:
+        self.x += by
+        return self.x
+
+
+def methods(count: int) -> None:
+    point = Point()
+    for i in range(count):
+        point.move(i)
+
+
+def count_up(count: int) -> Any:
+    for i in range(count):  # noqa: UP028 - the resumes of this very generator are what is measured
+        yield i
+
+
+def generator(count: int) -> None:
+    for _ in count_up(count):
+        pass
+
+
+def micro(quick: bool) -> dict[str, Case]:
+    """Return the micro programs of 20 to 40 ms: a call storm, a method in a loop, a generator in a loop."""
+    size = 1 if quick else 2
+    return {
+        "fib": lambda: fib(23 if quick else 25),
+        "method call": lambda: methods(200_000 * size),
+        "generator": lambda: generator(300_000 * size),
+    }
+
+
+# ---- tools ----
+
+
+@dataclass
+class Tool:
+    """A hook: how it starts and stops, and the tool whose added time it is divided by ("" for none).
+
+    rounds: at most so many; cases: only these, where there are any.
+    """
+
+    start: Callable[[], object]
+    stop: Callable[[], object]
+    floor: str = ""
+    rounds: int = 1_000_000
+    cases: tuple[str, ...] = ()
+    source: list[str] = field(default_factory=list)
+
+
+# The empty hooks by their names in the tables: floor py has the events of Python functions, floor c those of C, too.
+HOOKS = {
+    "floor py": "monitoring" if MODERN else "evalframe",
+    "floor c": "monitoring-c" if MODERN else "profile",
+    "floor starts": "starts",
+    "floor profile": "profile",
+    "floor references": "references",
+    "floor line": "line",
+}
+
+
+def bare() -> Tool:
+    return Tool(lambda: None, lambda: None)
+
+
+def empty(name: str, base: str = "") -> Tool:
+    """Return one of HOOKS."""
+    floor = load_floor()
+    return Tool(partial(floor.start, HOOKS[name]), floor.stop, base)
+
+
+def trace0(base: str, rounds: int) -> dict[str, Tool]:
+    """Return trace0, which writes what it traces into a file of its own; nothing where it is not installed."""
+    if not importlib.util.find_spec("trace0"):
+        return {}
+    import trace0 as package  # type: ignore[import-not-found]
+
+    folder = tempfile.TemporaryDirectory()  # goes with the process
+    numbers, held = itertools.count(), []
+
+    def start() -> None:
+        held.append(package.Tracer(str(Path(folder.name) / f"{next(numbers)}.trace0"), trace_subprocesses=False))
+        held[-1].__enter__()
+
+    def stop() -> None:
+        held.pop().__exit__(None, None, None)
+        for path in Path(folder.name).iterdir():
+            path.unlink()
+
+    return {"trace0": Tool(start, stop, base, rounds)}
+
+
+# ---- readings ----
+
+
+def turned(
+    tool: Tool, body: Case, warm: int = 1, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
+    """Take one turn: seconds of the first run, and of so many after it."""
+    tool.start()
+    try:
+        return {"cold": [timed(body, clock)], "warm": [timed(body, clock) for _ in range(warm)]}
+    finally:
+        tool.stop()
+
+
+def measure(cases: dict[str, Any], found: dict[str, Tool], rounds: int, turn: Callable[..., Any] = turned) -> Readings:
+    """Take all tools in turn in every round. A tool has no readings of cases in which it does not run."""
+    readings: Readings = {case: {name: {} for name in found} for case in cases}
+    for number_of in range(rounds):
+        for case, body in cases.items():
+            progress(f"round {number_of + 1} of {rounds}: {case}")
+            for name, tool in found.items():
+                if number_of < tool.rounds and (not tool.cases or case in tool.cases):
+                    for kind, taken in turn(tool, body).items():
+                        readings[case][name].setdefault(kind, []).extend(taken)
+    return readings
+
+
+def ratio_of(
+    taken: dict[str, dict[str, list[float]]], name: str, base: str, kind: str = "warm", steady: bool = False
+) -> float:
+    """Return the tool's added time by that of its base; nan where that adds too little to be divided by.
+
+    steady: the readings are of processor time, in which the machine's unrest is not.
+    """
+    least = min(taken["bare"][kind])
+    under = min(taken[base][kind]) - least
+    known = under > (SMALLEST if steady else max(SMALLEST, 2 * unrest(taken["bare"][kind]))) * least
+    return (min(taken[name][kind]) - least) / under if known else math.nan
+
+
+def ratios(readings: Readings, found: dict[str, Tool], kind: str = "warm") -> dict[str, Any]:
+    """Return {case: {tool: {"added": fraction of bare, "ratio": of the floor's added time or nan, their summary}}}."""
+    results: dict[str, Any] = {}
+    for case, taken in readings.items():
+        results[case] = row = {}
+        for name, tool in found.items():
+            times = taken[name][kind]
+            row[name] = {**summary(times), "added": min(times) / min(taken["bare"][kind]) - 1, "ratio": math.nan}
+            base = tool.floor
+            if not MODERN and base == "floor py" and tool.source and "frame" not in tool.source[0]:
+                base = "floor c"  # the empty hook of the source that seismo took
+            if base:
+                row[name] |= {"ratio": ratio_of(taken, name, base, kind), "floor": base}
+    return results
+
+
+def worst_and_mean(known: dict[str, float]) -> dict[str, Any]:
+    """Return {"geomean", "worst", "worst_case", "programs"} of numbers by case, {} of none."""
+    known = {case: value for case, value in known.items() if not math.isnan(value)}
+    if not known:
+        return {}
+    worst = max(known, key=lambda case: known[case])
+    return {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst, "programs": len(known)}
+
+
+def totals(results: dict[str, Any], found: dict[str, Tool]) -> dict[str, Any]:
+    """Return {tool: worst_and_mean()} over the programs whose ratio means something."""
+    summed = {name: worst_and_mean({case: row[name]["ratio"] for case, row in results.items()}) for name in found}
+    return {name: total for name, total in summed.items() if found[name].floor and total}
+
+
+def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
+    """Return the table: bare milliseconds, added per cent of each tool, ratio to its floor in brackets."""
+    names = [name for name in found if name != "bare"]
+    rows = []
+    for case, row in results.items():
+        cells = [
+            added(row[name]["added"]) + (f" ({number(row[name]['ratio'])})" if found[name].floor else "")
+            for name in names
+        ]
+        rows.append([case, number(row["bare"]["best"] * 1000, 1), *cells])
+    return table(["program", "bare ms", *names], rows)
+
+
+def conclude(
+    name: str, options: argparse.Namespace, found: dict[str, Tool], readings: dict[str, Readings], method: str
+) -> None:
+    """Print what was read of micro programs and of programs, warm and cold."""
+    results: dict[str, Any] = {}
+    for part, taken in readings.items():
+        results |= {part: ratios(taken, found), f"{part}_cold": ratios(taken, found, "cold")}
+    results["totals"] = {part: totals(results[part], found) for part in results}
+    results["sources"] = {name: tool.source for name, tool in found.items() if tool.source}
+    lines = [render({**results["micro"], **results["programs"]}, found), ""]
+    for part, label in (
+        ("micro", "micro programs"),
+        ("programs", "programs"),
+        ("programs_cold", "programs, first run"),
+    ):
+        for tool, total in results["totals"][part].items():
+            worst = f"worst {number(total['worst'])} ({total['worst_case']}), {total['programs']} programs"
+            lines.append(f"- {label}, {tool}: geomean {number(total['geomean'])}, {worst}")
+    finish(name, options, method, results, "\n".join(lines))
