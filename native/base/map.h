@@ -13,7 +13,7 @@
  * (recorder/objects/live.c), in shards of packed entries; the links of call statistics (hub/callstats/store.c), by two
  * addresses in one probe. For the sake of memory, since they hold numbers of 4 bytes: the sites of objects
  * (recorder/objects/sites.c) and the steps of each function that is covered (recorder/coverage/branches.c). The stacks
- * of a thread's calls (hub/callstats/ running.c), which are taken over when they are idle; groups of threads
+ * of a thread's calls (hub/callstats/running.c), which are taken over when they are idle; groups of threads
  * (engine/thread_groups.c), which need no memory; and in the estimate (combine.c, estimate.c), tables that are made for
  * a known number of rows. */
 #ifndef SM_BASE_MAP_H

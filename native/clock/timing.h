@@ -15,7 +15,7 @@
  * and belongs to the piece that is long. Pieces shorter than SM_PIECE_LONG_NS count as running.
  *
  * Idle threads. The sampler stops looking at a thread that does not run. The thread's next event then has to wake it:
- * `gate` is not 0, and the recorder takes its slow path, which calls sm_timing_attend(). */
+ * `gate` is not 0, and the recorder takes its slow path, which calls sm_sampler_attend(). */
 #ifndef SM_CLOCK_TIMING_H
 #define SM_CLOCK_TIMING_H
 

@@ -192,6 +192,8 @@ static void count_deep_calls(work *w) {
     const sm_estimate_input *in = w->in;
     memset(w->doubt, 0, in->nodes * sizeof *w->doubt);
     for (size_t n = 0; n < in->nodes; n++) {
+        if (in->costs.deep[process_of(in, n)] <= 0)
+            continue;
         int64_t above = (int64_t)n;
         for (int level = 0; level < SM_DEEP_LEVELS && above >= 0; level++)
             above = in->parent[above];

@@ -109,6 +109,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     const char *why_not = NULL;
     if (settings->timing == SM_TIMING_NONE && !calls)
         why_not = "only calls can be recorded without times: timing cannot be none";
+    else if (settings->timing == SM_TIMING_EVERY && !calls)
+        why_not = "only calls are timed one by one: timing cannot be every";
     else if (settings->journal && !calls)
         why_not = "a trace is of calls: leave journal out";
     else if (settings->timing == SM_TIMING_NONE && settings->journal)

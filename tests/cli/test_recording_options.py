@@ -68,6 +68,7 @@ def test_the_core_takes_each_option():
     ("settings", "why_not"),
     [
         ({"recorder": "linetimes", "timing": "none"}, "only calls can be recorded without times"),
+        ({"recorder": "linetimes", "timing": "every"}, "only calls are timed one by one"),
         ({"recorder": "linetimes", "journal": True}, "a trace is of calls"),
         ({"timing": "none", "journal": True}, "a trace has times"),
     ],
