@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seismo.model import Builder, Recording
-from seismo.report.calls.text import View, write_report
+from seismo.report.calls.text import View, write_notes, write_report
 from seismo.report.paper import Paper
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -117,7 +117,9 @@ def report():
 
     def make(recording, width=80, signs=None, **view):
         out = io.StringIO()
-        write_report(Paper(out, width, signs), recording, View(**view))
+        paper = Paper(out, width, signs)
+        write_report(paper, recording, View(**view))
+        write_notes(paper, recording)
         return out.getvalue().splitlines()
 
     return make

@@ -21,7 +21,7 @@ from seismo.report.lines import summary as lines_summary
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.paper import Paper
-from seismo.report.waiting import RANK, reasons, told
+from seismo.report.waiting import reasons, told
 from seismo.report.words import Signs, cells
 
 MS = 1_000_000
@@ -45,7 +45,7 @@ def server(waits=TOLD, cpu_ns=130 * MS):
     node(root, main_thread, b.function("app", "page", "/x/serve.py", 9), 50, 100, lock=600, ready=270)
     node(root, main_thread, b.function("select", "poll", kind=1), 20, 0, other=1_000)
     run = b.node(-1, worker, b.function("app", "worker", "/x/serve.py", 20), calls=1)
-    node(run, worker, b.function("queue", "get", kind=1), 10, 0, other=2_000)
+    node(run, worker, b.function("_queue", "SimpleQueue.get", kind=1), 10, 0, other=2_000)
     return b.build({"recorder": "calltree", "implementation": "CPython", "python": "3.14.1"})
 
 
@@ -65,15 +65,30 @@ def table(lines, title="Functions"):
     return [re.split(r"  +| (?=lock|preempted|other)", row.strip(" ▸")) for row in rows]
 
 
-def test_running_is_ranked_and_waiting_stands_beside_it(report):
+def test_elapsed_time_is_ranked_and_waiting_is_beside_it(report):
     lines = report(server(), 120)
+    assert lines[0] == "serve.py  took 2.00 s on 2 threads: 130 ms running, 1.87 s waiting, 2.00 s idle"
+    tree = table(lines, "Call tree")
+    assert tree[0] == ["total %", "total", "own", "waiting", "calls", "function"]
+    assert tree[1] == ["100 %", "2.00 s", "30.0 ms", "1.87 s", "1", "app:main", "serve.py:1"]
+    assert [row[-2] for row in tree[2:4]] == ["select:poll", "app:page"]
+    assert tree[-1] == ["idle: 1 thread waited for work for 2.00 s"]
+    head, *rows = table(lines)
+    assert head == ["own", "own %", "waiting", "for", "total", "calls", "function"]
+    assert rows[0][:4] == ["1.00 s", "50.0 %", "1.00 s", "other"]
+    assert rows[1][:5] == ["970 ms", "48.5 %", "870 ms", "lock+preempted", "970 ms"]
+    assert "100 % is 2.00 s of elapsed time" in " ".join(lines)
+
+
+def test_running_can_be_ranked_with_waiting_beside_it(report):
+    lines = report(server(), 120, times="cpu")
     said = "waiting 3.87 s of the threads' 4.00 s: 600 ms for the interpreter's lock, 270 ms for a processor, 3.00 s"
     assert said in " ".join(" ".join(lines).split())
-    assert "2.00 s of it in queue:get" in " ".join(lines)
+    assert "2.00 s of it in _queue:SimpleQueue.get" in " ".join(lines)
     head, *rows = table(lines)
     assert head == ["own", "own %", "waiting", "for", "total", "calls", "function"]
     assert [row[-2] if row[-1].startswith(("serve", "(C)")) else row[-1] for row in rows] == [
-        "app:page", "app:main", "select:poll", "queue:get", "app:worker",
+        "app:page", "app:main", "select:poll", "_queue:SimpleQueue.get", "app:worker",
     ]  # fmt: skip
     assert rows[0][:5] == ["100 ms", "76.9 %", "870 ms", "lock+preempted", "100 ms"]
     assert rows[1][:3] == ["30.0 ms", "23.1 %", "130 ms"], "it did not wait"
@@ -82,15 +97,15 @@ def test_running_is_ranked_and_waiting_stands_beside_it(report):
     tree = table(lines, "Call tree")
     assert tree[0] == ["total %", "total", "own", "waiting", "calls", "function"]
     assert tree[1] == ["100 %", "130 ms", "30.0 ms", "1.87 s", "1", "app:main", "serve.py:1"]
-    assert not any("worker" in cell for row in tree for cell in row), "a thread that only waits drowns nothing"
+    assert not any("worker" in cell for row in tree for cell in row), "a thread that only waits has no row"
     assert max(map(cells, report(server(), 80))) <= 80
 
 
 @pytest.mark.parametrize(
     ("times", "title", "first"),
     [
-        ("wall", "Functions by own time (100 % is 4.00 s in functions)", ["2.00 s", "50.0 %", "2.00 s", "other"]),
-        ("wait", "Functions by time waiting (100 % is 3.87 s of waiting)", ["2.00 s", "51.7 %", "other", "2.00 s"]),
+        ("wall", "Functions by own time (100 % is 2.00 s of elapsed time)", ["1.00 s", "50.0 %", "1.00 s", "other"]),
+        ("wait", "Functions by time waiting (100 % is 1.87 s of waiting)", ["1.00 s", "53.5 %", "other", "1.00 s"]),
     ],
 )
 def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
@@ -98,14 +113,14 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
     assert title in lines
     rows = table(lines)
     assert rows[1][:4] == first
-    assert rows[1][-2] == "queue:get"
+    assert rows[1][-2] == "select:poll"
     own, total = (sum(server().timed(times).functions[name]) for name in ("own_ns", "total_ns"))
     assert own == pytest.approx((4_000 if times == "wall" else 3_870) * MS)
     assert total >= own
 
 
 def test_callers_and_callees_have_waiting(report):
-    rows = table(report(server(), 100, callees=["main"]), "  1 call,")
+    rows = table(report(server(), 100, callees=["main"], times="cpu"), "  1 call,")
     assert rows[0] == ["total", "share", "waiting", "calls", "callee"]
     assert rows[1][:4] == ["100 ms", "76.9 %", "870 ms", "50"]
     assert rows[2][:4] == ["0", "0 %", "1.00 s", "20"]
@@ -114,7 +129,8 @@ def test_callers_and_callees_have_waiting(report):
 
 def test_a_thread_alone_is_told_the_same_way(report):
     lines = report(server(), 120, threads=["worker"])
-    assert table(lines)[1][:3] == ["0", "2.00 s", "other"]
+    assert table(lines)[1][-3:] == ["10", "_queue:SimpleQueue.get", "(C)"]
+    assert table(lines)[1][0] == "0", "it waited for work, and did nothing else"
 
 
 def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
@@ -150,16 +166,6 @@ def test_where_there_are_no_times_nothing_is_said_of_them():
         assert "waiting" not in dict(header(b.build({"recorder": recorder}), Signs()))
 
 
-def test_a_page_names_no_option_of_the_command():
-    """There the reader chooses what ranks on the page itself."""
-    facts = [(label, text) for label, text in header(server(), Signs(), page=True) if label == "waiting"]
-    assert facts == [
-        (label, text.removesuffix(RANK)) for label, text in header(server(), Signs()) if label == "waiting"
-    ]
-    assert facts
-    assert "--time" not in facts[0][1]
-
-
 def test_reasons():
     known = {"lock", "ready"}
     assert reasons(100, 0, 95, known) == "lock"
@@ -174,8 +180,10 @@ def test_the_summaries():
     out = io.StringIO()
     summary.write(server(), out, "x.seismo")
     lines = out.getvalue().splitlines()
-    assert lines[2].split() == ["100", "ms", "76.9", "%", "50", "app:page"]
-    assert "besides, 3.87 s waiting, which is not part of own time (--time wait)" in lines
+    assert " ".join(lines).startswith(
+        "seismo: 82 calls of 5 functions in 2.00 s on 2 threads: 130 ms running, 1.87 s waiting"
+    )
+    assert [line.split()[-1] for line in lines[3:5]] == ["select:poll", "app:page"]
     assert len(lines) <= 15
     out = io.StringIO()
     lines_summary.write(timed_lines(), out)
@@ -230,8 +238,8 @@ def test_callgrind_and_pprof_have_waiting_beside_it(file, tmp_path):
     formats.write(read(file), out, "callgrind")
     text = out.getvalue().decode()
     assert "events: ns_time calls ns_waiting" in text
-    assert f"\n9 {100 * MS} 50 {870 * MS}\n" in text
-    assert f"totals: {130 * MS} 82 {3_870 * MS}\n" in text
+    assert f"\n9 {970 * MS} 50 {870 * MS}\n" in text
+    assert f"totals: {4_000 * MS} 82 {3_870 * MS}\n" in text
     out = io.BytesIO()
     formats.write(read(file), out, "pprof")
     assert b"waiting" in gzip.decompress(out.getvalue())
@@ -286,7 +294,7 @@ def test_threads_on_one_another_keep_their_times(times):
 
 def test_where_limits_limit_running(report):
     tree = table(report(server(), 100, limits=Limits(share=0)), "Call tree")
-    assert [row[-2] for row in tree[1:]][-1] in ("queue:get", "app:worker")
+    assert tree[-2][-2] in ("_queue:SimpleQueue.get", "app:worker")
 
 
 SERVER = """
@@ -352,5 +360,9 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     assert waited > wall / 2, "eight threads that mostly wait for work"
     ran = recording.timed("cpu").functions
     assert ran["qualname"][ranked(ran, "own_ns")[0]] == "page"
-    hot = [line for line in shown if line.startswith("▸")]
+    assert any("threads waited for work" in line for line in shown)
+    done = children.seismo(
+        "report", "serve.seismo", "--time", "cpu", cwd=tmp_path, env=children.environment(COLUMNS="120")
+    )
+    hot = [line for line in done.stdout.splitlines() if line.startswith("▸")]
     assert "__main__:page" in hot[-1], "\n".join(hot)

@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help=page)
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
-    add_time(parser)
+    add_time(parser, default="cpu")
     add_color(parser)
 
 

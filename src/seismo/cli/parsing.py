@@ -121,13 +121,17 @@ def _name(action: argparse.Action) -> str:
 
 
 def add_time(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "show", calls: bool = False
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    what: str = "show",
+    calls: bool = False,
+    default: str = "wall",
 ) -> None:
     """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given.
 
     calls: or "calls", for what is ranked by their number instead.
     """
-    text = f"{what} running time (cpu, the default), wall-clock time (wall), or waiting time (wait)"
+    text = f"{what} elapsed time, running and waiting (wall), running time (cpu), or waiting time (wait); "
+    text += f"default: {default}"
     text += "; or of calls their number (calls)" if calls else ""
     choices = ("cpu", "wall", "wait", "calls") if calls else ("cpu", "wall", "wait")
     parser.add_argument("--time", choices=choices, default=None, metavar="WHICH", help=text)

@@ -118,7 +118,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
         check_time(recording, args.time, path)
         say_incomplete(recording, path)
         name = path if ends.count(end) > 1 else end
-        found.append(Source(name, recording.timed(args.time or "cpu"), *_window(recording, path, args)))
+        found.append(Source(name, recording.timed(args.time or "wall"), *_window(recording, path, args)))
     return found
 
 

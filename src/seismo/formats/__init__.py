@@ -170,7 +170,7 @@ def write(
     target: a path; "-" or None for standard output; or an open file (of text as well, unless the format is binary).
     `format` is the name of a format; without it the path says it. A path gets the whole content or is left as it was.
     `weight`: what stacks of objects are weighted by, one of WEIGHTS. `time`: which times of calls and lines are written
-    in a format that has one: "cpu" (running, the default), "wall" or "wait".
+    in a format that has one: "wall" (elapsed, the default), "cpu" (running) or "wait".
     FormatError: the format is unknown, or the target cannot be written.
     """
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":

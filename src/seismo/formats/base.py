@@ -110,7 +110,7 @@ class Format:
             if not has_times:
                 what = recording_kinds.entry(recording.kind).of
                 raise FormatError(f"there is no choice of times in a recording of {what}")
-        return recording.timed(time or "cpu")
+        return recording.timed(time or "wall")
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.

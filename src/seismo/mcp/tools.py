@@ -283,8 +283,7 @@ class Tools:
         path = self.root.file(file)
         with open(path, "rb") as stream:
             start = stream.read(512)
-        recording = formats.read_any(path, start)
-        return recording if recording.timeless else recording.timed("cpu")
+        return formats.read_any(path, start)
 
     def _database(self, files: Sequence[str]) -> Database:
         given = [Source(file, self._read(file)) for file in files]

@@ -490,6 +490,9 @@ class Recording:
             return self
         return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
 
+    def _with(self, tables: Tables) -> Recording:
+        return Recording(tables, self._strings, self.meta, self.problems, self.times, self._journal)
+
     def restricted(self, threads: Iterable[int]) -> Recording:
         """The recording with the chosen threads (ids) alone, which get new ids in order. ValueError: no such thread."""
         from seismo.model.combine import restricted

@@ -193,11 +193,8 @@ def is_watch(recording: Recording) -> bool:
     return recording.meta.get("recorder") == "watch"
 
 
-def header(recording: Recording, signs: Signs, page: bool = False) -> list[tuple[str, str]]:
-    """The facts as (label, sentence), in the order to show them; what the recording does not say is left out.
-
-    page: on one, where what ranks is chosen on the page itself, and no option is named.
-    """
+def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """Return the facts as (label, sentence), in the order to show them; what the recording does not say is left out."""
     facts: list[tuple[str, str]] = []
     program = command_line(recording)
     if program:
@@ -207,8 +204,7 @@ def header(recording: Recording, signs: Signs, page: bool = False) -> list[tuple
         facts.append(("ran", ran))
     facts += [("cut", part) for part in cuts(recording)]
     its = kind.of(recording)
-    said = its.facts(recording, signs)
-    facts += [(label, sentence.removesuffix(waiting.RANK)) for label, sentence in said] if page else said
+    facts += its.facts(recording, signs)
     measured = its.measured(recording, signs)
     if measured:
         facts.append(("measured", measured))

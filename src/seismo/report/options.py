@@ -37,6 +37,7 @@ class Options:
     where: str | None = None
     only: Sequence[str] = ()
     libraries: bool = False
+    imports: bool = False
     # Objects.
     by: str | None = None
     type: Sequence[str] = ()

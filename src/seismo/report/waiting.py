@@ -22,10 +22,10 @@ MOMENT = 20e6  # ns
 WAITED = 0.1  # of all time: less waiting takes no line of a summary
 MOST = 0.4  # of all waiting: a function that has it is named
 
-RANK = "; --time wait ranks by it"  # ends the sentence about it, where there is such an option
+ELAPSED = "wall"  # what reports rank by where nobody chooses
 
 # What --time takes, and what own times are then called.
-WORDS = {"cpu": "running", "wall": "the wall", "wait": "waiting", "calls": "calls"}
+WORDS = {"cpu": "running", "wall": "elapsed time", "wait": "waiting", "calls": "calls"}
 
 
 def told(recording: Recording) -> set[str]:
@@ -70,8 +70,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     missing = how.count(False)
     but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
-    rank = RANK if recording_kinds.entry(recording.kind).times else ""
-    return f"{words}{_most(recording, waited, signs)}{rank}"
+    return f"{words}{_most(recording, waited, signs)}"
 
 
 def _most(recording: Recording, waited: float, signs: Signs) -> str:

@@ -70,9 +70,9 @@ class SessionResults:
         """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
 
         The formats are those of `seismo export --list`. A file that is there is replaced, as by Python's own functions
-        that write files. time: which times of calls and lines a format has that has one: "cpu" (running, the default),
-        "wall" or "wait". FormatError: there is no such format, it does not hold recordings of this kind, or the file
-        cannot be written. UsageError: the time is none.
+        that write files. time: the times of calls and lines to write in a format that has one of them: "wall" (elapsed,
+        the default), "cpu" (running) or "wait". FormatError: there is no such format, it does not hold recordings of
+        this kind, or the file cannot be written. UsageError: the time is none.
         """
         shown(self._save, path, format, time)
 

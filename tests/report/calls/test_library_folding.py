@@ -64,11 +64,12 @@ threading:Thread._bootstrap 1
 
 
 def rows(lines):
-    """What stands behind the figures of the tree's rows, without its blanks."""
+    """Return the names in the tree's rows."""
     at = next(number for number, line in enumerate(lines) if "total %" in line)
     return [
         re.sub(r"^(▸| )( +(<1|[0-9.]+) %)( +[0-9.]+ [nµm]?s)( +(0|[0-9.]+ [nµm]?s))?( +[0-9,]+)? +", "", line)
-        for line in lines[at + 1 :]
+        for line in lines[at + 1 : lines.index("", at)]
+        if " below " not in line
     ]
 
 
@@ -76,9 +77,9 @@ def rows(lines):
 def test_a_request_is_as_long_as_the_programs_own_code(report, width):
     lines = report(tree(REQUEST), width, functions=False)
     assert rows(lines) == [
-        "threading:Thread._bootstrap  … 5 frames of threading, flask",
+        "threading:Thread._bootstrap  … 5 paths of threading, flask",
         "app:page  app.py:1",
-        "jinja2.environment:Template.render  … 4 frames of jinja2, json",
+        "jinja2.environment:Template.render  … 4 paths of jinja2, json",
         "app:as_text  app.py:1",
         "builtins:sorted  (C)",
         "app:price  app.py:1",
@@ -86,15 +87,15 @@ def test_a_request_is_as_long_as_the_programs_own_code(report, width):
     assert "libraries folded, --libraries opens them" in " ".join(lines)
 
 
-def test_in_little_room_a_fold_still_says_how_many_frames_and_of_what(report):
+def test_in_little_room_a_fold_still_says_how_many_paths(report):
     shown = rows(report(tree(REQUEST), 72, functions=False))
-    assert shown[0] == "… 5 frames of threading, flask"
-    assert shown[2] == "…Template.render … 4 frames"
+    assert shown[0] == "… 5 paths of threading, flask"
+    assert shown[2] == "…environment:Template.render … 4 paths"
 
 
 def test_the_figures_of_a_fold_are_exact(report):
     recording = tree(REQUEST)
-    folded = CallTree(recording, Modules(), libraries=False)
+    folded = CallTree(recording, Modules(), Limits())
     (root,) = folded.roots
     folded.open(root)
     assert (root.total_ns, root.own_ns, root.calls) == (94 * MS, 9 * MS, 1)
@@ -150,14 +151,16 @@ tool.__main__:<module> 1
     ]
 
 
-def test_an_installed_launcher_of_own_code_is_folded(report):
+def test_an_installed_program_is_own_code(report):
     recording = tree("""
-tool.__main__:<module> 1
-  flask.app:main 40
-    app:page 50
+tool.__main__:<module> 20
+  flask.app:main 30
+    jinja2.environment:Template.render 20
+      app:page 30
 """)
     assert rows(report(recording, 120, functions=False)) == [
-        "__main__:<module>  … 2 frames of __main__, flask",
+        "__main__:<module>  tool/__main__.py:1",
+        "flask.app:main  … 2 paths of flask, jinja2",
         "app:page  app.py:1",
     ]
 
@@ -186,16 +189,16 @@ def test_waiting_counts_for_nothing(report):
         tree("""
 threading:Thread._bootstrap 1
   threading:Thread.run 1
-    (C) select:epoll.poll 100000
+    (C) select:epoll.poll 1000
     flask.app:Flask.__call__ 20
       app:page 30
-        app:price 1
+        app:price 20
 """),
         120,
         functions=False,
     )
     assert rows(lines) == [
-        "threading:Thread._bootstrap  … 4 frames of threading, flask",
+        "threading:Thread._bootstrap  … 4 paths of threading, flask",
         "app:page  app.py:1",
         "app:price  app.py:1",
     ]
@@ -215,8 +218,8 @@ __main__:<module> 30
 """)
     assert rows(report(recording, 120, functions=False)) == [
         "__main__:<module>  main.py:1",
-        "flask.app:<module>  … 4 frames of flask, jinja2",
-        "marshal:loads  (C)",
+        "import flask.app  app.py:1",
+        "import jinja2.environment  environment.py:1",
     ]
 
 
@@ -272,11 +275,9 @@ def test_a_web_request_reads_in_fifteen_lines(tmp_path):
     run("profile", "-q", "-o", "serve.seismo", "serve.py")
     lines = run("report", "serve.seismo", "--tree").stdout.splitlines()
     text = "\n".join(lines)
-    assert re.search(r"frames of threading(, socketserver)?(,| and)", text), text
+    assert re.search(r"paths of threading(, socketserver)?(,| and)", text), text
     request = next(number for number, line in enumerate(lines) if "__main__:Handler.do_GET" in line)
-    end = next(
-        (number for number, line in enumerate(lines) if number > request and "__main__:<module>" in line), len(lines)
-    )
+    end = next((number for number, line in enumerate(lines) if number > request and "  … " in line[:4]), len(lines))
     assert any("__main__:price" in line for line in lines[request:end])
     assert end - request <= 15, text
     assert "socketserver:ThreadingMixIn.process_request_thread" not in text

@@ -64,7 +64,7 @@ def test_hostile_names_are_code(text):
     assert all(len(set(table)) == 1 for table in rows_of_tables(blocks))
     headings = [blocks[at + 1].content for at, block in enumerate(blocks) if block.type == "heading_open"]
     assert [heading.split(" by ")[0] for heading in headings[1:]] == [
-        "Functions", "Call tree", "Sources of these", "Threads", "What to look at next",
+        "Call tree", "Functions", "Sources of these", "Threads", "What to look at next",
     ]  # fmt: skip
 
 

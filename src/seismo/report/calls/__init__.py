@@ -6,6 +6,7 @@ import sys
 
 from seismo import recording_kinds
 from seismo.report.kind import Kind
+from seismo.report.waiting import ELAPSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Calls(Kind):
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.calls.options import view
-        from seismo.report.calls.text import chosen_threads, write_report
+        from seismo.report.calls.text import chosen_threads, write_notes, write_report
         from seismo.report.calls.trace import write_trace
 
         if options.around:
@@ -53,16 +54,18 @@ class Calls(Kind):
         write_report(paper, recording, view(options, self.order(options.sort or "own", "--sort"), recording))
         if not (options.tree or options.callers or options.callees):
             write_trace(paper, recording)
+        write_notes(paper, recording)
         return 0
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
         from seismo.report.calls.options import usual_times
-        from seismo.report.calls.text import View, write_report
+        from seismo.report.calls.text import View, write_notes, write_report
         from seismo.report.calls.tree import Limits
 
-        times = usual_times(recording) if recording.timeless else times or "cpu"
+        times = usual_times(recording) if recording.timeless else times or ELAPSED
         limits = Limits(lines=limit or 40)
-        write_report(paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times))
+        write_report(paper, recording, View(order=order or "own", limit=limit or 0, limits=limits, times=times))
+        write_notes(paper, recording)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.calls.options import check_page
@@ -75,7 +78,7 @@ class Calls(Kind):
 
         check_page(options)
         modules = chosen_modules(options)
-        write_calls(recording, path, times=options.time or "cpu", modules=modules, threads=options.thread)
+        write_calls(recording, path, times=options.time or ELAPSED, modules=modules, threads=options.thread)
         return 0
 
     def inline(self, recording: Recording) -> str:

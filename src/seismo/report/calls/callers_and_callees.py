@@ -176,7 +176,7 @@ def _write_one(
     paper.line((f"  {number} call{'' if number == '1' else 's'}, {times}", "quiet"))
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
-    waits = cells.times == "cpu" and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
+    waits = cells.times in ("cpu", "wall") and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
     counts = [text.calls(share.calls, share.lower_bound, signs) for _, share in shown]
     width = max([len("calls"), *map(text.cells, counts)])
     if rows:

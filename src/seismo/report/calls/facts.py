@@ -2,14 +2,73 @@
 
 from __future__ import annotations
 
-from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, took, waited
-from seismo.report.words import number_of
+from seismo.report.facts import (
+    calls,
+    clock,
+    command_line,
+    cpu_ns,
+    cuts,
+    doubt,
+    filter_words,
+    is_watch,
+    losses,
+    sources,
+    thread_count,
+    took,
+    waited,
+    wall_ns,
+)
+from seismo.report.words import beginning, duration, number_of, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
+    from seismo.model.idle import Idle
     from seismo.report.kind import Facts
+    from seismo.report.paper import Paper
     from seismo.report.words import Signs
+
+
+# The facts that the opening has.
+OPENING = ("program", "took")
+
+
+def write_opening(paper: Paper, recording: Recording, idle: Idle) -> None:
+    """Write what ran and how long, and in a line each what makes the numbers those of a part of it."""
+    signs = paper.signs
+    for line in wrapped(opening(recording, idle, signs), paper.width):
+        paper.line((line, "strong"))
+    filtered, lost = filter_words(recording), losses(recording, signs)
+    for sentence in [*cuts(recording), *([filtered] if filtered else [])]:
+        paper.line((beginning(sentence, paper.width, signs), "quiet"))
+    if lost:
+        more = f" (and {number_of(len(lost) - 1, 'more loss', 'more losses')}: see the notes)" if len(lost) > 1 else ""
+        paper.line((beginning(f"lost: {lost[0]}", paper.width - len(more), signs) + more, "warning"))
+
+
+def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
+    """Return what ran, how long, and how much of that was running, waiting and idle, in one sentence."""
+    program = command_line(recording)
+    threads = thread_count(recording)
+    words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
+    if is_watch(recording):
+        return f"{program}: {_matches(recording)}; it {words}" if program else f"{_matches(recording)}; it {words}"
+    words += f" on {threads:,} threads" if threads > 1 else ""
+    parts = time_parts(recording, idle, signs)
+    words += f": {', '.join(parts)}" if parts else ""
+    return f"{program}  {words}" if program else words
+
+
+def time_parts(recording: Recording, idle: Idle, signs: Signs) -> list[str]:
+    """Return how much of the threads' time was running, waiting and idle, as far as that is known.
+
+    recording: without the idle time.
+    """
+    cpu, waited = cpu_ns(recording), sum(recording.functions["wait_ns"])
+    parts = [f"{duration(cpu, signs)} running"] if cpu >= 0 else []
+    if not recording.timeless and any(str(waits) for waits in recording.processes["waits"]):
+        parts.append(f"{duration(waited, signs)} waiting")
+    return [*parts, *([f"{duration(idle.ns, signs)} idle"] if idle.ns else [])]
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import words as text
+from seismo.report.calls.imports import IMPORT, imported_module
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
+USUAL, FEWEST = 20, 10  # rows of the table, and those that are shown however small they are
+SMALL = 0.01  # of the time: rows that have less are left out
 DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
 
@@ -100,9 +103,10 @@ class FunctionCells:
         return text.share(self.columns[column][row], self.columns[ERRORS[column]][row], self.whole_ns)
 
     def name(self, row: int) -> str:
-        """`module:qualname`."""
-        columns = self.columns
-        return text.function_name(columns["kind"][row], columns["module"][row], columns["qualname"][row])
+        """Return `module:qualname`, or `import module` for the body of a module that was imported."""
+        kind, module, qualname, file = (self.columns[name][row] for name in ("kind", "module", "qualname", "file"))
+        imported = imported_module(kind, module, qualname, file)
+        return printable(IMPORT + imported) if imported else text.function_name(kind, module, qualname)
 
     def where(self, row: int) -> str:
         """`file.py:line`."""
@@ -243,12 +247,14 @@ def write_functions(
     times: str = "wall",
     known: Container[str] = (),
 ) -> None:
-    """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual.
+    """Write the table with its heading.
+
+    limit: how many rows, None for all, 0 for those that matter. columns: names, None for the usual.
 
     tree: that of the functions, for an order that needs it.
     """
     rows = selected_rows(functions, order, modules, tree)
-    shown = rows if limit is None else rows[:limit]
+    shown = rows[: _relevant(functions, rows, order)] if limit == 0 else rows[:limit]
     whole = whole_words(functions, times, known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
     by = order_words(order, times)
@@ -274,12 +280,21 @@ def write_functions(
         )
 
 
+def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str) -> int:
+    """Return how many of the rows to show where nobody says it: those with a notable share of the time."""
+    if order != "own":
+        return USUAL
+    own, whole = functions["own_ns"], sum(functions["own_ns"])
+    large: int = sum(own[row] >= SMALL * whole for row in rows[:USUAL])
+    return max(large, FEWEST)
+
+
 def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:
     """What the percentages are of: `100 % is 1.83 s of running`."""
     if times == "calls":
         return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
     told = "ready" in known or "lock" in known or any(functions["wait_ns"])
-    where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
+    where = "in functions" if not told else f"of {WORDS[times]}"
     return f"100 % is {text.duration(sum(functions['own_ns']), signs)} {where}"
 
 
@@ -337,4 +352,6 @@ def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") 
     name, where = cells.name(row), cells.where(row)
     if where and text.cells(name) + 2 + text.cells(where) <= width:
         return [(name, style), "  ", (where, "quiet")]
+    if name.startswith(IMPORT):
+        return [(IMPORT + text.shorten(name.removeprefix(IMPORT), width - len(IMPORT), cells.signs), style)]
     return [(text.shorten(name, width, cells.signs), style)]

@@ -64,7 +64,7 @@ def _note(functions: Functions, row: int, hottest: float) -> Note:
         took = joined(cells.time("own_ns", row).strip(), cells.error(row))
         details = [("function", called), (name, f"{took}, {of_whole}"), ("total", total), ("calls", cells.calls(row))]
         details += [("own a call", cells.each(row).strip())]
-        if by == "cpu":
+        if by in ("cpu", "wall"):
             details.append(("waiting", joined(cells.waiting(row).strip(), cells.reasons(row))))
         words = joined(took, of_whole, calls)
     counts = [("resumes", "resumes"), ("exceptions", "raised")]

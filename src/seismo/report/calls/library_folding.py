@@ -81,7 +81,7 @@ class Folds:
         """Whose each function is."""
         python = [row for row, kind in enumerate(self._kinds) if kind == text.PYTHON and row not in self._machinery]
         whose = bytearray((_CALLERS,)) * len(self._kinds)
-        for row, library in of_functions(recording, python, installed=True).items():
+        for row, library in of_functions(recording, python, installed=False).items():
             whose[row] = _LIBRARY if library else _OWN
         return bytes(whose)
 

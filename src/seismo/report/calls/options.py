@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seismo.report.waiting import ELAPSED
+
 if TYPE_CHECKING:
     import argparse
 
@@ -103,6 +105,12 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
         "call tree folds it, and tables of lines and objects leave it out, unless functions were chosen (--only, "
         "--module, --where, --all), here or when recording",
     )
+    only.add_argument(
+        "--imports",
+        action="store_true",
+        help="also show the functions of the import system. Without this option, the report has a row for each "
+        "imported module, and one for all that finds and loads them",
+    )
 
 
 def check(options: Options) -> None:
@@ -143,7 +151,7 @@ def check_page(options: Options) -> None:
 
 def usual_times(recording: Recording) -> str:
     """What a recording is ranked by where nobody says it, as --time has it."""
-    return "calls" if recording.timeless else "cpu"
+    return "calls" if recording.timeless else ELAPSED
 
 
 def view(options: Options, order: str, recording: Recording) -> View:
@@ -154,7 +162,10 @@ def view(options: Options, order: str, recording: Recording) -> View:
     from seismo.report.shown_functions import chosen_modules
 
     limits = Limits(
-        lines=options.limit or (200 if options.tree else 40), depth=options.depth, libraries=options.libraries
+        lines=options.limit or (200 if options.tree else 40),
+        depth=options.depth,
+        libraries=options.libraries,
+        imports=options.imports or options.all,
     )
     if options.min is not None:
         limits.share = options.min / 100
@@ -164,7 +175,7 @@ def view(options: Options, order: str, recording: Recording) -> View:
         limits.lines, limits.share, limits.fold = None, (options.min or 0) / 100, False
     return View(
         order=order,
-        limit=None if options.all and not options.limit else options.limit or 20,
+        limit=None if options.all and not options.limit else options.limit or 0,
         columns=chosen_columns(options.columns) if options.columns else None,
         functions=not options.tree,
         limits=limits,

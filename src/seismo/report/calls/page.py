@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.functions import page_columns
+from seismo.report.calls.imports import import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
-from seismo.report.calls.tree import machinery
 from seismo.report.facts import command_line, header
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
-from seismo.report.waiting import reasons, told
+from seismo.report.waiting import ELAPSED, reasons, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +54,7 @@ def write_calls(
     path: str | os.PathLike[str],
     *,
     title: str = "",
-    times: str = "cpu",
+    times: str = ELAPSED,
     modules: Modules | None = None,
     threads: Sequence[str] = (),
 ) -> None:
@@ -84,7 +84,7 @@ def calls_frame(recording: Recording) -> str:
 def calls_page(
     recording: Recording,
     title: str = "",
-    times: str = "cpu",
+    times: str = ELAPSED,
     most: int = MOST,
     chosen: Chosen | None = None,
     timeline: bool = True,
@@ -98,7 +98,7 @@ def calls_page(
 
 def calls_data(
     whole: Recording,
-    times: str = "cpu",
+    times: str = ELAPSED,
     most: int = MOST,
     chosen: Chosen | None = None,
     most_calls: int = MOST_CALLS,
@@ -127,7 +127,7 @@ def calls_data(
         "table": page_columns(),
         "told": bool(known) or any(functions["wait_ns"]),
         "facts": [
-            [label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs, page=True), *chosen.facts]
+            [label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]
         ],
         "modules": _texts(modules),
         "names": [*_texts(names), SMALLER, *([NOT_SHOWN] if chosen.hidden else [])],
@@ -196,8 +196,8 @@ def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
     whose = [C_FUNCTION if kind == words.C else OTHER for kind in kinds]
     for row, library in of_functions(recording, python).items():
         whose[row] = _WHOSE[library]
-    imports, execs = machinery(recording)
-    folds = Folds(recording, imports | execs)
+    imports = import_system(recording).functions
+    folds = Folds(recording, imports)
     # The report leaves frames of imports out of its tree; a picture would not add up, so that they are folded here.
     groups = [_LIBRARY if row in imports and kinds[row] == words.PYTHON else one for row, one in enumerate(folds.whose)]
     return whose, groups, folds.any if folds.inside else None

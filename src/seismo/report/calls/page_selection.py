@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.report import words
 from seismo.report.calls.text import chosen_threads, thread_names
 from seismo.report.shown_functions import Modules
+from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +31,7 @@ class Chosen:
     """
 
     def __init__(
-        self, whole: Recording, times: str = "cpu", modules: Modules | None = None, threads: Sequence[str] = ()
+        self, whole: Recording, times: str = ELAPSED, modules: Modules | None = None, threads: Sequence[str] = ()
     ) -> None:
         """threads: names, globs or ids; none: all. Raises UsageError: there is no such thread."""
         modules = modules or Modules()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from seismo.model.idle import without_idle
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.functions import (
@@ -13,6 +14,7 @@ from seismo.report.calls.functions import (
     usual_columns,
     whole_words,
 )
+from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
 from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
@@ -22,7 +24,7 @@ from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
-from seismo.report.waiting import WAITED, told
+from seismo.report.waiting import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +46,8 @@ class Functions:
     def __init__(self, recording: Recording, cells: FunctionCells) -> None:
         self.recording, self.cells = recording, cells
         self.sources = Sources(recording)
-        functions = recording.functions
         names = ("kind", "module", "qualname", "file", "line")
-        self._kinds, self._modules, self._names, self._files, self._lines = (functions[name] for name in names)
+        self._kinds, self._modules, self._names, self._files, self._lines = (cells.columns[name] for name in names)
 
     def place(self, row: int) -> dict[str, Any]:
         """What a function is called and where it is."""
@@ -101,18 +102,21 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     by = options.time or usual_times(recording)
     modules = chosen_modules(options)
     steps = Steps(recording, file)
-    shown = recording.timed(by)
+    shown = without_idle(recording)[0].timed(by)
     known = told(shown)
-    cells = FunctionCells(shown.functions, _SIGNS, by, known)
+    table = shown.functions if options.imports else with_imports_as_one(shown)
+    cells = FunctionCells(table, _SIGNS, by, known)
     cells.roomy = True
     functions = Functions(shown, cells)
-    rows = selected_rows(shown.functions, "own", modules)
-    sections = [facts_section(header(recording, _SIGNS)), _functions(functions, rows, most, modules)]
+    rows = selected_rows(table, "own", modules)
+    sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
     if not watch:  # which knows of no callers: its tree is flat
         threads = thread_count(recording)
         together = shown.combined() if threads > 1 else shown
-        sections.append(_paths(together, functions, modules, most, threads, options.libraries))
+        limits = Limits(lines=most, libraries=options.libraries, imports=options.imports)
+        sections.append(_paths(together, functions, modules, limits, threads))
+    sections.append(_functions(functions, rows, most, modules))
     sections.append(_blocks(functions, rows))
     if recording.calls:
         from seismo.report.calls.story_trace import sections as of_trace
@@ -180,11 +184,8 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
 # ---- the tree ----
 
 
-def _paths(
-    recording: Recording, functions: Functions, modules: Modules, most: int, threads: int, libraries: bool
-) -> Section:
-    limits = Limits(lines=most, libraries=libraries)
-    tree = CallTree(recording, modules, limits.fold, limits.libraries)
+def _paths(recording: Recording, functions: Functions, modules: Modules, limits: Limits, threads: int) -> Section:
+    tree = CallTree(recording, modules, limits)
     open_tree(tree, limits)
     rows = []
     for item, indent in shown_items(tree, limits):
@@ -238,7 +239,7 @@ def _branch(branch: Branch, indent: int, tree: CallTree, functions: Functions) -
         Name(functions.cells.where(row)),
     ]
     if branch.inside:
-        cells += [f"{_SIGNS.cut} {len(branch.inside):,} frames of", Name(", ".join(packages[:6]))]
+        cells += [f"{_SIGNS.cut} {text.number_of(len(branch.inside), 'path')} of", Name(", ".join(packages[:6]))]
     elif branch.levels > 1:
         cells.append(f"{branch.levels:,} deep")
     weight = falling(0.9, indent, _share(branch.total_ns, tree))
@@ -261,7 +262,7 @@ def _run(run: list[Branch], indent: int, tree: CallTree, functions: Functions) -
         _SIGNS.hot if data["hot"] else "",
         text.share(first.total_ns, first.total_error_ns, tree.whole_ns),
         f"{text.amount(first.total_ns, first.total_error_ns, _SIGNS, tree.times)} total",
-        f"{_SIGNS.cut} {len(run):,} frames that call on, of",
+        f"{_SIGNS.cut} {len(run):,} nested calls of",
         Name(", ".join(modules)),
     ]
     return Row(data, cells, falling(0.9, indent, _share(first.total_ns, tree)), indent)
@@ -344,7 +345,7 @@ def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Seque
     mine = {
         row for row, library in of_functions(recording, [row for row in rows if not kinds[row]]).items() if not library
     }
-    leading = rows
+    leading = [row for row in rows if kinds[row] != text.SYNTHETIC]
     if sum(own[row] for row in mine) >= OWN_LEAST * whole:
         leading = [row for row in rows if row in mine]
     if leading and not watch:
@@ -365,10 +366,6 @@ def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Seque
                 f"what {functions.called(most)} calls, which makes up {text.percent(total[most], whole)} in all",
                 option("--callees", functions.called(most)),
             )
-    if by == "cpu" and told(recording):
-        waits, ran = sum(columns["wait_ns"]), sum(own)
-        if waits > WAITED * (waits + ran):
-            steps.report("where it waits, which is no part of own time", "--time wait")
     if recording.calls:
         if unended(_SIGNS, ("", recording)):
             steps.report("what each thread did last", "--around end")

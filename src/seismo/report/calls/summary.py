@@ -6,12 +6,13 @@ It runs in the process that was recorded, just before that ends: no argparse, no
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.calls.facts import without_c
+from seismo.report.calls.facts import time_parts, without_c
+from seismo.report.calls.imports import IMPORT, imported_module, with_imports_as_one
 from seismo.report.calls.sort_orders import ranked
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
+from seismo.report.facts import filter_words, thread_count, wall_ns
 from seismo.report.summary_lines import indented, lost_lines
-from seismo.report.waiting import waiting_words
+from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
     Signs,
     aligned,
@@ -26,6 +27,7 @@ from seismo.report.words import (
     shorten,
     time,
     width_of,
+    wrapped,
 )
 
 TYPE_CHECKING = False
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from seismo.model import Recording
+    from seismo.model import FunctionRow, Recording, Table
     from seismo.report.summary_lines import Styled
 
 FUNCTIONS = 8
@@ -46,20 +48,20 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
-    recording = recording.timed("calls" if recording.timeless else "cpu")
-    functions = recording.functions
-    cpu = cpu_ns(recording)
+    from seismo.model.idle import without_idle
+
+    active, idle = without_idle(recording)
+    recording = active.timed("calls" if recording.timeless else ELAPSED)
+    functions = with_imports_as_one(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
     threads = thread_count(recording)
     first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
     first += f" in {duration(wall_ns(recording), signs)}"
-    first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
     first += f" on {threads:,} threads" if threads > 1 else ""
-    lines = [(first, "strong")]
-    waited = "" if recording.timeless else waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
+    parts = time_parts(recording, idle, signs)
+    lines = [(line, "strong") for line in wrapped(first + (f": {', '.join(parts)}" if parts else ""), width)]
     if len(functions):
-        lines += _table(recording, signs, width, FUNCTIONS - bool(waited))
-    lines += indented(waited, width, "quiet") if waited else []
+        lines += _table(recording, functions, signs, width, FUNCTIONS)
     filtered = filter_words(recording)
     lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if without_c(recording) == "default":
@@ -70,15 +72,14 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     return lines
 
 
-def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[Styled]:
-    functions = recording.functions
+def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, width: int, most: int) -> list[Styled]:
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole = sum(own)
     shown = ranked(functions, "own_ns")[:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
     if recording.timeless:
-        return _counts(recording, signs, width, shown, counts)
+        return _counts(functions, signs, width, shown, counts)
     doubts = [error(errors[row], own[row], signs) for row in shown]
     apart = 7 if any(doubts) else 0
     lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
@@ -86,27 +87,28 @@ def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[St
         head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
         head += f"{share(own[row], errors[row], whole):>7}  "
         head += f"{number:>{widest}}  "
-        lines.append((head + _named(recording, row, width - len(head), width > 80, signs), ""))
+        lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
     return lines
 
 
 def _counts(
-    recording: Recording, signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
+    functions: Table[FunctionRow], signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
 ) -> list[Styled]:
     """The table of a recording without times: by calls."""
-    all_calls = recording.functions["calls"]
+    all_calls = functions["calls"]
     whole = sum(all_calls)
     widest = max(len("calls"), *map(len, counts))
     lines = [(f"{'calls %':>7}  {'calls':>{widest}}  function", "quiet")]
     for row, number in zip(shown, counts, strict=True):
         head = f"{share(all_calls[row], 0.0, whole):>7}  {number:>{widest}}  "
-        lines.append((head + _named(recording, row, width - len(head), width > 80, signs), ""))
+        lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
     return lines
 
 
-def _named(recording: Recording, row: int, room: int, roomy: bool, signs: Signs) -> str:
-    functions = recording.functions
-    name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
-    where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
+def _named(functions: Table[FunctionRow], row: int, room: int, roomy: bool, signs: Signs) -> str:
+    kind, module, qualname, file = (functions[name][row] for name in ("kind", "module", "qualname", "file"))
+    imported = imported_module(kind, module, qualname, file)
+    name = printable(IMPORT + imported) if imported else function_name(kind, module, qualname)
+    where = location(kind, file, functions["line"][row])
     fits = where and roomy and cells(name) + 2 + cells(where) <= room
     return f"{name}  {where}" if fits else shorten(name, room, signs)

@@ -1,8 +1,4 @@
-"""The report on a terminal or a pipe: the facts, the functions, the call tree, callers and callees.
-
-Sections are written and flushed one after the other, the cheap ones first: with a recording of a million paths the
-facts and the functions stand on the screen before the tree's links are made.
-"""
+"""Write the report on a terminal or a pipe: a line about the run, the call tree, the functions, and the notes."""
 
 from __future__ import annotations
 
@@ -11,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.model.idle import without_idle
 from seismo.report import words as text
 from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
-from seismo.report.calls.functions import write_functions
+from seismo.report.calls.facts import OPENING, write_opening
+from seismo.report.calls.functions import USUAL, write_functions
+from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.facts import header, is_watch, thread_count, write_facts
 from seismo.report.shown_functions import Modules
-from seismo.report.waiting import told
+from seismo.report.waiting import ELAPSED, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,7 @@ class View:
     """What of a recording to show, and how much of it."""
 
     order: str = "own"
-    limit: int | None = 20
+    limit: int | None = 0  # rows of a table; None: all; 0: those that matter
     columns: list[str] | None = None
     functions: bool = True
     tree: bool = True
@@ -40,43 +39,52 @@ class View:
     threads: Sequence[str] = ()
     callers: Sequence[str] = ()
     callees: Sequence[str] = ()
-    times: str = "cpu"  # as --time has it
+    times: str = ELAPSED  # as --time has it
 
 
 def write_report(paper: Paper, recording: Recording, view: View) -> None:
-    """Writes the report. Raises UsageError when the view names a thread or function that is not there."""
+    """Write the report. Raise UsageError when the view names a thread or function that is not there."""
     chosen = chosen_threads(recording, view.threads) if view.threads else None
     for pattern in (*view.callers, *view.callees):
         find_functions(recording.functions, pattern)  # an error comes before the first line, not after it
-    write_facts(paper, header(recording, paper.signs))
+    active, idle = without_idle(recording)
+    write_opening(paper, active, idle)
     if chosen is not None:
         names = thread_names(recording, chosen)
-        write_facts(paper, [("shown", f"only {text.number_of(len(chosen), 'thread')}: {names}")])
+        paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
     paper.flush()
-    recording = recording.timed(view.times)
     known = told(recording)
-    if chosen is not None:
-        recording = recording.combined(chosen)
-    if view.functions and not (view.callers or view.callees):
-        paper.line()
-        tree = recording.tree if view.order == "primitive" else None
-        table = recording.functions
-        write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
-        paper.flush()
-    # Only now, because a reader of the functions need not wait for it.
-    together = thread_count(recording) if chosen is None else len(chosen)
-    shown = recording.combined() if chosen is None and together > 1 else recording
+    shown = active.timed(view.times)
+    threads = thread_count(recording) if chosen is None else len(chosen)
+    if threads > 1 or chosen is not None:
+        shown = shown.combined(chosen)
+    limit = USUAL if view.limit == 0 else view.limit
     for pattern in view.callers:
         paper.line()
-        write_callers(paper, shown, pattern, view.limit)
+        write_callers(paper, shown, pattern, limit)
     for pattern in view.callees:
         paper.line()
-        write_callees(paper, shown, pattern, view.limit)
+        write_callees(paper, shown, pattern, limit)
     if view.callers or view.callees:
         return
     if view.tree and not (view.functions and is_watch(recording)):  # a watch knows of no callers: its tree is flat
+        write_tree(paper, shown, view.modules, view.limits, threads, idle)
+        paper.flush()
+    if view.functions:
+        if not is_watch(recording):
+            paper.line()
+        table = shown.functions if view.limits.imports else with_imports_as_one(shown)
+        tree = shown.tree if view.order == "primitive" else None
+        write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
+
+
+def write_notes(paper: Paper, recording: Recording) -> None:
+    """Write what else there is to know of the recording: when and how it was made, and all that it lacks."""
+    facts = [(label, sentence) for label, sentence in header(recording, paper.signs) if label not in OPENING]
+    if facts:
         paper.line()
-        write_tree(paper, shown, view.modules, view.limits, together)
+        paper.line(("Notes", "title"))
+        write_facts(paper, facts)
 
 
 def thread_names(recording: Recording, threads: Sequence[int]) -> str:

@@ -9,8 +9,8 @@ from seismo.model.recording import UNENDED
 from seismo.model.trace.process_clocks import difference_ns, hosts
 from seismo.model.trace.runtime_events import landmarks
 from seismo.report import words as text
+from seismo.report.calls.imports import import_system
 from seismo.report.calls.program_marks import longest_spans, span_length, thread_name, with_values
-from seismo.report.calls.tree import machinery
 from seismo.report.calls.window import END, LIMITS, how_left, started, took, write_window
 from seismo.report.facts import unended
 
@@ -37,17 +37,17 @@ class Longest(NamedTuple):
 def longest_calls(recording: Recording) -> Longest:
     """The longest calls; a long journal is read to its end for them only where its recorder noted none.
 
-    Frames of the import machinery, five to each import, are left out as in the tree: `imports` has what they import.
+    The import system's functions are left out, as in the tree: `imports` has the modules.
     """
     rows, gaps, problems = _known(recording)
-    hidden, execs = machinery(recording)
+    system = import_system(recording)
     functions, parents = recording.tree["function"], recording.tree["parent"]
 
-    def imports_only(row: CallRow) -> bool:
-        parent = parents[row.node] if row.function in execs else -1
-        return row.function in hidden or (parent >= 0 and functions[parent] in hidden)
+    def caller(row: CallRow) -> int:
+        parent = parents[row.node]
+        return functions[parent] if parent >= 0 else -1
 
-    shown = [row for row in rows if not imports_only(row)] or rows  # all: the program did nothing else
+    shown = [row for row in rows if not system.has(row.function, caller(row))] or rows
     return Longest(sorted(shown, key=lambda row: row.start_ns - row.end_ns)[:LONGEST], gaps, problems)
 
 

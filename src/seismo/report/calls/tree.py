@@ -13,8 +13,9 @@ A recording may hold a million paths; a screen holds forty lines. What is printe
    child is looked at once its parent is open, so what was opened is always a connected top of the tree.
 4. What says little is folded, and the heading says so. A long run of branches that do nothing but call on (one child
    with nearly all of the total) is printed as one line, so that its further branches are opened free of charge:
-   frameworks stack dozens of such frames. The frames of the import machinery, five to each import, are left out like
-   filtered ones. Functions that call each other in a circle are followed twice around.
+   frameworks stack dozens of such frames. The import system is left out like what is filtered, and the body of each
+   imported module is a branch of its own (seismo.report.calls.imports). Functions that call each other in a circle are
+   followed twice around.
 5. Frames of libraries that lie together are one branch, a *fold*, under which the program's own code that they call
    back stands (seismo.report.calls.library_folding).
 
@@ -32,9 +33,11 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.enums import BEFORE_START, LOWER_BOUND
+from seismo.model.idle import Idle
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
-from seismo.report.calls.library_folding import Folds, waiting_functions
+from seismo.report.calls.imports import IMPORT, ImportSystem, import_system
+from seismo.report.calls.library_folding import Folds
 from seismo.report.facts import filter_words
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE
@@ -51,10 +54,10 @@ TWICE_AROUND = 2  # a function that is on its own path so often is not opened ag
 LOOK_BACK = 100  # frames: a longer circle is not noticed
 LONG_RUN = 3  # so many of them in a row become one line
 LONG_RUN_OF_OWN = 8  # where all are the program's own, because libraries are folded
-MACHINERY = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")  # modules; their files:
-FROZEN = tuple(f"<frozen {module}>" for module in MACHINERY)
 MOST_PACKAGES = 6  # that the line of a fold names
 RUNNING = " (already running)"  # when the recording began
+NOT_IDLE = Idle()
+IMPORT_SHARE = 0.01  # of all time: a module that took less to import has no row of its own
 OPENED_AT_MOST = 100_000  # branches: those that merely call on are free, and --all counts no lines
 
 
@@ -67,6 +70,7 @@ class Limits:
     share: float = 0.01
     fold: bool = True  # leave out what says little: see 4 above
     libraries: bool = False  # show what libraries do inside
+    imports: bool = False  # show the functions of the import system
 
 
 @dataclass(eq=False, slots=True)
@@ -121,8 +125,8 @@ class Branch:
 class CallTree:
     """The branches of a recording's tree, made as they are asked for."""
 
-    def __init__(self, recording: Recording, modules: Modules, fold: bool = True, libraries: bool = True) -> None:
-        """fold: leave frames of imports out. libraries: show what libraries do inside."""
+    def __init__(self, recording: Recording, modules: Modules, limits: Limits) -> None:
+        fold, libraries, imports = limits.fold, limits.libraries, limits.imports
         tree = recording.tree
         self._parents: Sequence[int] = tree["parent"]
         self._functions: Sequence[int] = tree["function"]
@@ -138,20 +142,17 @@ class CallTree:
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
         self._hidden = modules.left_out(recording.functions)
-        self._machinery, self._exec = machinery(recording) if fold else (set(), set())
+        self._system = import_system(recording) if fold and not imports else ImportSystem()
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])
-        # A server waits nearly all the time: what is large enough to be shown is a matter of the rest.
-        own_ns = recording.functions["own_ns"]
-        self.busy_ns = self.whole_ns - sum(own_ns[row] for row in waiting_functions(recording.functions))
+        self.small = 0  # branches that were left out because they have less than the least share
         # What a filter chose is not to be folded, neither here nor where it chose what was recorded.
         fold_libraries = fold and not (libraries or self._hidden or modules or filter_words(recording))
-        folds = Folds(recording, self._machinery | self._exec) if fold_libraries else None
+        folds = Folds(recording, self._system.functions) if fold_libraries else None
         self.folds = folds if folds and folds.any else None
-        self.left_out = bool(self._machinery)
         self.roots = self._branches(roots, None)
-        if self._machinery and not self.roots:  # the program did nothing else
-            self._machinery, self.left_out = set(), False
+        if self._system.functions and not self.roots:  # the program did nothing else
+            self._system = ImportSystem()
             self.roots = self._branches(roots, None)
 
     def open(self, branch: Branch) -> None:
@@ -182,7 +183,7 @@ class CallTree:
             node = waiting.pop()
             nodes.append(node)
             for child in self._children([node]):
-                (waiting if inside[child] else below).append(child)
+                (waiting if inside[child] and not self.is_import(child) else below).append(child)
         if all(self._functions[node] == branch.function for node in nodes):
             return False
         branch.inside = nodes
@@ -190,6 +191,10 @@ class CallTree:
         self._count(branch, branch.nodes)
         branch.children = self._branches(below, branch)
         return True
+
+    def is_import(self, node: int) -> bool:
+        """Return True for the body of an imported module, unless the import system is shown, too."""
+        return self._functions[node] in self._system.bodies
 
     def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
         """Own times; the nodes of one function share most of their errors, those of several nothing."""
@@ -230,7 +235,7 @@ class CallTree:
 
     def _shown(self, nodes: Iterable[int]) -> Iterable[int]:
         """The nodes, those of hidden functions replaced by what they call."""
-        if not (self._hidden or self._machinery):
+        if not (self._hidden or self._system.functions):
             return nodes
         shown: list[int] = []
         waiting = list(nodes)
@@ -244,10 +249,8 @@ class CallTree:
 
     def _leaves_out(self, node: int) -> bool:
         function = self._functions[node]
-        if function in self._hidden or function in self._machinery:
-            return True
         parent = self._parents[node]
-        return function in self._exec and parent >= 0 and self._functions[parent] in self._machinery
+        return function in self._hidden or self._system.has(function, self._functions[parent] if parent >= 0 else -1)
 
     def _children(self, nodes: Iterable[int]) -> list[int]:
         children: list[int] = []
@@ -257,20 +260,6 @@ class CallTree:
                 children.append(child)
                 child = self._next[child]
         return children
-
-
-def machinery(recording: Recording) -> tuple[set[int], set[int]]:
-    """The functions that importing and `python -m` put on every stack; and exec(), one of them when they call it."""
-    machinery: set[int] = set()
-    execs: set[int] = set()
-    functions = recording.functions
-    rows = zip(*(functions[name] for name in ("id", "kind", "module", "qualname", "file")), strict=True)
-    for function, kind, module, qualname, file in rows:
-        if kind == text.PYTHON and (module in MACHINERY or file in FROZEN):
-            machinery.add(function)
-        elif kind == text.C and module == "builtins" and qualname in ("__import__", "exec"):
-            (execs if qualname == "exec" else machinery).add(function)
-    return machinery, execs
 
 
 def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
@@ -290,15 +279,18 @@ def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
 def open_tree(tree: CallTree, limits: Limits) -> None:
     """Opens the branches to show, largest first, and marks the hot path."""
     heap: list[tuple[float, int, Branch]] = []
+    tree.small = 0
     order = count()  # of two that are as large, the one found first
     opened = lines = 0
     long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN
 
     def wait(branches: Iterable[Branch]) -> None:
         for branch in branches:
-            large = branch.most_ns >= limits.share * tree.busy_ns
+            share = max(limits.share, IMPORT_SHARE) if tree.is_import(branch.nodes[0]) else limits.share
+            large = branch.most_ns >= share * tree.whole_ns
             if large and not _too_deep(branch, limits) and not (limits.fold and branch.goes_in_circles()):
                 heapq.heappush(heap, (-branch.rank, next(order), branch))
+            tree.small += not large
 
     wait(tree.roots)
     while heap and opened < OPENED_AT_MOST and (limits.lines is None or lines < limits.lines):
@@ -367,7 +359,7 @@ def _push(
 ) -> None:
     rest = [branch for branch in branches if not branch.opened]
     rest_ns = sum(branch.total_ns for branch in rest)
-    if rest and rest_ns >= (0.01 if limits.share else 0) * tree.busy_ns:
+    if rest and rest_ns >= (0.01 if limits.share else 0) * tree.whole_ns:
         why = ""
         if _too_deep(rest[0], limits):
             why = " (deeper: --depth)"
@@ -385,21 +377,21 @@ def tree_remarks(tree: CallTree, modules: Modules, all_threads: int) -> list[str
         remarks.append(f"{all_threads:,} threads together")
     if tree.folds:
         remarks.append("libraries folded, --libraries opens them")
-    if tree.left_out:
-        remarks.append("without import frames")
     return remarks
 
 
 def tree_title(tree: CallTree) -> str:
     """By what it is ranked."""
-    return {"wait": "Call tree by time waiting", "calls": "Call tree by calls"}.get(
-        tree.times, "Call tree by total time"
+    return "Call tree by " + {"wait": "time waiting", "calls": "calls", "cpu": "running time"}.get(
+        tree.times, "elapsed time"
     )
 
 
-def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1) -> None:
-    """Writes the call tree of the recording (its threads already combined: so many) with its heading."""
-    tree = CallTree(recording, modules, limits.fold, limits.libraries)
+def write_tree(
+    paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1, idle: Idle = NOT_IDLE
+) -> None:
+    """Write the call tree of the recording (its threads already combined: so many) with its heading."""
+    tree = CallTree(recording, modules, limits)
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]
     by = tree_title(tree)
@@ -411,6 +403,12 @@ def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Lim
         paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
         return
     _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree, limits).write()
+    if tree.small:
+        less = text.number_of(tree.small, "path") + f" below {100 * limits.share:g} %"
+        paper.line((f"  {paper.signs.cut} {less} (--min PERCENT, --tree)", "quiet"))
+    if idle.threads:
+        threads = text.number_of(idle.threads, "thread")
+        paper.line((f"  idle: {threads} waited for work for {text.duration(idle.ns, paper.signs)}", "quiet"))
 
 
 class _TreeWriter:
@@ -425,10 +423,12 @@ class _TreeWriter:
         self._indent = 2 if paper.width >= ROOMY else 1
         opened = self._opened()
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
-        self._own_width = 0 if tree.times == "calls" else 1  # of which a column follows
+        self._own_width = int(tree.times != "calls" and paper.width >= ROOMY)
         times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
         self._time_width = 2 + max([len("total"), *map(text.cells, times)])
-        self._waits = tree.times == "cpu" and any(branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened)
+        self._waits = tree.times in ("cpu", "wall") and any(
+            branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened
+        )
         self._wait_width = 2 + len("waiting  ") if self._waits else 0
         self._own_width *= self._time_width
         self._head_width = 2 + 7 + self._time_width + self._own_width + self._wait_width + 2 + self._calls_width + 2
@@ -509,22 +509,24 @@ class _TreeWriter:
         )
 
     def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
-        """The frame that leads into a library, how many frames are folded, and of which libraries, as far as it fits.
+        """Return the function that leads into a library, how many paths are folded, and of which libraries, if it fits.
 
-        At the bottom of a thread's stack the libraries say more than that frame, which nobody has called.
+        At the bottom of a thread's stack the libraries say more than that function, which nobody has called.
         """
         assert self._tree.folds
         signs = self._paper.signs
-        frames = f"{signs.cut} {len(branch.inside):,} frames"
-        packages = list(map(printable, self._tree.folds.libraries(branch.inside)))
         name = self._cells.name(branch.function)
+        if name.startswith(IMPORT):
+            return name_spans(self._cells, branch.function, room, style)
+        paths = f"{signs.cut} {text.number_of(len(branch.inside), 'path')}"
+        packages = list(map(printable, self._tree.folds.libraries(branch.inside)))
         for before in (name,) if branch.parent else (name, ""):
             for shown in range(min(len(packages), MOST_PACKAGES), 0, -1):
-                words = f"{frames} of {', '.join(packages[:shown])}"
+                words = f"{paths} of {', '.join(packages[:shown])}"
                 words += f" and {len(packages) - shown:,} more" if shown < len(packages) else ""
                 if (text.cells(before) + 2 if before else 0) + text.cells(words) <= room:
                     return [(before, style), "  ", (words, "quiet")] if before else [(words, "quiet")]
-        return [(text.shorten(name, max(8, room - 1 - len(frames)), signs), style), " ", (frames, "quiet")]
+        return [(text.shorten(name, max(8, room - 1 - len(paths)), signs), style), " ", (paths, "quiet")]
 
     def _write_run(self, run: list[Branch], indent: int) -> None:
         signs = self._paper.signs
@@ -532,9 +534,9 @@ class _TreeWriter:
         head = self._head(run[0])
         modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
         lead, room = self._indented(indent)
-        words = f"{signs.cut} {len(run):,} frames that call on, of {printable(', '.join(modules))}"
-        if text.cells(words) > room:  # which modules is told at the end, where cutting keeps most
-            words = text.shorten(words.replace(" frames that call on, of ", " frames of "), max(8, room), signs)
+        words = f"{signs.cut} {len(run):,} nested calls of {printable(', '.join(modules))}"
+        if text.cells(words) > room:  # the modules are at the end, where cutting keeps most
+            words = text.shorten(words, max(8, room), signs)
         self._paper.line(
             (signs.hot + " ", "hot") if hot else "  ", (head, "quiet"), self._blank, lead, (words, "quiet")
         )
@@ -547,9 +549,9 @@ class _TreeWriter:
         self._paper.line((head, "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
 
     def _indented(self, indent: int) -> tuple[str, int]:
-        """The blanks before a name and the room after them. What is too deep for the width says its level instead."""
+        """Return the blanks before a name, or its level where it is too deep for the width, and the room after them."""
         width = max(24, self._paper.width - self._head_width)
         lead = " " * (self._indent * indent)
         if indent > self._deepest:
-            lead = " " * (self._indent * self._deepest - 2) + f"[{indent + 1}] "
+            lead = " " * (self._indent * self._deepest - 2) + f"(level {indent + 1}) "
         return lead, width - len(lead)

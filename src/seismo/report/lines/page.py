@@ -57,7 +57,7 @@ def lines_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, obje
         "times": times,
         "there": there,
         "facts": [
-            [label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs(), page=True)
+            [label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs())
         ],
         "files": [_file(file, room, chosen) for file in files],
         "modules": [shown(one.module) for one in functions],

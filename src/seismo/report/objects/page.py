@@ -58,7 +58,7 @@ def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
     columns |= tables.columns
     head: dict[str, object] = {
         "kind": "objects",
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, _SIGNS, page=True)],
+        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, _SIGNS)],
         "tiles": _tiles(recording, grouped.totals(recording)),
         "timeline": timeline,
         "tables": tables.described,

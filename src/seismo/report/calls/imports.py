@@ -1,0 +1,116 @@
+"""Show imports as one thing: a row for each module that is imported, and one for the import system.
+
+The import system's functions (finders, loaders, and the C functions that they call, such as `marshal.loads`) lie
+between each import statement and the module that it runs. They are left out of the call tree, where the module's body,
+named `import NAME`, is below its importer; the table of functions has one row for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+from seismo.report.words import PYTHON, SYNTHETIC, C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from seismo.model import FunctionRow, NodeRow, Recording, Table
+
+MODULES = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")
+FILES = tuple(f"<frozen {module}>" for module in MODULES)
+NAME = "<import system>"
+IMPORT = "import "  # what the name of a module's body begins with
+BODY = "<module>"  # the qualified name of a module's body
+
+_SUMS = ("calls", "resumes", "exceptions", "awaits", "own_ns", "wait_ns", "ready_ns", "lock_ns", "await_ns")
+
+
+class ImportSystem:
+    """The import system's functions, by id; C functions, which belong to it where it calls them; modules' bodies."""
+
+    def __init__(self) -> None:
+        self.functions: set[int] = set()
+        self.c_functions: set[int] = set()
+        self.bodies: set[int] = set()
+
+    def has(self, function: int, caller: int) -> bool:
+        """Return True for a function that is called by this one (-1: by none) and belongs to the import system."""
+        return function in self.functions or (caller in self.functions and function in self.c_functions)
+
+
+def import_system(recording: Recording) -> ImportSystem:
+    """Return the functions that importing and `python -m` put on every stack."""
+    found = ImportSystem()
+    functions = recording.functions
+    rows = zip(*(functions[name] for name in ("kind", "module", "qualname", "file")), strict=True)
+    for function, (kind, module, qualname, file) in enumerate(rows):
+        if kind == C:
+            (found.functions if (module, qualname) == ("builtins", "__import__") else found.c_functions).add(function)
+        elif kind == PYTHON and (module in MODULES or file in FILES):
+            found.functions.add(function)
+        elif imported_module(kind, module, qualname, file):
+            found.bodies.add(function)
+    return found
+
+
+def imported_module(kind: int, module: str, qualname: str, file: str) -> str:
+    """Return the name of the module whose body a function is; empty for any other function, and for the program."""
+    body = kind == PYTHON and qualname == BODY and module not in ("", "__main__", "__mp_main__")
+    return module if body and (not file.startswith("<") or file.startswith("<frozen ")) else ""
+
+
+def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
+    """Return the table of functions with one row, the first one's, for all of the import system's time.
+
+    A C function loses what it did for the import system alone. Rows of which nothing is left have no calls and no time.
+    """
+    system = import_system(recording)
+    functions, tree = recording.functions, recording.tree
+    if not system.functions:
+        return functions
+    columns: dict[str, Any] = {name: list(functions[name]) for name in functions.columns}
+    one = min(system.functions)
+    for row in system.functions - {one}:
+        _move(columns, row, one)
+    _move_c_functions(columns, tree, system, one)
+    columns["module"][one], columns["qualname"][one], columns["kind"][one] = "", NAME, SYNTHETIC
+    columns["file"][one], columns["line"][one] = "", 0
+    columns["total_ns"][one] = columns["own_ns"][one]
+    columns["total_error_ns"][one] = columns["own_error_ns"][one]
+    made = {name: _column(functions[name], values) for name, values in columns.items()}
+    return type(functions)(type(functions[0]), made, len(functions))
+
+
+class _Texts(list[str]):
+    """A column of text that is no part of a string table."""
+
+    def strings(self) -> list[str]:
+        return self
+
+
+def _column(old: Any, values: list[Any]) -> Any:
+    """Return the values as a column of a table."""
+    return memoryview(array(old.format, values)) if isinstance(old, memoryview) else _Texts(values)
+
+
+def _move(columns: dict[str, Any], row: int, to: int) -> None:
+    for name in _SUMS:
+        columns[name][to] += columns[name][row]
+        columns[name][row] = 0
+    columns["own_error_ns"][to] = math.hypot(columns["own_error_ns"][to], columns["own_error_ns"][row])
+    for name in ("own_error_ns", "total_ns", "total_error_ns"):
+        columns[name][row] = 0
+
+
+def _move_c_functions(columns: dict[str, Any], tree: Table[NodeRow], system: ImportSystem, one: int) -> None:
+    """Move what the C functions did that the import system called, as far as they are no callers themselves."""
+    parents, functions = tree["parent"], tree["function"]
+    sums = {name: tree[name] for name in (*_SUMS, "total_ns")}
+    for node, (parent, function) in enumerate(zip(parents, functions, strict=True)):
+        if function in system.c_functions and parent >= 0 and functions[parent] in system.functions:
+            for name in _SUMS:
+                columns[name][one] += sums[name][node]
+                columns[name][function] = max(0, columns[name][function] - sums[name][node])
+            columns["total_ns"][function] = max(0.0, columns["total_ns"][function] - sums["total_ns"][node])
