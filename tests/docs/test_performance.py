@@ -116,12 +116,20 @@ def test_the_table_of_truth_stays_where_nothing_was_measured(copy):
     after = (copy / "accuracy.md").read_text()
     assert re.search(r"^\| worst phase \(19 of 20 runs\) \|", after, re.MULTILINE)
     assert "2.3 (4.5)" in after
-    row = r"^\| worst error .*: seismo +\| +([\d.–]+) \| +([\d.–]+) \|"
+    row = r"^\| largest error .*: seismo +\| +([\d.–]+) \| +([\d.–]+) \|"
     (kept, _), (again, measured) = (
         re.search(row, text, re.MULTILINE).groups() for text in (readme, (copy / "README.md").read_text())
     )
     assert (again, measured) == (kept, "2.3")
     assert after.count("worst phase (") == 1
+
+
+def test_the_costs_in_the_readme_are_on_the_pages_of_results():
+    costs = (ROOT / "README.md").read_text().partition("\n## How much slower")[2].partition("\n## ")[0]
+    shown = set(re.findall(r"\b\d+\.\d\d\b", costs)) - {"1.00"}
+    measured = PAGE.read_text() + (ROOT / "docs" / "performance" / "3.14.md").read_text()
+    assert len(shown) > 10
+    assert not [number for number in shown if not re.search(rf"\b{re.escape(number)}\b", measured)]
 
 
 def test_every_reading_is_a_number():
