@@ -1,10 +1,9 @@
 """Runs a program and records which of its lines and branches were executed.
 
 By default, seismo measures the program's own code, without the standard library and installed packages; --source
-and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any number of
-folders. PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml,
-setup.cfg, tox.ini, pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]). Options of the command override
-the settings.
+and --include select other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any number of
+folders. PKG is a dotted package name. The project's settings apply (.coveragerc, .coveragerc.toml, setup.cfg, tox.ini,
+pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]), and options override them.
 """
 
 from __future__ import annotations
@@ -87,8 +86,7 @@ VERB = _Cover(
         Option(
             "--source",
             "source",
-            "measure only this package, or the files below this folder; files that were never executed "
-            "are reported, too",
+            "measure only this package, or the files below this folder; include files that were never executed",
             metavar="PKG|DIR",
             read=parts,
             many=True,
@@ -105,13 +103,13 @@ VERB = _Cover(
         Option(
             "--contexts",
             "contexts",
-            "record in which context each line was executed; test: every test function is a context",
+            "record the contexts in which each line was executed; test: every test function is a context",
             choices=("test",),
         ),
         Option(
             "--context",
             "context",
-            "record that everything in this run was executed in the context of this name",
+            "record this context for the whole run",
             metavar="NAME",
         ),
         Option(
