@@ -86,7 +86,8 @@ VERB = _Cover(
         Option(
             "--source",
             "source",
-            "measure only this package, or the files below this folder; include files that were never executed",
+            "measure only this package, or the files below this folder; files that were never executed "
+            "are reported, too",
             metavar="PKG|DIR",
             read=parts,
             many=True,
@@ -103,13 +104,13 @@ VERB = _Cover(
         Option(
             "--contexts",
             "contexts",
-            "record the contexts in which each line was executed; test: every test function is a context",
+            "record in which context each line was executed; test: every test function is a context",
             choices=("test",),
         ),
         Option(
             "--context",
             "context",
-            "record this context for the whole run",
+            "record that everything in this run was executed in the context of this name",
             metavar="NAME",
         ),
         Option(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_window(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
     """Declares the options. what: what is chosen by them."""
-    time = "(1.2s, 300ms; from the start of the process), or `end`, or end-2s"
+    time = "(1.2s, 300ms; from the start of the process), or `end`, or as far before it as end-2s says"
     parser.add_argument("--from", dest="start", metavar="TIME", help=f"{what} from then on {time}")
     parser.add_argument("--to", dest="end", metavar="TIME", help="and until then (default: end)")
 
