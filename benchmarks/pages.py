@@ -149,15 +149,17 @@ def summary(group: str, labels: list[str], page: str) -> tuple[list[str], list[l
 
 
 def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
-    """What misses its target, below the reason why."""
-    found: dict[str, list[str]] = {}
+    """Return a table of the results that miss their target for each reason, below it."""
+    found: dict[str, list[list[str]]] = {}
     for group, (columns, rows) in tables.items():
         for target, row in zip(TARGETS[group], rows, strict=True):
             bold = [f"{cell.strip('*')} on {label}" for label, cell in zip(columns, row, strict=True) if "**" in cell]
             if bold:
-                what = f"    - {GROUPS[group]}: {target.text} ({target.shown}): {', '.join(bold)}"
-                found.setdefault(target.why, []).append(what)
-    return "\n".join("\n".join([f"- {why}", *rows]) for why, rows in found.items()) or "Nothing."
+                found.setdefault(target.why, []).append(
+                    [f"{GROUPS[group]}: {target.text}", target.shown, ", ".join(bold)]
+                )
+    parts = (f"{why}\n\n{table(['', 'target', 'measured'], rows)}" for why, rows in found.items())
+    return "\n\n".join(parts) or "Nothing."
 
 
 GROUPS = {

@@ -86,23 +86,23 @@ SETTINGS = {
         Setting(
             "c_functions",
             "profile trace",
-            "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
-            "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
+            "which C functions to record; auto: all, except at call sites where they prove trivial (default: auto; on "
+            "Python 3.11 none, because recording them slows every instruction there)",
             ("auto", "all", "none"),
         ),
         Setting("clock", "profile trace lines", "the clock to read (default: auto)", ("auto", "tsc", "monotonic")),
         Setting(
             "timing",
             "profile trace",
-            "which calls to time by the clock; sampled (default): the first ones of each function and the long ones, "
-            "all others by samples; every: all of them; none (profile only): count calls only, exactly, for less",
+            "which calls to time by the clock; sampled (default): the first of each function and long ones, all others "
+            "by samples; every: all; none (profile only): count calls without times, which costs less",
             ("sampled", "every", "none"),
             but={"trace": ("none",)},
         ),
         Setting(
             "rate",
             "profile trace lines",
-            "look N times a second what runs (default: 4,000 in the first second, 1,000 later)",
+            "sample N times a second (default: 4,000 in the first second, 1,000 later)",
             metavar="N",
             read="whole",
         ),
@@ -120,30 +120,30 @@ SETTINGS = {
         Setting(
             "where",
             "profile trace lines",
-            "record only functions for which the expression is true, such as 'module(\"app.*\")' "
-            "(see docs/expressions.md); the time of all other functions counts as time of their callers",
+            "record only functions that match the expression, such as 'module(\"app.*\")' (see docs/expressions.md); "
+            "the time of others counts as their callers'",
             metavar="EXPR",
             read="static",
         ),
         Setting(
             "max_paths",
             "profile trace",
-            "record at most N call paths; calls on further paths are counted by function only (default: {max_paths})",
+            "record at most N call paths; count calls on others by function only (default: {max_paths})",
             metavar="N",
             read="whole",
         ),
         Setting(
             "depth",
             "trace",
-            "write only calls into the timeline that are at most N deep; deeper ones are counted",
+            "write only calls at most N deep into the timeline; count deeper ones",
             metavar="N",
             read="whole",
         ),
         Setting(
             "min_duration_ns",
             "trace",
-            "leave calls out of the timeline that are surely shorter than TIME (10us, 1ms), with what they called; "
-            "they are counted",
+            "leave calls that are surely shorter than TIME (10us, 1ms) out of the timeline, with what they called; "
+            "count them",
             metavar="TIME",
             read="span_ns",
             word="--min-duration",
@@ -153,14 +153,13 @@ SETTINGS = {
         Setting(
             "span",
             "objects",
-            "report which objects calls of these functions make, which of them die inside the call, and which escape "
-            "it",
+            "report the objects that calls of these functions make, and which of them die inside or escape",
             metavar="EXPR",
         ),
         Setting(
             "max_live",
             "objects",
-            "follow at most N living objects one by one, and of more a random sample (default: {max_live})",
+            "follow at most N living objects, and a random sample of more (default: {max_live})",
             metavar="N",
             read="whole",
         ),

@@ -89,7 +89,7 @@ def test_new_readings_replace_old_ones_and_the_others_stay(copy):
     after = (copy / "performance.md").read_text()
     (row,) = re.findall(r"^\| `seismo\.cprofile`.*$", after, re.MULTILINE)
     assert row.split("|")[4].strip() == "**1.50**"
-    assert re.search(r"^    - hooks: `seismo\.cprofile`: ÷ cProfile \(< 1\): 1\.50 on 3\.12$", after, re.MULTILINE)
+    assert re.search(r"^\| hooks: `seismo\.cprofile`: ÷ cProfile +\| +< 1 \| +1\.50 on 3\.12 \|$", after, re.MULTILINE)
     kept = re.compile(r"^\| lines: × bare.*$", re.MULTILINE)
     assert kept.findall(after) == kept.findall(before)
     tables = (copy / "performance" / "3.12.md").read_text()

@@ -1,8 +1,7 @@
 """Counts what a program does, and compares it with what it did before.
 
-A check counts the calls of all functions, the lines executed, and on Python 3.13.3 or newer the objects made. These
-numbers are the same in each run of the same program, so a check on them does not flake; and where one has grown, the
-check names the function that does more.
+A check counts calls, executed lines, and on Python 3.13.3 or newer objects. These numbers are the same in each run of
+the same program, so a check does not flake. If one has grown, the check names the function that does more.
 
   seismo check --against main app.py   compare with another revision of git
   seismo check --update app.py         keep the counts in seismo-check.txt
@@ -11,13 +10,12 @@ check names the function that does more.
 
 Exit status: 0 within all limits, 1 beyond one of them, 2 could not be measured or decided.
 
-A limit is [each|test] QUANTITY[("PATTERN")] <= AMOUNT. QUANTITY is calls, lines, exceptions, births, bytes or depth;
-PATTERN is of functions, as module:name; AMOUNT is +1%, +10, both, or a number without a sign. `each` holds every
-function to the limit, and not their sum. Options of --limit replace the limits that hold by default: calls, lines and
-births <= +1%, bytes <= +2%.
+A limit is [each|test] QUANTITY[("PATTERN")] <= AMOUNT. QUANTITY is calls, lines, exceptions, births, bytes or depth.
+PATTERN selects functions as module:name. AMOUNT is +1%, +10, both, or a number without a sign. `each` applies the limit
+to every function, not to their sum. --limit replaces the default limits: calls, lines and births <= +1%, bytes <= +2%.
 
-The program is run several times without standard input and with PYTHONHASHSEED=0. What it writes is shown once. What
-differs between runs gets a band, or is left out and listed.
+The program runs several times without standard input and with PYTHONHASHSEED=0. Its output is shown once. Numbers that
+differ between runs get a band, or are left out and listed.
 """
 
 from __future__ import annotations
@@ -74,8 +72,8 @@ OPTIONS = (
     Option(
         "--against",
         "against",
-        "compare with this revision of git (a branch, a tag, a commit), or with this file that --update has written "
-        f"(default: the file {BASELINE})",
+        "compare with this revision of git (a branch, a tag, a commit), or with this file of --update "
+        f"(default: {BASELINE})",
         metavar="REV|FILE",
     ),
     Option("--update", "update", f"write the counts to the file of --against, or to {BASELINE}"),
@@ -84,21 +82,19 @@ OPTIONS = (
     Option(
         "--sizes",
         "sizes",
-        "run the program with these sizes of its input, and say what grows faster than the input: N in 'n=N,N,N' "
-        "stands for {{n}} in the program's words, and is its environment variable n",
+        "run the program with these sizes of its input, and report what grows faster than the input: N in 'n=N,N,N' "
+        "replaces {{n}} in the program's arguments, and is its environment variable n",
         metavar="SIZES",
         read=_sizes,
     ),
-    Option(
-        "--time", "time", f"also compare the CPU time of bare runs; more than {TIME_LIMIT:g} %% is beyond the limit"
-    ),
+    Option("--time", "time", f"also compare the CPU time of bare runs; the limit is +{TIME_LIMIT:g} %%"),
     Option("--time-limit", "time_limit", "as --time, with this limit in percent", metavar="N", read=number),
     Option("--runs", "runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
     Option(
         "--lines",
         "lines",
-        "whose lines are counted: own, those of files that are neither in the standard library nor installed (the "
-        "default), or all, which takes longer",
+        "whose lines to count: own (default), without the standard library and installed packages, or all, which takes "
+        "longer",
         metavar="own|all",
         read=_lines,
     ),
@@ -106,19 +102,19 @@ OPTIONS = (
     Option(
         "--tolerate",
         "tolerate",
-        "compare although Python or a dependency has another version; counts may then differ by N percent",
+        "compare even if Python or a dependency has another version; counts may then differ by N percent",
         metavar="N",
         read=percent,
     ),
     Option(
         "--format",
         "formats",
-        f"how to write the result: {', '.join(FORMATS)}; with =FILE to a file; may be given several times",
+        f"how to write the result: {', '.join(FORMATS)}; =FILE writes to a file; may be given several times",
         metavar="NAME[=FILE]",
         read=_format,
         many=True,
     ),
-    Option("-q --quiet", "quiet", "do not show what the program writes, nor what seismo is doing"),
+    Option("-q --quiet", "quiet", "show neither the program's output nor the progress of seismo"),
 )
 
 

@@ -1,8 +1,8 @@
 """Prints a script that completes verbs, options, their values and files.
 
-bash, in ~/.bashrc:               source <(seismo completion bash)
-zsh, in ~/.zshrc after compinit:  eval "$(seismo completion zsh)"
-fish:  seismo completion fish > ~/.config/fish/completions/seismo.fish
+  bash, in ~/.bashrc:               source <(seismo completion bash)
+  zsh, in ~/.zshrc after compinit:  eval "$(seismo completion zsh)"
+  fish:  seismo completion fish > ~/.config/fish/completions/seismo.fish
 
 The script is written by shtab: pip install 'seismo[completion]'
 """

@@ -1,10 +1,9 @@
 """Runs a program and records which of its lines and branches were executed.
 
 By default, seismo measures the program's own code, without the standard library and installed packages; --source
-and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any number of
-folders. PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml,
-setup.cfg, tox.ini, pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]). Options of the command override
-the settings.
+and --include select other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any number of
+folders. PKG is a dotted package name. The project's settings apply (.coveragerc, .coveragerc.toml, setup.cfg, tox.ini,
+pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]), and options override them.
 """
 
 from __future__ import annotations

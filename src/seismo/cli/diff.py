@@ -1,21 +1,19 @@
 """Shows what changed between two recordings, or between two groups of them.
 
-For calls: numbers of calls, which are exact; functions that were added or
-removed; and times, where only a change beyond what equal runs differ by counts
-as one. A function is the same if its module, its name and the name of its file
-are the same; it may move to other lines.
+For calls: exact numbers of calls, functions that were added or removed, and
+times that changed by more than equal runs differ. A function is the same if
+its module, name and file name are the same; it may move to other lines.
 
-For lines: the same, line by line. For coverage: the lines that were executed
-on one side only. For objects: births, living objects and bytes, by type and by
-line.
+For lines: the same, line by line. For coverage: lines that were executed on one
+side only. For objects: births, living objects and bytes, by type and by line.
 
-With one run a side, a model says by how much equal runs differ, and only large
-changes of a time are found. Several runs a side show it, and smaller changes:
+With one run a side, a model estimates how much equal runs differ, and only
+large changes of a time are found. Several runs a side show smaller changes:
 
   seismo diff --old A B C --new D E F
 
-A count that differs between the runs of one side is shown as a range. It has
-changed if the ranges of the two sides have nothing in common.
+A count that differs between runs of one side is shown as a range. It has
+changed if the ranges of the two sides do not overlap.
 
 A single FILE is compared with the newest recording in the current folder.
 Without FILE, the two newest recordings there are compared.
@@ -45,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
-    several = "all recordings of this side, instead of {}; the more there are, the smaller the changes that show"
+    several = "all recordings of this side, instead of {}; more of them show smaller changes"
     parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
     limit = "show at most N rows of each table (default: 15; 0: all rows)"

@@ -3,13 +3,13 @@
 -f names the format; without it, the suffix of the output file decides.
 
 --from, --to and --where write a part of a trace, in any format, seismo's own
-included. Times in it count from where they counted before. Its call tree is
-counted from what is in it; its times are wall-clock times.
+included. Times keep their origin. The call tree has the counts of this part,
+and wall-clock times.
 
-With --where, the calls for which the expression is true are kept, with
-everything that they called and the calls that they were in (see
-docs/expressions.md). An expression may ask for the duration and the own time of
-a call, for its depth, its thread, and whether an exception left it (unwind).
+--where keeps the calls that match the expression (see docs/expressions.md),
+with their callers and everything that they called. It may use the duration,
+own time, depth and thread of a call, and whether an exception left it
+(unwind).
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--weight",
         metavar="WHAT",
-        help="what to count in the stacks of a recording of objects: births (the default), bytes or survivors",
+        help="what to count in stacks of objects: births (default), bytes or survivors",
     )
     add_time(parser, "in formats with a single time, write")
     parser.add_argument(
-        "--list", action="store_true", help="list the formats, their suffixes, and what each of them leaves out"
+        "--list", action="store_true", help="list the formats, their suffixes, and what each leaves out"
     )
     traces = parser.add_argument_group("a part of a trace")
     add_window(traces, "write what ran")
-    traces.add_argument("--where", metavar="EXPR", help="write only calls for which the expression is true")
+    traces.add_argument("--where", metavar="EXPR", help="write only calls that match the expression")
     add_settings(parser.add_argument_group("coverage").add_argument)
     parser.epilog = (
         "examples:\n"

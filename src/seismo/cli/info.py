@@ -1,7 +1,7 @@
 """Shows what a file is and what it contains.
 
-It shows which tool made the file, of which program, when and on which machine,
-its processes and threads, the size of its tables, and what was lost.
+It lists the tool, program, time and machine, processes and threads, the sizes
+of tables, and losses.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="of a trace: count the calls of each path again from its journal, and say whether they are those of its "
-        "call tree; the exit status is 1 if not",
+        help="of a trace: recount the calls of each path from the journal and compare them with the call tree; exit "
+        "status 1 if they differ",
     )
     add_color(parser)
 

@@ -31,8 +31,8 @@ VERB = RecordingVerb(
         Option(
             "--only",
             "only",
-            "time only functions whose module, name or file matches; a name without wildcards also stands for all that "
-            "is inside; may be given several times",
+            "time only functions whose module, name or file matches; a name without wildcards includes everything "
+            "inside; may be given several times",
             metavar="GLOB",
             many=True,
         ),

@@ -3,11 +3,10 @@
 Processes and threads remain separate in the merged recording; a report adds
 them up.
 
-For coverage, a line or branch counts as executed if any of the recordings
-executed it. If the same source has different paths in them, use --paths, or
-the settings of the project ([paths] of coverage.py, [tool.seismo.cover.paths]):
-the first path is the one on this machine; the others are what it is called
-elsewhere, and may contain wildcards.
+For coverage, a line or branch counts as executed if any recording executed it.
+If the same source has different paths, use --paths or the project's settings
+([paths] of coverage.py, [tool.seismo.cover.paths]). The first path is that of
+this machine; the others are those elsewhere, and may contain wildcards.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="CANONICAL=ALIAS",
         action="append",
         default=[],
-        help="a folder of sources on this machine and what it is called elsewhere, such as "
-        "src=/ci/*/src; may be given several "
+        help="a folder of sources on this machine and its path elsewhere, such as src=/ci/*/src; may be given several "
         "times",
     )
     add_settings(parser.add_argument)

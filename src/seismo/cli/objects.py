@@ -72,7 +72,7 @@ VERB = RecordingVerb(
         Option(
             "--types",
             "types",
-            "count objects by type only: this is cheaper, but tells nothing of lines, lifetimes and survivors",
+            "count objects by type only: cheaper, but without lines, lifetimes and survivors",
         ),
         *settings("objects", "paths"),
         Option(
@@ -85,7 +85,7 @@ VERB = RecordingVerb(
         Option(
             "--holders",
             "holders",
-            "find out at the end who holds the survivors of the N types and lines with most of them; 0: do not look "
+            "find at the end who holds the survivors of the N types and lines with most of them; 0: do not look "
             f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
             metavar="N",
             read=count,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLOR_HELP = (
     "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
 )
-FORCE = "overwrite {} even if it does not look like a file of seismo"
+FORCE = "overwrite {} even if seismo did not write it"
 JSON = "print one JSON object, for programs"
 OPEN = "open the page in the browser (without --html: one in a temporary folder)"
 SEVERAL = "; may be given several times"
@@ -195,13 +195,13 @@ class Option:
 OUTPUT = Option(
     "-o --output",
     "output",
-    "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
+    "write the recording to FILE, and those of forked children next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
-OVERWRITE = Option("--force", "force", "overwrite FILE even if it is no recording")
+OVERWRITE = Option("--force", "force", "overwrite FILE even if it is not a recording")
 COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
-QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
-CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")
+QUIET = Option("-q --quiet", "quiet", "print no messages of seismo")
+CHILDREN = Option("--children", "children", "also record processes that the program starts, into the same file")
 FLUSH = Option(
     "--flush",
     "flush_ms",

@@ -1,14 +1,12 @@
 """Asks recordings in SQL (with DuckDB: pip install 'seismo[query]').
 
-Every table of a recording is one of SQL: functions, paths (the call tree),
-threads, processes, calls (of a trace, in time), lines, branches, objects,
-losses and more; --tables shows them with their columns. Times are in ns, with
-their errors beside them. Of several files, the tables have the rows of all;
-the column `recording` says which. Ids differ between files, so that joins need
-nothing else.
+The tables include functions, paths (the call tree), threads, processes, calls
+(of a trace, in time), lines, branches, objects and losses; --tables shows all
+with their columns. Times are in ns, with their errors. Several files are one
+database: the column `recording` names the file, and ids differ between files.
 
-SQL can read the recordings, and nothing else: it can neither write nor touch
-files, the network, or settings. docs/query.md has queries to begin with.
+SQL can only read the recordings: it can neither write nor use files, the
+network, or settings. docs/query.md has examples.
 """
 
 from __future__ import annotations

@@ -10,26 +10,24 @@ For calls: the functions by own time, and the call tree.
            cases; not shown below 1 %
   < 6 ms   a time of which only this upper bound is known
   ≥        a lower bound: some calls were not counted, and the report says why
-  ▸        the hot path, which leads from the root always to the largest child
+  ▸        the hot path, from the root always to the largest child
 
-For coverage: a table of files with their statements and branches, how many of
-them were missed, and which lines these are. 12-15 are lines that never ran;
-20->25 is a branch that was never taken. The exit status is 1 if coverage is
-less than --fail-under, or if a line that changed since --changed-since was not
-executed.
+For coverage: a table of files with their statements and branches, how many
+were missed, and which lines. 12-15 are lines that never ran; 20->25 is a
+branch that was never taken. The exit status is 1 if coverage is less than
+--fail-under, or if a line changed since --changed-since was not executed.
 
-For lines: the source of the functions that took most time, and of each of its
-lines how often it was executed, and how long it took.
+For lines: the source of the functions that took most time, with the count and
+time of each line.
 
-For objects: what was born, what died young, what is still alive and who holds
-it, by type and by the line that made it.
+For objects: what was born, died young, is still alive and who holds it, by
+type and by the line that made it.
 
   ≈        an estimate: there were too many living objects to follow each
   ≤ ≥      an upper and a lower bound
   short    died before 256 others were born, or within a millisecond
 
-The report is as wide as the terminal. On a pipe it has the width in COLUMNS,
-or 80 columns.
+The report is as wide as the terminal, and on a pipe as COLUMNS, or 80 columns.
 """
 
 from __future__ import annotations
@@ -84,10 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        help="the order of the rows. Calls: own (default), total, calls, primitive, awaiting, name, "
-        "file, line, or a word "
-        "of cProfile (cumulative, tottime, ncalls ...). Lines: own (default), inner, total, hits, awaiting. Coverage: "
-        "name (default), statements, missing, branches, partial, percent; --sort=-missing puts the largest first. "
+        help="the order of the rows. Calls: own (default), total, calls, primitive, awaiting, name, file, line, or "
+        "cProfile's words (cumulative, tottime, ncalls ...). Lines: own (default), inner, total, hits, awaiting. "
+        "Coverage: name (default), statements, missing, branches, partial, percent; --sort=-missing: largest first. "
         "Objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
     )
     parser.add_argument(
@@ -97,15 +94,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         metavar="FORMAT",
-        help="print everything at once, the most important first, for agents and scripts: markdown, or json "
-        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (the same schema)",
+        help="for agents and scripts, print everything, most important first: markdown or json "
+        "(docs/report-schema.json); for editors, numbers beside source lines: gutter-json (the same schema)",
     )
     parser.add_argument(
         "--max-lines",
         metavar="N",
         type="whole",
-        help="print at most N lines: the least important ones are left out, wherever they stand "
-        "(with --format; default: 8 kB of Markdown, all of JSON)",
+        help="with --format, print at most N lines and leave out the least important (default: 8 kB of Markdown, all "
+        "of JSON)",
     )
     pages = "write HTML pages to OUT instead: a folder for coverage, a file for all others"
     parser.add_argument("--html", metavar="OUT", help=pages)
@@ -114,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--live",
         action="store_true",
-        help="while the program runs, show again and again what it did since the last look",
+        help="while the program runs, repeatedly show what it did since the last time",
     )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)

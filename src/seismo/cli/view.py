@@ -5,8 +5,7 @@
     seismo view --live app-123.seismo
     seismo view app.pstats              another tool's file
 
-It serves them on this machine alone, under an address with a secret in it, and opens the browser there. The recordings
-stay where they are: nothing is sent anywhere else. Ctrl-C ends it.
+The server runs on this machine only, at an address that contains a secret, and sends nothing elsewhere. Ctrl-C ends it.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--port", metavar="N", type=int, default=0, help="the port (default: one that is free)")
     parser.add_argument("--no-open", action="store_true", help="print the address only; open no browser")
     parser.epilog = (
-        "On a machine without a browser, forward the port: ssh -L PORT:127.0.0.1:PORT HOST, and open the address\n"
-        "that was printed there."
+        "Without a browser on this machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST, and open the printed\n"
+        "address."
     )
 
 

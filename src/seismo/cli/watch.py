@@ -5,11 +5,11 @@
     seismo watch 'call("app.*.save")' --args --returns app.py
     seismo watch 'line("app/pay.py", 120)' --vars app.py
 
-EXPRESSION says which events to show; docs/expressions.md describes the language.
+EXPRESSION selects the events; docs/expressions.md describes the language.
 
 The program runs as it does under python, and its threads, generators and asyncio tasks are watched, too. Options of
-seismo come between the expression and the program; everything after the program belongs to the program. Matches go
-to stderr, and a summary at the end says how many there were.
+seismo come between the expression and the program; everything after the program belongs to the program. Matches and a
+final summary go to stderr.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ VERB = Verb(
     (
         Option("--args", "args", "show the arguments of calls"),
         Option("--returns", "returns", "show what calls return or raise, and how long they take"),
-        Option("--vars", "vars", "show local variables: those at a matched line, or line by line in matched calls"),
+        Option("--vars", "vars", "show local variables at a matched line, or line by line in matched calls"),
         Option("--stack", "stack", "show the stack of callers"),
-        Option("--count", "count", "count matches by function, and show the table at the end"),
+        Option("--count", "count", "count matches by function, and show a table at the end"),
         Option("--histogram", "histogram", "show at the end how the durations of matched calls are distributed"),
         Option("--pdb", "pdb", "open the debugger at each match; its command quit ends the watch"),
         Option("--call", "call", "call this function with each match", metavar="MODULE:FUNCTION", read=_function_name),

@@ -35,13 +35,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--columns",
         metavar="LIST",
-        help="the columns of the table of functions, separated by commas; there are own, error, percent, total, "
-        "total-percent, each, calls, resumes, exceptions, awaiting, awaits, waiting and for",
+        help="the columns of the table of functions, separated by commas: own, error, percent, total, total-percent, "
+        "each, calls, resumes, exceptions, awaiting, awaits, waiting, for",
     )
     what.add_argument(
         "--around",
         metavar="TIME",
-        help="of a trace: show what each thread was doing then (1.2s, 300ms; from the start of the process), or `end`: "
+        help="of a trace: show what each thread was doing then (1.2s, 300ms; from the start of the process); `end`: "
         "its last calls",
     )
     what.add_argument("--window", metavar="SPAN", help="how much time --around shows (default: 10ms)")
@@ -62,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--min",
         metavar="PERCENT",
         type="percent",
-        help="leave out rows of the call tree that have less of the time (default: 1)",
+        help="leave out rows of the call tree below this share of the time (default: 1)",
     )
     _add_what(parser.add_argument_group("calls: which functions to show"))
 
@@ -88,8 +88,8 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
     only.add_argument(
         "--where",
         metavar="EXPR",
-        help="show only functions for which the expression is true, such as "
-        "'duration > 10ms and not module(\"json*\")' (see docs/expressions.md)",
+        help="show only functions that match the expression, such as 'duration > 10ms and not module(\"json*\")' (see "
+        "docs/expressions.md)",
     )
     only.add_argument(
         "--only",
@@ -101,9 +101,9 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
     only.add_argument(
         "--libraries",
         action="store_true",
-        help="also show what happens inside the standard library and installed packages. Without this option, the "
-        "call tree folds it, and tables of lines and objects leave it out, unless functions were chosen (--only, "
-        "--module, --where, --all), here or when recording",
+        help="also show the inside of the standard library and installed packages. By default, the call tree folds it, "
+        "and tables of lines and objects omit it, unless functions were selected here (--only, --module, --where, "
+        "--all) or when recording",
     )
     only.add_argument(
         "--imports",

@@ -40,16 +40,14 @@ def add(parser: ArgumentParser) -> None:
     declare(
         "--line",
         metavar="FILE:N",
-        help="show one line: whether it was executed, in which contexts, and where its branches went",
+        help="show one line: whether it ran, in which contexts, and where its branches went",
     )
     declare(
         "--conditions",
         action="store_true",
         help="show the operands of and, or and not that were never true or never false (Python 3.12 and later)",
     )
-    declare(
-        "--changed-since", metavar="REV", help="show which lines that changed since this git revision were not executed"
-    )
+    declare("--changed-since", metavar="REV", help="show lines changed since this git revision that were not executed")
     declare("--fail-under", metavar="N", type="percent", help="exit with status 1 if less than N percent were executed")
     declare("--precision", metavar="N", type="count", help="show percentages with N decimals (default: 0)")
     add_settings(declare)
@@ -57,12 +55,12 @@ def add(parser: ArgumentParser) -> None:
 
 def add_settings(add: Callable[..., object]) -> None:
     """Declares the options for the settings of a recording of coverage. add: a parser's, or a group's, add_argument."""
-    said = "read this settings file instead of using the settings with which the recording was made"
+    said = "use this settings file instead of the recording's settings"
     add("--rcfile", metavar="FILE", help=said)
     add(
         "--no-config",
         action="store_true",
-        help="use no settings: neither those of a file nor those with which the recording was made",
+        help="use no settings: neither a file's nor the recording's",
     )
 
 
