@@ -8,7 +8,7 @@
 #include "compat/exception.h"
 #include "compat/opcodes.h"
 
-/* How a table is made.
+/* Making a table.
  *
  * 1. `decode` records each unit's operation (compat/opcodes.h), the next instruction and the target of a jump. Events
  *    have the offset of the instruction itself, jumps lead to its EXTENDED_ARG.

@@ -1,4 +1,4 @@
-/* Whether the interpreter's single slots are in use. Python code sees only owners with a Python object. */
+/* The use of the interpreter's single slots. Python code sees only owners with a Python object. */
 #ifndef SM_COMPAT_HOOK_SLOTS_H
 #define SM_COMPAT_HOOK_SLOTS_H
 

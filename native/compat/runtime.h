@@ -32,7 +32,7 @@ PyObject **sm_collector_callbacks(void);
 void sm_collector_unraisable(PyObject *callback);
 
 /* Return the address of the note that a KeyboardInterrupt ended the main module, by which the process dies of
- * SIGINT, or NULL if nothing clears it (up to 3.13, exec and eval do) or the structures are unknown. */
+ * SIGINT. Return NULL if nothing clears it (up to 3.13, exec and eval do) or the structures are unknown. */
 int *sm_interrupt_note(void);
 
 /* Make the main thread check for a pending call after Py_AddPendingCall without the GIL. Up to 3.12 the interpreter

@@ -127,7 +127,7 @@
     X(CONTEXTS, ID, "id", COUNT)                                                                                       \
     X(CONTEXTS, NAME, "name", STR)
 
-/* What ran in a context: row base + i of lines (kind 0) or of arcs (kind 1), for every bit i of bits. */
+/* Places that ran in a context: row base + i of lines (kind 0) or of arcs (kind 1), for every bit i of bits. */
 #define SM_COLUMNS_CONTEXT_HITS(X)                                                                                     \
     X(CONTEXT_HITS, ID, "id", COUNT)                                                                                   \
     X(CONTEXT_HITS, CONTEXT, "context", COUNT)                                                                         \

@@ -5,7 +5,7 @@
  *
  * At the start, one walk over the interpreter's list finds all threads. The GIL is held and no release of an object
  * can run code, which PyEval_SetProfileAllThreads does not ensure (gh-137400). New threads come through threading's
- * hook for profilers, which replaces itself with ours; others (_thread, C) are found by polling and counted as late. */
+ * hook for profilers, whose first call installs ours; others (_thread, C) are found by polling and counted as late. */
 #include "source/profilefunc.h"
 
 #include <string.h>

@@ -8,8 +8,7 @@
 
 #include "engine/engine.h"
 
-/* The functions of a recorder of calls. Those that return bool return false if the place of the event may be
- * disabled. */
+/* The functions of a recorder of calls. Event functions that return bool return false if the place may be disabled. */
 typedef struct {
     bool (*call)(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
     bool (*resume)(sm_thread *thread, const void *key, PyObject *object);
@@ -22,8 +21,9 @@ typedef struct {
     void (*place)(PyObject *number); /* the offset object that the interpreter made for the event */
 } sm_calls_receiver;
 
-/* The functions of a recorder that finds callers by the interpreter's frames. Those that return bool return false if
- * the place may be disabled; `known` and `near` ones handle a common case, or return false without any effect. */
+/* The functions of a recorder that finds callers by the interpreter's frames. Event functions that return bool
+ * return false if the place may be disabled; `known` and `near` ones handle a common case, or return false without
+ * any effect. */
 typedef struct {
     bool (*enter_known)(sm_thread *thread, const void *code, bool resumed);
     bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* the next most common case */

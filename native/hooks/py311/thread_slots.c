@@ -16,8 +16,7 @@
  *   On the main thread no Python call is lost; on another, C calls of the same line.
  * - sm_thread_slots_look() finds the rest.
  *
- * The guard of a thread that ended is freed too: it has no frame or is not the running thread, so its slots are left
- * alone.
+ * The guard of a thread that ended is freed too. That thread has no frame or is not running, so its slots are kept.
  *
  * The fields are written directly: PyEval_SetProfile would release the foreign tool's object, run audit hooks during
  * the walk over the threads, and fail when two threads call it at once (gh-94510). */

@@ -34,7 +34,8 @@ static inline PyObject *sm_answer(bool wanted) {
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
 }
 
-/* Return true if this call site may stop reporting. Called for a random eighth of CALL events (call_sites.c). */
+/* Return true if this call site may stop reporting. Called for a random eighth of CALL events (call_sites.c).
+ * needless: this call needs no event. */
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8
 #define SM_SITES_SELDOM 64
