@@ -5,8 +5,8 @@
  *
  * `lock` is held to start or stop the thread, and from before a fork until after it. An event does not wait for it
  * but tries again at the next event (sm_worker_want). The thread that stops a worker may hold the GIL while the
- * worker waits for a lock that depends on the GIL. So it waits no longer than `patience_ns` and then detaches it.
- * Each run has a number, and only `current` continues. */
+ * worker waits for a lock that depends on the GIL. So that thread waits at most `patience_ns` and then detaches the
+ * worker, whose run ends later because its number is not `current` any more. */
 #ifndef SM_BASE_WORKER_H
 #define SM_BASE_WORKER_H
 
@@ -36,7 +36,7 @@ typedef struct sm_worker {
 
 bool sm_worker_init(sm_worker *worker); /* first of all, idempotent; false without a semaphore */
 
-/* For the thread. Sleep until a monotonic time in ns (UINT64_MAX for ever) or until woken, and then check goes_on. */
+/* For the thread: true while this run may continue, and a sleep until a monotonic time in ns or until it is woken. */
 bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number);
 void sm_worker_sleep(sm_worker *worker, uint64_t until);
 /* Return the CPU time of all workers in this process and its ancestors, each up to its last sleep. */

@@ -1,6 +1,6 @@
 /* The reference tracer (3.13.3 and later): the interpreter's slot for created and destroyed objects, shared. Guarded
- * by the main interpreter's GIL. A tool belongs to its maker until `removed` is called, outside of events and of its
- * callbacks. */
+ * by the main interpreter's GIL. The maker keeps a tool alive until `removed` is called, outside of events and of
+ * its callbacks. */
 #ifndef SM_HOOKS_REFERENCE_TRACER_H
 #define SM_HOOKS_REFERENCE_TRACER_H
 

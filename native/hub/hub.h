@@ -2,11 +2,10 @@
  *
  * A *tool* is a C callback with a mask of events, for one thread or for all, perhaps with a filter. The hub subscribes
  * to the union of its tools' events. A place that no tool wants is disabled (3.12 and later, with a tool id of
- * sys.monitoring), or costs one check (3.11, with the shared profile and trace slots). It is independent of the
- * recorders.
+ * sys.monitoring), or costs one check (3.11, with the shared profile and trace slots). The hub and the recorders are
+ * independent.
  *
- * Everything is guarded by the GIL. A tool belongs to its maker until `removed` is called, after its callbacks
- * returned. */
+ * Everything is guarded by the GIL. The maker keeps a tool alive until `removed` is called. */
 #ifndef SM_HUB_HUB_H
 #define SM_HUB_HUB_H
 

@@ -100,7 +100,7 @@ static void find_alive(const sm_object *object, void *context) {
     asked->found[asked->found_count++] = *object;
 }
 
-/* last < 0: until now */
+/* Set the range of births; a negative `last` means until now. */
 static void set_range(question *asked, unsigned long long first, long long last) {
     asked->first = first;
     asked->last = last < 0 ? UINT64_MAX : (uint64_t)last;

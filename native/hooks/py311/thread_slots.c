@@ -40,8 +40,8 @@ typedef struct {
     bool asleep[USERS];
     unsigned count;
     bool retired;           /* no longer in the slot */
-    PyFrameObject *inside;  /* borrowed; the frame of the event in dispatch(), */
-    int inside_what;        /* or NULL */
+    PyFrameObject *inside;  /* borrowed, or NULL; frame of the event in dispatch() */
+    int inside_what;        /* kind of that event */
     const void *unreported; /* borrowed, or NULL; see receives() */
     bool unreported_met;    /* it has had an event since */
 } guard;

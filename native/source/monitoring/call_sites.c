@@ -1,18 +1,18 @@
 /* Call sites that need not report any more (c_functions="auto").
  *
- * A site's CALL event is disabled if it calls a C function that has proved trivial, whose cost would otherwise stay in
- * the caller's time, or Python functions or types, which CALL adds nothing to. It must first have called the same thing
- * at eight looks, each at a random one of eight events: periodic looks would miss programs that alternate among
- * functions. A C function that is not trivial counts as a callee, so a site that goes on to a Python function stays
- * enabled. The recorder marks what can be missing. Python functions are always counted exactly.
+ * A site's CALL event is disabled if the site calls a C function that has proved trivial, or Python functions or types,
+ * on which CALL reports nothing new. Its cost would otherwise stay in the caller's time. The site must first have
+ * called the same thing at eight looks, each at a random one of eight events: periodic looks would miss programs that
+ * alternate among functions. A C function that is not trivial counts as a callee, so a site that goes on to a Python
+ * function stays enabled. The recorder marks what can be missing. Python functions are always counted exactly.
  *
  * Looks that find nothing new become rarer, up to one in 64.
  *
  * Sites are enabled again at the end and in a forked child. restart_events() would affect all tools, so the code
  * objects are marked instead, and local_events.c resets each.
  *
- * The table is keyed by the serial number of a code object's entry, so reused addresses start afresh. Sites of dead
- * code are dropped when it is full, which bounds it by the live code. */
+ * The table is keyed by the serial number of a code object's entry, so a reused address has no history. Sites of
+ * dead code are dropped when it is full, which bounds it by the live code. */
 #include "base/lookup_count.h"
 #include "base/map.h"
 #include "source/monitoring/monitoring.h"
