@@ -1,4 +1,4 @@
-/* The allocator with injected failure; an ordinary build uses the inline versions of alloc.h. */
+/* The allocator with injected failures. Other builds use the inline versions of alloc.h. */
 #include "base/alloc.h"
 
 #include "base/lookup_count.h"
@@ -9,7 +9,7 @@
 uint64_t sm_looks = 0;
 
 static atomic_long calls;   /* since the last sm_alloc_fail */
-static atomic_long fail_at; /* 0: never */
+static atomic_long fail_at; /* 0 for never */
 static atomic_int fail_on;  /* every allocation from fail_at on fails */
 
 static int strikes(void) {
@@ -41,5 +41,5 @@ long sm_alloc_fail(long n, int forever) {
     return made;
 }
 #else
-typedef int sm_alloc_is_inline; /* ISO C wants a declaration in every translation unit */
+typedef int sm_alloc_is_inline; /* ISO C requires a declaration in every translation unit */
 #endif

@@ -1,8 +1,5 @@
-/* The allocator of everything that is ours: the C library's, never Python's, so that nothing of the profiler shows up
- * in what the program's own memory tools see, and so that no call needs the GIL.
- *
- * A build with SM_TESTING counts the calls and can make the n-th one fail (_core._fail_allocation), which is how tests
- * walk through every out-of-memory path. */
+/* The C library's allocator for our memory, hidden from the program's memory tools and without the GIL. With
+ * SM_TESTING, the n-th call can fail (_core._fail_allocation). */
 #ifndef SM_BASE_ALLOC_H
 #define SM_BASE_ALLOC_H
 
@@ -13,13 +10,13 @@
 #include <string.h>
 
 #ifdef SM_TESTING
-/* Defined in alloc.c: NULL when the injected failure strikes. */
+/* Return NULL for an injected failure. */
 void *sm_malloc(size_t size);
 void *sm_calloc(size_t count, size_t size);
 void *sm_realloc(void *memory, size_t size);
 void *sm_aligned(size_t alignment, size_t size);
-/* The n-th allocation from now on (1: the next) fails, once; 0: none. `forever`: all from then on fail. Returns how
- * many allocations were made since the last call. */
+/* Make the n-th allocation from now on fail (1 is the next, 0 none), and if `forever` all later ones. Return how
+ * many were made since the last call. */
 long sm_alloc_fail(long n, int forever);
 #else
 static inline void *sm_malloc(size_t size) {
@@ -31,7 +28,7 @@ static inline void *sm_calloc(size_t count, size_t size) {
 static inline void *sm_realloc(void *memory, size_t size) {
     return realloc(memory, size ? size : 1);
 }
-/* At a multiple of the alignment, a power of two; not cleared. */
+/* Allocate uninitialized memory at a multiple of the alignment, a power of two. */
 static inline void *sm_aligned(size_t alignment, size_t size) {
     void *memory = NULL;
     return posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
@@ -42,7 +39,7 @@ static inline void sm_free(void *memory) {
     free(memory);
 }
 
-/* An array of so many with room for one more, in which case it doubles. NULL: out of memory, the old one stands. */
+/* Return the array with room for one more element, or NULL if out of memory with the array unchanged. */
 static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t each, uint32_t smallest) {
     if (count < *size)
         return array;
@@ -52,7 +49,7 @@ static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t
     return grown;
 }
 
-/* The same of an array by number, with room for this number; what is new is zero. */
+/* Do the same for an array by number, with room for this number. New elements are zero. */
 static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, size_t each) {
     if (number < *size)
         return array;
@@ -65,8 +62,7 @@ static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, si
     return grown;
 }
 
-/* Sees to room for so many in the array that `array` is the address of; what is new is zero. False: out of memory, the
- * old one stands. */
+/* Grow the array at address `array` to hold `count` elements. New ones are zero. Return false if out of memory. */
 static inline bool sm_room(void *array, size_t *room, size_t count, size_t each) {
     if (count <= *room)
         return true;

@@ -1,5 +1,4 @@
-/* A growing run of bytes. It never aborts: what does not fit for want of memory is not appended, and the caller is
- * told. */
+/* A growing array of bytes. If out of memory, nothing is appended and an error returned. */
 #ifndef SM_BASE_BUFFER_H
 #define SM_BASE_BUFFER_H
 
@@ -12,13 +11,12 @@ typedef struct {
     size_t room;    /* bytes allocated */
 } sm_buffer;
 
-/* Makes room for `more` bytes after the present ones. Returns where they go, or NULL (buffer unchanged) when out of
- * memory; the caller adds to `size` what it used. */
+/* Return the address for `more` bytes to append, or NULL with the buffer unchanged if out of memory. */
 uint8_t *sm_buffer_reserve(sm_buffer *buffer, size_t more);
-/* 0, or -1 when out of memory (buffer unchanged). */
+/* Return 0, or -1 with the buffer unchanged if out of memory. */
 int sm_buffer_append(sm_buffer *buffer, const void *bytes, size_t size);
 int sm_buffer_append_varint(sm_buffer *buffer, uint64_t value);
-/* Frees the bytes; the buffer is empty and usable afterwards. */
+/* Free the bytes. The buffer is empty and usable afterwards. */
 void sm_buffer_free(sm_buffer *buffer);
 
 #endif

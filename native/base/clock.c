@@ -10,13 +10,13 @@
 uint64_t sm_simulated_ticks = 0;
 
 #define QUICK_CLOCK_NS 60
-#define SOON_NS 200000   /* a stretch that is shorter tells less than is known */
-#define SURE_NS 10000000 /* one this long tells a drift of 1 in 1,000 from noise */
+#define SOON_NS 200000   /* a shorter interval adds no information */
+#define SURE_NS 10000000 /* long enough to distinguish a drift of 1 in 1,000 from noise */
 #define DRIFT 0.001
-#define JUMP 0.01              /* no drift, and no noise either */
-#define TSC_READ_LIMIT_NS 40.0 /* a dearer read is one that the hypervisor traps */
+#define JUMP 0.01              /* neither drift nor noise */
+#define TSC_READ_LIMIT_NS 40.0 /* a more expensive read is trapped by the hypervisor */
 
-/* Why the processor's counter may not be used, or NULL. */
+/* Return why the processor's counter cannot be used, or NULL. */
 static const char *tsc_objection(void) {
 #if defined(__x86_64__) || defined(__i386__)
     unsigned a, b, c, d;
@@ -29,7 +29,7 @@ static const char *tsc_objection(void) {
         fclose(file);
     if (line != NULL)
         return strncmp(source, "tsc", 3) == 0 ? NULL : "the kernel does not keep time with the TSC";
-    /* No sysfs (a chroot, a small container). A clock_gettime this quick reads a counter, not a device. */
+    /* Without sysfs (a chroot, a small container), a fast clock_gettime indicates a counter, not a device. */
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 16; i++) {
         uint64_t first = sm_monotonic_ns();
@@ -50,10 +50,10 @@ uint64_t sm_clock_read_other(const sm_clock *clock) {
     return clock->kind == SM_CLOCK_MONOTONIC ? sm_monotonic_ns() : sm_simulated_ticks;
 }
 
-/* The cheapest of several rounds: what a read costs when nothing disturbs it. */
+/* Return the cost of a read, the least of several rounds. */
 static double read_cost(const sm_clock *clock) {
     if (clock->kind == SM_CLOCK_SIMULATED)
-        return 10.0; /* what a real one takes, so that short functions are sampled */
+        return 10.0; /* like a real one, so that short functions are sampled */
     double best = 1e9;
     for (int round = 0; round < 8; round++) {
         uint64_t first = sm_clock_read(clock), last = first;
@@ -66,11 +66,11 @@ static double read_cost(const sm_clock *clock) {
     return best;
 }
 
-/* A pair (ticks, ns) taken close together: of several tries the one with the shortest way between. */
+/* Read both clocks as closely together as possible, in several tries. */
 static void take_anchor(const sm_clock *clock, uint64_t *ticks, int64_t *ns) {
     if (clock->kind != SM_CLOCK_TSC) {
         *ticks = sm_clock_read(clock);
-        *ns = (int64_t)*ticks; /* both of these count in ns */
+        *ns = (int64_t)*ticks; /* both count in ns */
         return;
     }
     uint64_t best = UINT64_MAX;
@@ -86,7 +86,7 @@ static void take_anchor(const sm_clock *clock, uint64_t *ticks, int64_t *ns) {
     }
 }
 
-/* A first scale, good to about 1 in 10,000 in a fifth of a millisecond; the anchors better it as time goes by. */
+/* Set a first scale, exact to about 1 in 10,000 within 0.2 ms; the anchors improve it. */
 static void first_scale(sm_clock *clock) {
     uint64_t ticks;
     int64_t ns;
@@ -142,7 +142,7 @@ void sm_clock_learn(sm_clock *clock, uint64_t ticks, int64_t ns) {
         clock->rate = rate;
         if (rate == 0 || fabs(rate - before) > DRIFT * rate)
             return;
-        clock->kept_ticks = clock->kept_ns = 0; /* twice the same: it is the scale that was wrong */
+        clock->kept_ticks = clock->kept_ns = 0; /* the same rate twice means that the scale was wrong */
     }
     clock->kept_ticks += counted;
     clock->kept_ns += passed;

@@ -1,12 +1,9 @@
-/* The clock that times are measured with.
+/* The clock for measured times.
  *
- * Three kinds. *tsc*: the processor's counter, read without a serialising instruction (half the price of
- * clock_gettime); taken only where it is invariant, the kernel itself keeps time with it, and a read proves cheap.
- * *monotonic*: clock_gettime(CLOCK_MONOTONIC). *simulated*: moved by hand, for tests. Ticks are turned into nanoseconds
- * by a scale that anchors give, pairs (ticks, CLOCK_MONOTONIC), one at the start and others since: so it is the true
- * mean rate over the whole recording. Each anchor also checks the counter against the monotonic clock. Where the two
- * went apart in between, because the machine was suspended or the counter was set, that stretch is left out of the
- * scale: all other times would be wrong by it. */
+ * *tsc* is the processor's counter, read without a serialising instruction, if it is invariant, the kernel uses it
+ * and a read is cheap. *monotonic* is CLOCK_MONOTONIC; *simulated* is for tests. Ticks are scaled to ns by anchors,
+ * pairs (ticks, CLOCK_MONOTONIC), so the scale is the mean rate of the recording. An interval in which both diverged
+ * (a suspended machine, a changed counter) is excluded. */
 #ifndef SM_BASE_CLOCK_H
 #define SM_BASE_CLOCK_H
 
@@ -19,14 +16,14 @@ typedef enum { SM_CLOCK_TSC, SM_CLOCK_MONOTONIC, SM_CLOCK_SIMULATED } sm_clock_k
 
 typedef struct {
     sm_clock_kind kind;
-    uint64_t last_ticks; /* the newest anchor; first that at the start */
+    uint64_t last_ticks; /* the newest anchor */
     int64_t last_ns;
-    double kept_ticks, kept_ns; /* from anchor to anchor, where both clocks went on together */
-    double rate;                /* ns a tick in the last stretch that was left out; 0: none was */
+    double kept_ticks, kept_ns; /* sums over intervals in which both clocks agreed */
+    double rate;                /* ns a tick in the last excluded interval, or 0 */
     double ns_per_tick;
     double read_ticks; /* cost of one read, in ticks */
-    unsigned drifts;   /* anchors at which the rate had changed by more than 1 in 1000 */
-    char reason[160];  /* why this kind */
+    unsigned drifts;   /* anchors with a rate that changed by more than 1 in 1000 */
+    char reason[160];  /* why this kind was chosen */
 } sm_clock;
 
 extern uint64_t sm_simulated_ticks;
@@ -47,17 +44,15 @@ static inline uint64_t sm_clock_read(const sm_clock *clock) {
     return sm_clock_read_other(clock);
 }
 
-/* wanted: "auto", "tsc", "monotonic", "simulated". False (with the reason filled in) when what is wanted is not to be
- * had. */
+/* Choose the clock: "auto", "tsc", "monotonic" or "simulated". Return false, with the reason, if it is unavailable. */
 bool sm_clock_choose(sm_clock *clock, const char *wanted);
 
-/* Takes a new anchor and brings the scale up to date. */
+/* Take a new anchor and update the scale. */
 void sm_clock_anchor(sm_clock *clock);
-/* What an anchor of this counter and this time teaches. */
+/* Update the scale by an anchor. */
 void sm_clock_learn(sm_clock *clock, uint64_t ticks, int64_t ns);
 
-/* The counter of another processor may lag by a few ticks, and one that was set may be far behind: never let a stretch
- * become huge. */
+/* Return 0 if the counter went back: another processor's may lag by a few ticks, and one that was set by many. */
 static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
     return now > then ? now - then : 0;
 }

@@ -1,12 +1,10 @@
-/* Slicing by eight: table[k][b] is the remainder of byte b followed by k zero bytes, so that eight bytes are folded in
- * with eight independent loads instead of a chain of eight. About 2 GB/s, where the byte-wise loop has 0.4: the check
- * must not be what a reader of a large recording waits for.
+/* Slicing by eight: table[k][b] is the remainder of byte b followed by k zero bytes, so eight independent loads fold in
+ * eight bytes, at about 2 GB/s instead of 0.4.
  *
- * Processors that multiply without carries fold sixteen bytes with two instructions: what is n bits before the end
- * counts x^n times, so a half of sixteen bytes is worth its product with the remainder of such a power, further on
- * (Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009, which has
- * the constants, as zlib's forks do). Four sums go side by side, since a product takes longer than the next one waits.
- * What is left of them at the end are sixteen bytes with the same remainder, for the tables. */
+ * Processors with carry-less multiplication fold sixteen bytes with two instructions, by the remainders of powers of
+ * x (Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009, also
+ * for the constants). Four sums are interleaved to hide the latency. Sixteen bytes with the same remainder are left
+ * for the tables. */
 #include "base/crc32.h"
 
 #include <string.h>
@@ -25,8 +23,8 @@ static inline FOLDING __m128i folded(__m128i sum, __m128i powers, const uint8_t 
     return _mm_xor_si128(_mm_xor_si128(low, high), _mm_loadu_si128((const __m128i *)(const void *)more));
 }
 
-/* Leaves at `rest` sixteen bytes that have, from 0 on, the remainder of the first bytes from `crc` on. size: at least
- * FOLDED_LEAST. Returns how many bytes these are: all but some that are no sixteen. */
+/* Set `rest` to sixteen bytes that have, from 0 on, the remainder of the first bytes from `crc` on. Return their
+ * number: all but fewer than sixteen. size: at least FOLDED_LEAST. */
 static FOLDING size_t fold(uint32_t crc, const uint8_t *at, size_t size, uint8_t rest[16]) {
     const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4),
                   by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
@@ -73,7 +71,7 @@ void sm_crc32_init(sm_crc32 *tables) {
     }
 }
 
-/* `crc` is the complement of what callers know. */
+/* `crc` is the complement of the caller's. */
 static uint32_t by_tables(const sm_crc32 *tables, uint32_t crc, const uint8_t *at, size_t size) {
     const uint32_t (*t)[256] = tables->table;
     for (; size >= 8; size -= 8, at += 8) {

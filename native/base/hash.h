@@ -8,7 +8,7 @@
 
 #define SM_HASH_START 0xcbf29ce484222325u
 
-/* Goes on from a hash, or from SM_HASH_START: FNV-1a, with the length mixed in. */
+/* Continue a hash, SM_HASH_START at first, with more bytes: FNV-1a, with the length mixed in. */
 static inline uint64_t sm_hash_bytes(uint64_t hash, const void *data, size_t size) {
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;

@@ -1,6 +1,5 @@
-/* Records that are found by their content: a list in the order in which they were made, and a map (base/map.h) from the
- * hash of the content to the record. Of contents with equal hashes, the later one stands under the next free number, so
- * nothing is ever taken out. The records are the owner's, as is the lock; all zero is an empty list. */
+/* Records found by content: a list in the order of creation, and a map from the hash of the content. With equal
+ * hashes, a later record has the next free number, so none can be removed. The owner has the records and the lock. */
 #ifndef SM_BASE_INTERNED_H
 #define SM_BASE_INTERNED_H
 
@@ -17,8 +16,7 @@ typedef struct {
     void *record;
 } sm_interned_entry;
 
-/* The record that is the same as this content; NULL: there is none. *key: the hash of the content; afterwards what
- * sm_interned_add is to be given. */
+/* Return the record with this content, or NULL. *key is the hash of the content, and is updated for sm_interned_add. */
 static inline void *sm_interned_find(const sm_interned *all, uint64_t *key,
                                      bool (*same)(const void *record, const void *content), const void *content) {
     for (;; ++*key) {
@@ -29,7 +27,7 @@ static inline void *sm_interned_find(const sm_interned *all, uint64_t *key,
     }
 }
 
-/* Room for one more; smallest: to begin with. False: out of memory. */
+/* Make room for one more; `smallest` is the initial size. Return false if out of memory. */
 static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
     void **records = sm_grown(all->records, all->count, &all->size, sizeof *records, smallest);
     if (records == NULL)
@@ -38,14 +36,14 @@ static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
     return sm_map_grow(&all->by_hash, sizeof(sm_interned_entry), smallest);
 }
 
-/* There is room, and none like it. key 0: it is not to be found by content. */
+/* Add a new record, for which there is room. With key 0, it cannot be found by content. */
 static inline void sm_interned_add(sm_interned *all, uint64_t key, void *record) {
     all->records[all->count++] = record;
     if (key != 0)
         ((sm_interned_entry *)sm_map_make(&all->by_hash, key, sizeof(sm_interned_entry), 0))->record = record;
 }
 
-/* Forgets the records, without freeing them. */
+/* Remove the records, without freeing them. */
 static inline void sm_interned_free(sm_interned *all) {
     sm_free(all->records);
     sm_map_free(&all->by_hash);

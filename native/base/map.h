@@ -1,21 +1,10 @@
-/* The map of everything that is found by an address or a number: open addressing, in one block of entries of one
- * size, each of which begins with its key (uint64_t; 0: a free place). What is taken out leaves no mark: those behind
- * the hole move up, unless they would come to stand before their home.
+/* A hash table by address or number, open-addressed, in one block of entries of one size. Each begins with its key
+ * (uint64_t; 0 if free). A removal moves later entries up. Records found by content are here under its hash
+ * (base/interned.h).
  *
- * Invariants (sm_map_check): the size is a power of two or 0, at most half of the places are taken, and from an entry's
- * home to its place none is free. Entries move when others come or go. A map belongs to whoever holds the lock of what
- * it is a part of, mostly the GIL; all zero is an empty one. Without memory nothing is entered, and nothing is lost.
- *
- * What is found by its content stands here under a hash of it (base/interned.h).
- *
- * Tables of their own have, for the sake of the way of an event: code objects (code/code_map.h), whose lookup is one
- * probe in line; the children of nodes (recorder/calls/store.c), by 8 bytes each; the live objects
- * (recorder/objects/live.c), in shards of packed entries; the links of call statistics (hub/callstats/store.c), by two
- * addresses in one probe. For the sake of memory, since they hold numbers of 4 bytes: the sites of objects
- * (recorder/objects/sites.c) and the steps of each function that is covered (recorder/coverage/branches.c). The stacks
- * of a thread's calls (hub/callstats/running.c), which are taken over when they are idle; groups of threads
- * (engine/thread_groups.c), which need no memory; and in the estimate (combine.c, estimate.c), tables that are made for
- * a known number of rows. */
+ * Invariants (sm_map_check): the size is a power of two or 0, at most half of the places are in use, and none is
+ * free from an entry's home to its place. Entries move when others come or go. The lock of its owner guards a map,
+ * mostly the GIL; all zero is an empty one. */
 #ifndef SM_BASE_MAP_H
 #define SM_BASE_MAP_H
 
@@ -40,7 +29,7 @@ static inline uint32_t sm_map_home(const sm_map *table, uint64_t key) {
     return (uint32_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> 32) & (table->size - 1);
 }
 
-/* The entry of this key, or the free place where it would be. The size is not 0. */
+/* Return the entry of this key, or the free place where it belongs. The size is not 0. */
 static inline uint64_t *sm_map_place(const sm_map *table, uint64_t key, size_t width) {
     for (uint32_t i = sm_map_home(table, key);; i = (i + 1) & (table->size - 1)) {
         uint64_t *entry = sm_map_at(table, i, width);
@@ -49,13 +38,13 @@ static inline uint64_t *sm_map_place(const sm_map *table, uint64_t key, size_t w
     }
 }
 
-/* NULL: there is none. */
+/* Return the entry of this key, or NULL. */
 static inline void *sm_map_find(const sm_map *table, uint64_t key, size_t width) {
     uint64_t *entry = table->count != 0 ? sm_map_place(table, key, width) : NULL;
     return entry != NULL && *entry != 0 ? entry : NULL;
 }
 
-/* Room for one more. smallest: the size to begin with. False: out of memory. */
+/* Make room for one more; `smallest` is the initial size. Return false if out of memory. */
 static inline bool sm_map_grow(sm_map *table, size_t width, uint32_t smallest) {
     if (table->count * 2 < table->size)
         return true;
@@ -73,7 +62,7 @@ static inline bool sm_map_grow(sm_map *table, size_t width, uint32_t smallest) {
     return true;
 }
 
-/* The entry of this key; a new one is zero but for its key. NULL: out of memory. */
+/* Return the entry of this key, zero except for its key if new, or NULL if out of memory. */
 static inline void *sm_map_make(sm_map *table, uint64_t key, size_t width, uint32_t smallest) {
     if (!sm_map_grow(table, width, smallest))
         return NULL;
@@ -96,7 +85,7 @@ static inline void sm_map_remove(sm_map *table, void *gone, size_t width) {
     table->count--;
 }
 
-/* All entries in turn, in no order: the first of NULL. NULL: there are no more. */
+/* Return the entry after this one, the first after NULL, or NULL at the end, in no order. */
 static inline void *sm_map_next(const sm_map *table, const void *entry, size_t width) {
     uint32_t i = entry != NULL ? (uint32_t)((size_t)((const char *)entry - table->places) / width) + 1 : 0;
     for (; i < table->size; i++) {
@@ -106,14 +95,14 @@ static inline void *sm_map_next(const sm_map *table, const void *entry, size_t w
     return NULL;
 }
 
-/* Forgets all entries; the room stays. */
+/* Remove all entries and keep the memory. */
 static inline void sm_map_clear(sm_map *table, size_t width) {
     if (table->count != 0)
         memset(table->places, 0, table->size * width);
     table->count = 0;
 }
 
-/* For debug builds and tests: is each entry where it is looked for? */
+/* Check that each entry can be found, for debug builds and tests. */
 static inline bool sm_map_check(const sm_map *table, size_t width) {
     uint32_t count = 0;
     for (const uint64_t *entry = NULL; (entry = sm_map_next(table, entry, width)) != NULL; count++) {

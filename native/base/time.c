@@ -1,4 +1,4 @@
-/* What the system's clocks are to those of other processes and machines. */
+/* Relations of the system's clocks to those of other processes and machines. */
 #include "base/time.h"
 
 #include <fcntl.h>
@@ -10,15 +10,14 @@
 #include <sys/timex.h>
 #endif
 
-/* The kernel's bound grows with the time since somebody last set the clock right. Without such a somebody it says that
- * the clock is not synchronised, and its bound means nothing. A process that has a filter of system calls may die of
- * this one, which also sets clocks (systemd's SystemCallFilter=~@clock): it is not asked there. */
+/* The kernel's bound is invalid without synchronisation. A seccomp filter may kill the process for this call, which
+ * also sets clocks (systemd's SystemCallFilter=~@clock). */
 static int64_t unix_bound_ns(void) {
 #ifdef __linux__
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
         return 0;
     struct timex told;
-    memset(&told, 0, sizeof told); /* no mode: nothing is set */
+    memset(&told, 0, sizeof told); /* no mode: sets nothing */
     int state = adjtimex(&told);
     if (state >= 0 && state != TIME_ERROR && !(told.status & STA_UNSYNC) && told.maxerror > 0)
         return (int64_t)told.maxerror * 1000;
@@ -26,7 +25,7 @@ static int64_t unix_bound_ns(void) {
     return 0;
 }
 
-/* Read once, when recording first starts: a program may forbid itself to open files after that. */
+/* Read once, at the first recording, because a program may forbid itself to open files later. */
 static char boot_id[64];
 static pthread_once_t boot_id_read = PTHREAD_ONCE_INIT;
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* -1: it cannot be read. */
+/* Return the clock's time, or -1 if it cannot be read. */
 static inline int64_t sm_time_ns(clockid_t clock) {
     struct timespec now;
     if (clock_gettime(clock, &now) != 0)
@@ -14,34 +14,32 @@ static inline int64_t sm_time_ns(clockid_t clock) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Since 1970. */
+/* Return the Unix time. */
 static inline int64_t sm_unix_ns(void) {
     return sm_time_ns(CLOCK_REALTIME);
 }
 
-/* Since some moment, by a clock that nobody sets. */
+/* Return the time of a clock that nobody sets. */
 static inline uint64_t sm_monotonic_ns(void) {
     return (uint64_t)sm_time_ns(CLOCK_MONOTONIC);
 }
 
-/* When something was, by the clocks that others can be held against. */
+/* A moment on several clocks, which are comparable with other processes and machines. */
 typedef struct {
     int64_t unix_ns;       /* since 1970 */
-    int64_t boot_ns;       /* since the system's start, suspended or not; 0: not known */
-    int64_t unix_bound_ns; /* that unix_ns may be off by, as the kernel says; 0: not known */
+    int64_t boot_ns;       /* since the system's boot, with suspended time; 0 if unknown */
+    int64_t unix_bound_ns; /* error bound of unix_ns from the kernel; 0 if unknown */
     uint64_t monotonic_ns;
 } sm_moment;
 
 sm_moment sm_moment_now(void);
 
-/* Now, since 1970, by the time that has passed since then: whoever sets the time of the day moves nothing that is in a
- * recording already. */
+/* Return the Unix time by the time passed since `then`, which changes of the system's time do not affect. */
 static inline int64_t sm_moment_since(const sm_moment *then) {
     return then->unix_ns + (int64_t)(sm_monotonic_ns() - then->monotonic_ns);
 }
 
-/* Which start of the system this is: a text that no other has, here or elsewhere; "": not known, or sm_moment_now() has
- * not been called yet. */
+/* Return a unique text of the system's boot, or "" if it is unknown or sm_moment_now() was not called yet. */
 const char *sm_boot_id(void);
 
 #endif

@@ -1,8 +1,5 @@
 /* Variable-length integers: seven bits a byte, least significant first, the top bit set on all bytes but the last.
- *
- * A 64-bit value takes one to ten bytes. Signed values go through zigzag (0, -1, 1, -2 ... become 0, 1, 2, 3 ...), so
- * that small differences of either sign stay short. The decoder trusts nothing: it never reads at or past `end`, and
- * refuses what would not fit into 64 bits. */
+ * Signed values use zigzag (0, -1, 1, -2 ... become 0, 1, 2, 3 ...). The decoder never reads at or past `end`. */
 #ifndef SM_BASE_VARINT_H
 #define SM_BASE_VARINT_H
 
@@ -16,7 +13,7 @@ static inline size_t sm_varint_size(uint64_t value) {
     return (size_t)(64 - __builtin_clzll(value | 1) + 6) / 7;
 }
 
-/* Writes `value` at `to`, which must have room for SM_VARINT_MAX bytes. Returns one past the last byte. */
+/* Write `value` to `to`, which has room for SM_VARINT_MAX bytes. Return one past the last byte. */
 static inline uint8_t *sm_varint_put(uint8_t *to, uint64_t value) {
     while (value >= 0x80) {
         *to++ = (uint8_t)(value | 0x80);
@@ -26,7 +23,7 @@ static inline uint8_t *sm_varint_put(uint8_t *to, uint64_t value) {
     return to;
 }
 
-/* Reads one value into *value. Returns one past its last byte, or NULL when it is cut off or too large. */
+/* Read one value into *value. Return one past its last byte, or NULL if it is truncated or too large. */
 static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *end, uint64_t *value) {
     if (from < end && *from < 0x80) { /* nearly all of them */
         *value = *from;

@@ -9,18 +9,17 @@
 #include "base/time.h"
 
 #define STACK_BYTES (256 * 1024)
-#define LOOK_NS 50000 /* between two looks whether a thread has ended, where patience is short */
+#define LOOK_NS 50000 /* between two checks for the end of a thread */
 #define AFTER_FAILURE_NS 1000000000
 
-/* A thread is given the number of its run and its worker's place here in one word: memory of its own it would have to
- * free, and the first free() of a thread makes an arena, 128 MiB of addresses, while the program takes its first steps.
- */
+/* A thread gets the number of its run and its worker's index in one word. Memory would have to be freed, and the
+ * first free() of a thread makes an arena of 128 MiB of addresses. */
 #define MOST_WORKERS 16
 static sm_worker *workers[MOST_WORKERS]; /* written with the GIL */
 static uintptr_t workers_count;
 
-static uint64_t used_ns;               /* atomic: CPU of all workers, each up to when it went to sleep last */
-static __thread uint64_t accounted_ns; /* of it, this worker's */
+static uint64_t used_ns;               /* atomic; CPU time of all workers, each up to its last sleep */
+static __thread uint64_t accounted_ns; /* this worker's part */
 
 static void account(void) {
     uint64_t now = (uint64_t)sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -59,7 +58,7 @@ void sm_worker_sleep(sm_worker *worker, uint64_t until) {
     struct timespec when = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
     while (sem_clockwait(&worker->wake, CLOCK_MONOTONIC, &when) != 0 && errno == EINTR) {
     }
-#else /* only by the clock that may be set */
+#else /* only by a clock that may be set */
     while (sem_trywait(&worker->wake) != 0 && sm_monotonic_ns() < until)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 #endif
@@ -130,14 +129,14 @@ static bool ends_in_time(const sm_worker *worker, uintptr_t number) {
     return true;
 }
 
-/* Wait until the kernel has let go of a thread that was joined: pthread_join returns a little earlier, and until then
- * os.fork counts the thread. The number of tries is bounded, because the id may belong to a new thread already. */
+/* Wait until the kernel has removed a joined thread: pthread_join returns a little earlier, and os.fork still counts
+ * the thread. The number of tries is bounded, because the id may be reused. */
 static void wait_until_gone(pid_t tid) {
     for (int i = 0; i < 1000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
 }
 
-static bool stop(sm_worker *worker) { /* with `lock`; was there a thread, and was it joined? */
+static bool stop(sm_worker *worker) { /* with `lock`; true if there was a thread and it was joined */
     uintptr_t number = worker->current;
     if (number == 0)
         return false;

@@ -1,17 +1,12 @@
-/* A native thread of ours next to the program's. No Python.h.
+/* A native thread of ours.
  *
- * It blocks all signals and sleeps on a semaphore, so that a hook or a signal handler may wake it, which can take no
- * lock. It is not there across a fork: a second thread is a warning of os.fork from 3.12 on, and the child would not
- * have it. So it is stopped before a fork and wanted again later.
+ * It blocks all signals and sleeps on a semaphore, so that hooks and signal handlers, which take no lock, can wake it.
+ * It is stopped before a fork, because os.fork warns of a second thread from 3.12 on.
  *
- * Locks. `lock` is held by whoever starts or stops the thread, most often with the GIL; a thread of C may fork without
- * it, so it is held from before a fork until after it, and nobody starts the thread in between. An event does not wait
- * for that: what it wants then, it wants again with the next one (sm_worker_want).
- *
- * Patience. Whoever stops the thread may hold the GIL, and the thread may be waiting for a lock that the interpreter
- * has handed to a thread that waits for the GIL. Where that can be, nobody waits for its end for longer than
- * `patience_ns`: a thread that is not done by then is let go, and ends by itself when it gets there. So each run has a
- * number, and the one that may go on is `current`. */
+ * `lock` is held to start or stop the thread, and from before a fork until after it. An event does not wait for it
+ * but tries again at the next event (sm_worker_want). The thread that stops a worker may hold the GIL while the
+ * worker waits for a lock that depends on the GIL. So that thread waits at most `patience_ns` and then detaches the
+ * worker, whose run ends later because its number is not `current` any more. */
 #ifndef SM_BASE_WORKER_H
 #define SM_BASE_WORKER_H
 
@@ -22,40 +17,40 @@
 #include <sys/types.h>
 
 typedef struct sm_worker {
-    /* What it does, until sm_worker_goes_on() says no. */
+    /* Runs until sm_worker_goes_on() returns false. */
     void (*work)(struct sm_worker *worker, uintptr_t number);
-    uint64_t patience_ns; /* 0: its end is waited for */
+    uint64_t patience_ns; /* limit on waiting for its end, or 0 for none */
     pthread_mutex_t lock;
-    sem_t wake;          /* made once, and stays */
-    bool ready;          /* `wake` is there; with the GIL */
+    sem_t wake;          /* created once and never destroyed */
+    bool ready;          /* `wake` exists; guarded by the GIL */
     uintptr_t place;     /* among all workers, once it is ready */
-    uint64_t not_before; /* monotonic ns: sm_worker_want starts nothing until then; with `lock` */
-    uintptr_t current;   /* written with `lock`; atomic: the number of the run that is to go on; 0: none */
-    uintptr_t last;      /* the number given last; with `lock` */
-    uintptr_t ended;     /* atomic: of the run that ended last */
-    pthread_t thread;    /* with `lock` */
-    pid_t tid;           /* written by the thread, read once it is joined */
+    uint64_t not_before; /* monotonic ns before which sm_worker_want starts nothing; guarded by `lock` */
+    uintptr_t current;   /* atomic, written with `lock`: number of the active run, or 0 */
+    uintptr_t last;      /* the last number given; guarded by `lock` */
+    uintptr_t ended;     /* atomic; number of the run that ended last */
+    pthread_t thread;    /* guarded by `lock` */
+    pid_t tid;           /* written by the thread, read after joining it */
 } sm_worker;
 
 #define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .lock = PTHREAD_MUTEX_INITIALIZER}
 
-bool sm_worker_init(sm_worker *worker); /* before all else, and again: false: the system gives no semaphore */
+bool sm_worker_init(sm_worker *worker); /* first of all, idempotent; false without a semaphore */
 
-/* For the thread. until: monotonic ns; UINT64_MAX: for ever. Whoever wakes it, it looks again whether it goes on. */
+/* For the thread: true while this run may continue, and a sleep until a monotonic time in ns or until it is woken. */
 bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number);
 void sm_worker_sleep(sm_worker *worker, uint64_t until);
-/* The CPU time that all workers have used in this process and those it was forked from, each up to its last sleep. */
+/* Return the CPU time of all workers in this process and its ancestors, each up to its last sleep. */
 uint64_t sm_workers_cpu_ns(void);
 
-void sm_worker_wake(sm_worker *worker); /* from anywhere, a signal handler included */
+void sm_worker_wake(sm_worker *worker); /* from anywhere, even signal handlers */
 bool sm_worker_runs(const sm_worker *worker);
-bool sm_worker_start(sm_worker *worker); /* false: the system gives no thread. No effect if it runs */
-/* From an event: the same without waiting for anybody, and not before `not_before`. Does it run? */
+bool sm_worker_start(sm_worker *worker); /* false without a thread; idempotent */
+/* Start it from an event, without waiting and not before `not_before`. Return true if it runs. */
 bool sm_worker_want(sm_worker *worker);
 void sm_worker_stop(sm_worker *worker);
 
-/* Around a fork, with the GIL or without: stops it and keeps others from starting it; lets them; and in the child,
- * where it is not there. quiet_ns: so long sm_worker_want starts nothing, since there may be more forks. */
+/* Around a fork: stop the thread and block starts; allow them again; and in the child, where it does not exist.
+ * quiet_ns: time without starts, because more forks may follow. */
 void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns);
 void sm_worker_after_fork(sm_worker *worker);
 void sm_worker_forked(sm_worker *worker);

@@ -1,4 +1,4 @@
-/* How C functions are named: as their own attributes would, but without running code that a program can see. */
+/* The names of C functions: as in their attributes, but without running code of the program. */
 #include "code/cfunction.h"
 
 #include <stdio.h>
@@ -25,8 +25,7 @@ bool sm_is_cython_function(const PyTypeObject *type) {
            (ends_in(type->tp_name, "cython_function_or_method") || ends_in(type->tp_name, "fused_cython_function"));
 }
 
-/* The type that a bound built-in method belongs to: the first base whose own attribute is this method. NULL: none, so
- * that it is no method of what it is bound to (as in a capsule of pybind11's). */
+/* Return the first base that defines this method, or NULL if it is bound to mere data (a capsule of pybind11). */
 static PyTypeObject *owner_of_method(PyTypeObject *type, const PyMethodDef *method) {
     PyObject *mro = type->tp_mro;
     for (Py_ssize_t i = 0; mro != NULL && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
@@ -41,9 +40,8 @@ static PyTypeObject *owner_of_method(PyTypeObject *type, const PyMethodDef *meth
     return type == &PyCapsule_Type ? NULL : type;
 }
 
-/* Writes "Type.method", and the type's module unless there is one. tp_name is "module.Type" for most extension types
- * and "Type" for built-in ones. Types that are made as a class statement does (mypyc's are) have it without a module,
- * which is among their attributes. */
+/* Write "Type.method", and set the type's module if unset. tp_name is "module.Type" for most extension types and
+ * "Type" for builtin ones. Types made like a class statement (mypyc) have the module in their attributes. */
 static void name_method(PyTypeObject *owner, const char *method, char **module, char *qualified, size_t size) {
     const char *name = owner->tp_name, *dot = strrchr(name, '.');
     if (dot != NULL) {
@@ -63,8 +61,7 @@ static void name_method(PyTypeObject *owner, const char *method, char **module, 
     snprintf(qualified, size, "%s.%s", name, method);
 }
 
-/* What the getter of the type's own __qualname__ says, if it is a C function. An object of Cython's holds it as a str.
- */
+/* Return the result of the type's own __qualname__ getter, if it is a C function. Cython's returns its str. */
 static char *own_qualname(PyObject *callable) {
     PyObject *dict = Py_TYPE(callable)->tp_dict;
     PyObject *getset = dict != NULL ? PyDict_GetItemString(dict, "__qualname__") : NULL;

@@ -7,9 +7,9 @@
 #include "base/lookup_count.h"
 #include "compat/code_deaths.h"
 
-enum { SMALLEST = 6 }; /* binary logarithm of the places to begin with */
+enum { SMALLEST = 6 }; /* log2 of the smallest table */
 
-/* Stands for the table while there is none: lookups need no other question. */
+/* The empty table, which saves lookups a check. */
 static sm_code_place nowhere[2];
 
 void (*sm_codes_met_compiled)(void) = NULL;
@@ -22,13 +22,13 @@ static struct {
     void (*function_died)(sm_code_entry *entry);
 } users;
 
-static uint32_t serials; /* entries made so far */
+static uint32_t serials; /* number of entries made so far */
 
 static uint32_t home_of(const PyCodeObject *code) {
     return (uint32_t)(sm_code_hash(code) >> sm_codes.shift);
 }
 
-/* The place of this code object, or the free one where it would be. */
+/* Return the place of this code object, or the free one where it belongs. */
 static sm_code_place *place_of(const PyCodeObject *code) {
     uint32_t i = home_of(code);
     for (; sm_codes.places[i].code != code && sm_codes.places[i].code != NULL; i = (i + 1) & sm_codes.mask)
@@ -42,7 +42,7 @@ sm_code_entry *sm_code_entry_far(const PyCodeObject *code) {
     return place->code == code ? place->entry : NULL;
 }
 
-/* False: out of memory; the table stays as it was. */
+/* Return false if out of memory, with the table unchanged. */
 static bool resize(uint32_t logarithm) {
     sm_code_place *old = sm_codes.places, *grown = sm_calloc((size_t)1 << logarithm, sizeof *grown);
     uint32_t size = sm_codes.mask + 1;
@@ -60,7 +60,7 @@ static bool resize(uint32_t logarithm) {
     return true;
 }
 
-/* Cython's code objects are names and lines without instructions: zeros stand there. */
+/* Return true for Cython's code objects, which have names and lines but zeros for instructions. */
 static bool is_compiled_generator(const PyCodeObject *code) {
     return *(const uint8_t *)code->co_code_adaptive == 0 &&
            (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
@@ -92,7 +92,7 @@ static void take_out(sm_code_place *gap) {
     uint32_t mask = sm_codes.mask, free = (uint32_t)(gap - places);
     for (uint32_t i = (free + 1) & mask; places[i].code != NULL; i = (i + 1) & mask) {
         SM_LOOK();
-        if (((i - home_of(places[i].code)) & mask) >= ((i - free) & mask)) { /* may stand where the gap is */
+        if (((i - home_of(places[i].code)) & mask) >= ((i - free) & mask)) { /* it may move to the gap */
             places[free] = places[i];
             free = i;
         }
@@ -121,7 +121,7 @@ static void died(const PyCodeObject *code) {
     free_entry(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
     if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
-        (void)resize(logarithm - 1); /* if not now, at another death */
+        (void)resize(logarithm - 1); /* otherwise at a later death */
 }
 
 void sm_codes_hold(void) {

@@ -23,14 +23,14 @@ const PyMethodDef *sm_shared_new = NULL;
 static struct {
     bool ready;
     char *hide;
-    bool (*wants)(const sm_function *function); /* NULL: everything is wanted */
-    bool narrowed;                              /* not everything was before */
+    bool (*wants)(const sm_function *function); /* NULL if everything is wanted */
+    bool narrowed;                              /* the previous one did not want everything */
     sm_interned all;                            /* sm_function, by id */
     sm_map c_functions;                         /* c_entry */
-    PyObject *dunder_name;                      /* owned: "__name__" */
+    PyObject *dunder_name;                      /* owned; "__name__" */
 } functions;
 
-static PyObject *name_of_module; /* owned: "__name__", made before the first code object is met, maybe inside a hook */
+static PyObject *name_of_module; /* owned; made early, because hooks may make no object */
 
 int sm_functions_init(void) {
     if (functions.ready)
@@ -86,7 +86,7 @@ bool sm_functions_narrowed(void) {
     return functions.narrowed;
 }
 
-/* The module's name in a frame's globals, borrowed; NULL: there is none, or they are not known. */
+/* Return the module's name from a frame's globals, borrowed, or NULL if it is unknown. */
 static PyObject *module_of(PyObject *globals) {
     if (globals == NULL || !PyDict_Check(globals))
         return NULL;
@@ -94,8 +94,7 @@ static PyObject *module_of(PyObject *globals) {
     return module != NULL && PyUnicode_Check(module) ? module : NULL;
 }
 
-/* What was first seen where its globals are not known. Takes the name over. The flush worker may be reading the old
- * one, which is empty, so that is not freed. */
+/* Set the module of a function that was met without globals. The flush worker may be reading the old, empty name. */
 static void name_module(sm_function *function, char *module) {
     __atomic_store_n(&function->module, module, __ATOMIC_RELEASE);
     function->left_out = is_left_out(function);
@@ -109,8 +108,7 @@ static bool same_content(const void *record, const void *content) {
            (wanted->kind == SM_PYTHON || strcmp(function->module, wanted->module) == 0);
 }
 
-/* Finds or makes the function of this content. Takes module, qualname and file over (each may be NULL: out of memory).
- */
+/* Return the function with this content, made if necessary. Owns the strings; NULL means out of memory. */
 static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
     sm_function *function = NULL;
     if (module == NULL || qualname == NULL || file == NULL || !sm_interned_grow(&functions.all, 1024))
@@ -157,7 +155,7 @@ static uint32_t flags_of_code(PyCodeObject *code) {
     return code->co_flags & CO_GENERATOR ? SM_FUNCTION_GENERATOR : 0;
 }
 
-/* Lambdas in files only: generated code with ever new constants must not become ever new functions. */
+/* Return true for lambdas in files. Generated code with changing constants must not make new functions each time. */
 static bool is_plain_lambda(PyCodeObject *code) {
     PyObject *file = code->co_filename;
     return PyUnicode_CompareWithASCIIString(code->co_name, "<lambda>") == 0 && PyUnicode_GET_LENGTH(file) > 0 &&
@@ -169,8 +167,8 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     sm_code_entry *known = sm_code_entry_of(code);
     if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
         return known->function;
-    sm_exception kept = sm_exception_keep(); /* events of an unwinding frame come with an exception in flight */
-    /* Nothing below makes a Python object: this is called in the middle of making one. */
+    sm_exception kept = sm_exception_keep(); /* an unwinding frame has an exception set */
+    /* No Python object may be made from here on, because the caller may be inside an allocation. */
     sm_code_entry *entry = sm_code_entry_make(code);
     sm_function *function = entry != NULL ? entry->function : NULL;
     if (function != NULL) {
@@ -185,7 +183,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     PyObject *table = code->co_linetable;
     uint64_t extra_hash =
         PyBytes_Check(table) ? sm_hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
-    if (is_plain_lambda(code)) { /* several may stand in one line with equal line tables */
+    if (is_plain_lambda(code)) { /* lambdas of one line may have equal line tables */
         Py_hash_t content = PyObject_Hash((PyObject *)code);
         if (content == -1)
             PyErr_Clear();
@@ -204,8 +202,7 @@ done:
     return function;
 }
 
-/* Does the name end in ".name" or equal name? Guards against a PyMethodDef that was freed and its address used again.
- */
+/* Return true if the function has this name, to detect that the address of a freed PyMethodDef was reused. */
 static bool names(const sm_function *function, const char *name) {
     size_t whole = strlen(function->qualname), part = strlen(name);
     return whole >= part && strcmp(function->qualname + whole - part, name) == 0;

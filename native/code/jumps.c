@@ -8,60 +8,48 @@
 #include "compat/exception.h"
 #include "compat/opcodes.h"
 
-/* How a table is made.
+/* Making a table.
  *
- * 1. `decode` goes through the bytes once and notes for every unit of code (2 bytes) what the instruction there does
- *    (compat/opcodes.h), where the next one begins and where it jumps to. Arguments beyond 255 are put together from
- *    the EXTENDED_ARG before; an instruction's caches are the units of value 0 behind it, as PyCode_GetCode empties
- *    them. The events name the instruction itself, not the EXTENDED_ARG before it; jumps lead to the EXTENDED_ARG.
+ * 1. `decode` records each unit's operation (compat/opcodes.h), the next instruction and the target of a jump. Events
+ *    have the offset of the instruction itself, jumps lead to its EXTENDED_ARG.
  * 2. Locations come from the line table (linetable.h), handlers from the exception table.
- * 3. Each conditional jump becomes a branch, its ways are followed (`leads_to`) and searched for tells (`find_tell`).
+ * 3. Each conditional jump becomes a branch; `leads_to` and `find_tell` follow its ways.
  *
- * Where the events put things is not always where the jump is:
- * - A for loop's jump leads to END_FOR, but the event names the instruction after it and after what pops the iterator:
- *   the interpreter skips them, or (3.14) reports when the second is done.
- * - 3.14 reports the way that falls from the NOT_TAKEN that stands behind each conditional jump. Where there is none,
- *   that way is silent.
- * - 3.14 reports async for, whose end is an exception: the body from the NOT_TAKEN behind END_SEND, as END_SEND's
- *   offset, the end from END_ASYNC_FOR, as what its argument leads back to: END_SEND or, where the compiler put
- *   CLEANUP_THROW right before that, CLEANUP_THROW. In a comprehension there is no NOT_TAKEN, and the body is silent.
- * - 3.12 and 3.13 report nothing of async for. INSTRUCTION events do: at END_SEND, whose offset is the branch's, that
- * the body comes, at END_ASYNC_FOR, the other offset, that it has ended.
- * - While an instruction has a LINE event, too, an event that it reports for a jump before it names itself.
- *   `offset` is END_SEND's, `also` are the others.
+ * Events differ from the jump in some cases:
+ * - A for loop jumps to END_FOR, but the event has an instruction after it: the interpreter skips END_FOR and the one
+ *   that pops the iterator, or (3.14) reports the event at the latter.
+ * - 3.14 reports the falling way at the NOT_TAKEN after each conditional jump. Without one, that way is silent.
+ * - 3.14 reports async for, which ends with an exception: the body at the NOT_TAKEN after END_SEND, with END_SEND's
+ *   offset; the end at END_ASYNC_FOR, with its target, END_SEND or the CLEANUP_THROW right before. In a comprehension,
+ *   the body is silent. `offset` is END_SEND's, `also` has the others.
+ * - 3.12 and 3.13 report async for only by INSTRUCTION events, at END_SEND for the body and at END_ASYNC_FOR for the
+ *   end.
+ * - An instruction with a LINE event is the source of events for a jump right before it.
  *
- * Following a way for its arc. From the destination on, through jumps that jump always: the first instruction with
- * another line than the branch's is where the way leads, unless another conditional jump comes first: that one has
- * events of its own. A return leads out of the code; a raise, and the going on of an exception at the end of a
- * `finally`, to its handler, or out of the code. Some lines on the way are still the statement of the branch, spread
- * over several lines, and are passed over, since a reader that takes the lines of one statement for one would be left
- * with an arc from a line to itself:
- * - what begins with the storing of a value, and is not jumped to, is no statement, but the target of a for loop or a
- *   name of a case pattern (only a case that has just a name may begin so: it is where the case before jumps to);
- * - what drops values and goes on to drop more above it is a case pattern's, too;
- * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, the
- *   returning of a value that was spread over lines, and the target of a for loop. (The end of a with block is, too,
- * but loads something first.)
+ * A way's arc leads to the first instruction on another line, along unconditional jumps, unless another conditional
+ * jump comes first. A return leaves the code; a raise leads to its handler, or out. Some lines still belong to the
+ * branch's statement and are skipped, or there would be an arc from a line to itself:
+ * - A store that is not jumped to is the target of a for loop or a name in a case pattern.
+ * - Instructions that drop values and continue with others on a line above belong to a case pattern.
+ * - Falling never reaches a statement above the branch, but may reach values of a case pattern, the return of a value
+ *   that was spread over lines, and the target of a for loop.
  *
- * Tells (see jumps.h). A way is told by LINE if every instruction on it up to one that begins another line can be
- * reached only from the one before and cannot fail. `entries` counts how each unit can be reached: by jumps, by falling
- * from the unit before, by exceptions (which count for two, so that they are never the only one).
+ * LINE reports a way if its instructions up to one on another line can only be entered from the previous one and cannot
+ * fail. `entries` counts a unit's entries: jumps, falling, and exceptions, which count twice.
  *
- * What code.replace() may give, such as jumps out of the code, arguments of 32 bits, exception tables of garbage, is
- * met by the same rule everywhere: a unit beyond the code is no unit. Cycles end with the budget of steps, which is
- * linear in the size of the code; it is never used up by what a compiler makes of a program. */
+ * For any bytes of code.replace(), units beyond the code are ignored, and a budget of steps bounds cycles. */
 
 typedef struct {
     uint8_t does;    /* sm_op_class */
     uint8_t entries; /* saturates at 2 */
-    bool not_taken;  /* is a NOT_TAKEN */
+    bool not_taken;
     bool pops_iterator;
-    bool decides;     /* makes a value to decide by */
-    bool awaits;      /* an async for has its next value here, and what comes is its branch */
+    bool decides;     /* makes a value for a condition */
+    bool awaits;      /* an async for gets its next value here */
     uint32_t next;    /* unit of the next instruction */
-    uint32_t target;  /* of a jump; NOWHERE */
-    uint32_t handler; /* where an exception raised here leads; NOWHERE */
-    uint32_t before;  /* unit of the instruction before, + 1; 0: none */
+    uint32_t target;  /* unit, or NOWHERE */
+    uint32_t handler; /* of exceptions raised here; unit, or NOWHERE */
+    uint32_t before;  /* unit of the previous instruction + 1, or 0 */
 } unit;
 
 #define NOWHERE UINT32_MAX
@@ -69,7 +57,7 @@ typedef struct {
 typedef struct {
     uint32_t units;
     int32_t first_line;
-    bool expression; /* a generator expression: its body holds no statement */
+    bool expression; /* a generator expression, whose body has no statement */
     unit *unit;
     sm_location *location;
     uint64_t budget;
@@ -132,7 +120,7 @@ static void count_entries(code_map *map) {
     }
 }
 
-/* A number of the exception table: 6 bits a byte, the highest first. */
+/* Read a number of the exception table: 6 bits a byte, the highest first. */
 static uint64_t read_number(const uint8_t *table, size_t size, size_t *at) {
     uint64_t value = 0;
     while (*at < size) {
@@ -148,7 +136,7 @@ static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
     for (size_t at = 0; at < size;) {
         uint64_t start = read_number(table, size, &at), length = read_number(table, size, &at);
         uint64_t handler = read_number(table, size, &at);
-        (void)read_number(table, size, &at); /* how deep the stack is */
+        (void)read_number(table, size, &at); /* depth of the stack */
         if (handler >= map->units)
             continue;
         enter(map, (uint32_t)handler, 2);
@@ -157,7 +145,7 @@ static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
     }
 }
 
-/* Do instructions that only drop values lead up from here, to a line above, where more is dropped? */
+/* Return true if instructions from here on only drop values, up to a drop on a line above. */
 static bool drops_upwards(code_map *map, uint32_t at) {
     int32_t line = map->location[at].line;
     for (; at < map->units && map->unit[at].does == SM_OP_POP && map->budget > 0; map->budget--) {
@@ -168,8 +156,7 @@ static bool drops_upwards(code_map *map, uint32_t at) {
     return false;
 }
 
-/* Is the first instruction of another line still part of the branch's statement? fell_on: no jump backward was taken.
- */
+/* Return true if this instruction on another line is part of the branch's statement. fell_on: without a jump back. */
 static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, uint32_t at, bool fell_on) {
     uint8_t does = map->unit[at].does;
     int32_t line = map->location[at].line;
@@ -198,13 +185,13 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
         bool raises = here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE;
         if (here->does == SM_OP_RETURN || (raises && here->handler == NOWHERE))
             return map->first_line > 0 ? -map->first_line : 0;
-        bool own = here->does == SM_OP_IF_NOT_NONE && line <= 0; /* does except* leave something to be raised? */
+        bool own = here->does == SM_OP_IF_NOT_NONE && line <= 0; /* whether except* has an exception left to raise */
         if ((is_conditional(here->does) && !own) || here->does == SM_OP_ASYNC_END || here->awaits)
             return 0;
         if (here->does == SM_OP_BACKWARD)
             fell_on = false;
         if (raises)
-            at = here->handler, raised = true; /* in a handler of except*: then it does */
+            at = here->handler, raised = true; /* in a handler of except*, it has */
         else if ((own && raised) || here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD ||
                  here->does == SM_OP_SEND)
             at = here->target;
@@ -256,8 +243,8 @@ static uint8_t kind_of(uint8_t does) {
     }
 }
 
-/* The unit that an async for has its next value at, of the one that its end is at (3.12, 3.13, where the instruction
- * does not say): what is sent into the awaited next value leads there, and when it raises to the end. */
+/* Return the unit where an async for gets its next value, from the one of its end (3.12, 3.13): the SEND of the
+ * awaited value leads to the former, and its exceptions to the latter. */
 static uint32_t async_source(code_map *map, uint32_t end) {
     for (uint32_t at = 0; at < map->units && map->budget > 0; at = map->unit[at].next, map->budget--) {
         if (map->unit[at].does == SM_OP_SEND && map->unit[at].handler == end)
@@ -266,7 +253,7 @@ static uint32_t async_source(code_map *map, uint32_t end) {
     return NOWHERE;
 }
 
-/* Where the events say that the branch at this unit is and leads. false: it is none, or a jump to nowhere. */
+/* Set the branch's offset and destinations as in the events. Return false if there is no branch or no destination. */
 static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     const unit *here = &map->unit[at];
     uint32_t source = at, fell = here->next, jumped = here->target;
@@ -311,7 +298,7 @@ static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     return true;
 }
 
-/* What stands before it in the code, as the interpreter finds it where it looks for the beginnings of lines. */
+/* Return the location before it, in the interpreter's order for LINE events. */
 static const sm_location *location_before(const code_map *map, uint32_t at) {
     while (map->unit[at].before > 0) {
         at = map->unit[at].before - 1;
@@ -322,8 +309,8 @@ static const sm_location *location_before(const code_map *map, uint32_t at) {
     return NULL;
 }
 
-/* See code/unreported_lines.h. What another jump or an exception leads to begins a line in any case. Behind the loop of
- * a comprehension no statement begins: its value is moved, or its outer loop goes on. */
+/* Return the line that LINE omits (code/unreported_lines.h), or 0. What other jumps or exceptions lead to always
+ * begins a line. After the loop of a comprehension, there is no statement. */
 static int32_t find_untold(const code_map *map, const sm_branch *branch) {
     uint32_t to = branch->to[SM_JUMPED] / 2;
     const sm_location *before = location_before(map, to);
@@ -342,8 +329,8 @@ static bool contains(const sm_location *outer, const sm_location *inner) {
     return begins && ends;
 }
 
-/* Where the compiler turned a jump around, it has the place of what it jumps over. The value that it decides by is
- * made by the instruction before, whose place is the whole expression's; of a test for None only what is tested. */
+/* Set the branch's lines and condition. A jump that the compiler inverted has the location of what it jumps over, so
+ * the condition may be taken from the instruction before it. */
 static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     const unit *here = &map->unit[at];
     const sm_location *location = &map->location[branch->offset / 2];
@@ -379,7 +366,7 @@ static int compare_tells(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* One block of memory: the table, its branches, its tells, its map of units. NULL: out of memory. */
+/* Return a table in one block of memory with its arrays, or NULL if out of memory. */
 static sm_branches *allocate(uint32_t branches, uint32_t units) {
     size_t bytes = sizeof(sm_branches) + branches * (sizeof(sm_branch) + 2 * sizeof(sm_tell));
     sm_branches *table = sm_malloc(bytes + units * sizeof(uint16_t));
@@ -392,8 +379,7 @@ static sm_branches *allocate(uint32_t branches, uint32_t units) {
     return table;
 }
 
-/* The other offsets of its events, unless a branch is there. (Of the branches that have to be searched for they are not
- * known: that takes a code object with 65 thousand others.) */
+/* Map the other offsets of a branch's events, unless another branch is there. Not for branches beyond SM_SEARCH. */
 static void note_also(sm_branches *table, uint32_t number) {
     for (int i = 0; i < 2 && number + 1 < SM_SEARCH; i++) {
         uint16_t *at = &table->at[table->branches[number].also[i] / 2];

@@ -2,17 +2,14 @@
 
 #include <stdbool.h>
 
-/* The table is a row of entries, each for one to eight units of code. An entry begins with a byte that has its highest
- * bit set and no other byte has; the next four bits say how what follows is to be read, the last three how many units
- * it is for, less one. Lines are told as differences to the line before. The forms:
- *   0 to 9   the same line, one more byte: a short stretch of columns
- *   10 to 12 0 to 2 lines further, then a byte for each column
+/* The table is a list of entries, each for one to eight units of code. Only the first byte of an entry has the highest
+ * bit set; the next four bits are the form, the last three the number of units minus one. The forms:
+ *   0 to 9   the same line; one byte with a short range of columns
+ *   10 to 12 0 to 2 lines further; a byte for each column
  *   13       a line difference, no columns
  *   14       line difference, end line, both columns, as numbers of 6 bits a byte, the lowest first
- *   15       no location at all
- * It is the program's: code.replace(co_linetable=...) takes any bytes. So every read is held against the end, entries
- * end where the next begins, and lines that no file has are none. Sums are of 64 bits and differences of 32, of which
- * there are not enough in memory to make them overflow. */
+ *   15       no location
+ * Any bytes are accepted: every read is checked, impossible lines are dropped, and 64-bit sums cannot overflow. */
 
 enum { SHORT_FORMS = 10, NO_COLUMNS = 13, LONG = 14, NOTHING = 15 };
 
@@ -45,7 +42,7 @@ static int32_t as_line(int64_t line) {
     return line > 0 && line < INT32_MAX ? (int32_t)line : 0;
 }
 
-/* Numbers that may be unknown are told with one added. */
+/* Decode an optional number, stored as value + 1; 0 means unknown. */
 static int32_t as_column(uint32_t number) {
     return number > 0 && number <= INT32_MAX ? (int32_t)number - 1 : -1;
 }

@@ -1,5 +1,4 @@
-/* The locations of a code object's instructions, decoded from co_linetable in one pass: PyCode_Addr2Location looks
- * through the table from its beginning for each. */
+/* The locations of a code object's instructions, decoded from co_linetable in one pass. */
 #ifndef SM_CODE_LINETABLE_H
 #define SM_CODE_LINETABLE_H
 
@@ -7,12 +6,11 @@
 #include <stdint.h>
 
 typedef struct {
-    int32_t line;                         /* 0: none */
-    int32_t column, end_line, end_column; /* bytes of UTF-8, from 0; -1: unknown */
+    int32_t line;                         /* 0 if there is none */
+    int32_t column, end_line, end_column; /* bytes of UTF-8, from 0; -1 if unknown */
 } sm_location;
 
-/* Fills `units` locations, one for each unit of code (2 bytes). What the table does not say has no line; whatever it
- * says, no line is below 0 and nothing beyond `size` bytes is read. */
+/* Fill a location for each unit of code (2 bytes); units without an entry have no line. Reads only `size` bytes. */
 void sm_locations(const uint8_t *table, size_t size, int first_line, sm_location *locations, size_t units);
 
 #endif

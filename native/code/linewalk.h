@@ -1,10 +1,9 @@
 /* A walk over the lines of a code object's line table (co_linetable); code/linetable.h decodes whole locations.
  *
- * It holds an entry for each run of instructions: a byte with bit 7 set, bits 3 to 6 of which say in which form the
- * rest is, bits 0 to 2 how many units of code there are, less one; then the rest, bytes without bit 7. Forms 0 to 9 and
- * 10 to 12 give the line as a small difference to the entry before; 13 and 14 as a number in chunks of six bits, the
- * lowest bit its sign; 15 has none. code.replace() takes any bytes for a table, so nothing is taken for granted: lines
- * are numbers of any size, and a walk ends where the bytes end. */
+ * An entry covers a run of instructions. Its first byte has bit 7 set, the form in bits 3 to 6, and the number of
+ * code units minus one in bits 0 to 2. The other bytes lack bit 7. Forms 0 to 12 contain the line as a small
+ * difference to the previous one; 13 and 14 as a number in chunks of six bits with the sign in the lowest bit; 15
+ * has no line. code.replace() accepts any bytes, so lines are numbers of any size, and a walk ends with the bytes. */
 #ifndef SM_CODE_LINEWALK_H
 #define SM_CODE_LINEWALK_H
 
@@ -14,8 +13,8 @@
 
 typedef struct {
     const uint8_t *at, *end;
-    int64_t line;         /* of the entry at hand, or the last that had one */
-    uint64_t unit, units; /* the entry's first unit of code (2 bytes each), and how many */
+    int64_t line;         /* of this entry, or the last one that had a line */
+    uint64_t unit, units; /* the entry's first unit of code (2 bytes each), and their number */
     bool has_line;
 } sm_line_walk;
 
@@ -29,13 +28,13 @@ static inline int64_t sm_line_chunks(const uint8_t *at, const uint8_t *end) {
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* The table must stay alive. Stands before the first entry. */
+/* Return a walk before the first entry. The table must stay alive. */
 static inline sm_line_walk sm_line_walk_of(PyCodeObject *code) {
     const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable);
     return (sm_line_walk){.at = at, .end = at + PyBytes_GET_SIZE(code->co_linetable), .line = code->co_firstlineno};
 }
 
-/* The next entry; false: there is none. */
+/* Go to the next entry. Return false at the end. */
 static inline bool sm_line_next(sm_line_walk *walk) {
     enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
     if (walk->at >= walk->end)
@@ -55,9 +54,8 @@ static inline bool sm_line_next(sm_line_walk *walk) {
     return true;
 }
 
-/* Does the instruction after the one at this unit stand on the same line? For RESUME, which has an entry of the line
- * table for itself: of one unit, or of two with its cache. PyCode_Addr2Line knows no line of a cache while LINE is on.
- */
+/* Return true if the instruction after the RESUME at this unit is on the same line. RESUME has its own entry, of one
+ * unit or of two with its cache. PyCode_Addr2Line has no line for a cache while LINE is enabled. */
 static inline bool sm_line_goes_on(PyCodeObject *code, uint64_t unit) {
     bool found = false;
     int64_t line = 0;
@@ -68,7 +66,7 @@ static inline bool sm_line_goes_on(PyCodeObject *code, uint64_t unit) {
             found = true;
             line = walk.line;
             if (walk.unit + walk.units > unit + 2)
-                return true; /* others share its entry */
+                return true; /* shared with other instructions */
         }
     }
     return false;

@@ -1,29 +1,23 @@
-/* Finding the places for probes: on the graph of a code object's instructions.
+/* Positions for probes, from the graph of a code object's instructions.
  *
- * The interpreter reports a line when the instruction that it is about to run has another line than the one it ran
- * before, or is reached by a jump backwards. So all that it would report follows from the *edges* of the graph, from
- * each instruction to those that may come next, and the line table:
+ * The interpreter reports a line when the next instruction has another line than the one before, or is reached by a
+ * jump back. So all reports follow from the *edges* of the graph and the line table:
  *
- *   lines    an edge into an instruction v from one with another line (or none, or from the code's entry, or from
- *            anywhere into an exception handler) is an event of v's line. A probe at v tells it. Being there without
- *            an event is no harm: then the instruction before has the same line, which has been told already.
- *   steps    such an edge from u to v is a step (line of u, line of v), for the line that was reported last is u's.
- *            If all edges into v come from one line, a probe at v tells it, at the very moment of the event. Else it is
- *            told at u: before u runs if u has no other way to go, or by the way that it takes if it is a conditional
- *            jump, which the probe then has to find out (source/py311/probes/arm.c).
- *            Where the path leads through instructions without a line, they are skipped up to the next one with a line.
- *   exits    RETURN_VALUE at a line is a step out of the code from it, whatever came before. RAISE_VARARGS is one to
- *            the first line of its handler, and so is RERAISE at the end of a `finally`, which has the line of what is
- *            last there; without a handler it is an exit, which the evaluator sees itself. A frame
- *            that is left by an exception is at the instruction that raised first, although `with` statements may have
- *            run their __exit__ since: then the exit is from the line of the outermost of these.
+ * - Lines. An edge into an instruction v from another line, from the entry, or into an exception handler is an event of
+ *   v's line, which a probe at v reports. Another way to v has the same line before, which was reported.
+ * - Steps. An edge from u to v on another line is a step. If all edges into v come from one line, a probe at v reports
+ *   it. Otherwise it is reported at u, or by u's way if u is a conditional jump (source/py311/probes/arm.c).
+ *   Instructions without a line are skipped.
+ * - Exits. RETURN_VALUE is a step out of the code. RAISE_VARARGS, and RERAISE at the end of a `finally`, is one to the
+ *   first line of its handler; without a handler the evaluator reports the exit. A frame left by an exception is at the
+ *   instruction that raised first, although later `with` statements may have run __exit__: then the exit is from the
+ *   line of the outermost of these.
  *
- * What is not told: steps from whatever else raised to its handler. No conditional decides them, so that no report asks
- * for them (docs/hooks.md).
+ * Steps from other exceptions to their handlers are not reported: no conditional jump decides them (docs/hooks.md).
  *
- * A probe cannot stand where the interpreter keeps something in a C variable from one instruction to the next (CALL,
- * behind PRECALL or KW_NAMES), at RESUME and SEND, which are looked at from elsewhere, or behind EXTENDED_ARG. If a
- * line would need one there, the code is *odd*, and traced. Only line tables that lie are known to do that. */
+ * There is no probe at CALL or behind KW_NAMES, because the interpreter keeps values in C variables between these
+ * instructions, at RESUME and SEND, which are read from elsewhere, or behind EXTENDED_ARG. Code that needs one there
+ * is *odd* and traced; only wrong line tables do. */
 #include "code/probe_points.h"
 
 #if SM_HAS_EVALFRAME
@@ -35,15 +29,15 @@
 #include "compat/quickening.h"
 
 #define NOWHERE UINT32_MAX
-#define MANY INT32_MAX /* as the line that all edges come from */
+#define MANY INT32_MAX /* value of `from` for several lines */
 
 typedef struct {
-    uint32_t unit;       /* its first: of the EXTENDED_ARG in front of it, if there is one */
-    uint32_t on, target; /* numbers of the instructions that may come next; NOWHERE: it never goes on so */
+    uint32_t unit;       /* its first, including EXTENDED_ARG */
+    uint32_t on, target; /* instructions that may come next, or NOWHERE */
     uint8_t opcode;
     bool conditional, handler, event, armable;
     int32_t line;
-    int32_t from; /* of all edges into it that are events: their line; SM_NO_LINE: none yet; MANY */
+    int32_t from; /* the line of all event edges into it, SM_NO_LINE, or MANY */
 } instruction;
 
 typedef struct {
@@ -52,9 +46,9 @@ typedef struct {
     uint32_t units, count;
     int32_t *lines;
     instruction *instructions;
-    uint32_t *by_unit; /* number of the instruction that begins there; NOWHERE: none */
+    uint32_t *by_unit; /* number of the instruction that begins there, or NOWHERE */
     sm_probe_points *out;
-    uint32_t *point; /* by instruction: its point's number + 1; 0: none */
+    uint32_t *point; /* by instruction: number of its point + 1, or 0 */
     bool steps;
 } graph;
 
@@ -90,7 +84,7 @@ bool sm_probe_mend_lines(PyCodeObject *code) {
 
 /* ---- the graph -------------------------------------------------------------------------------------------------- */
 
-static bool ends(uint8_t opcode) { /* never goes on with the next instruction */
+static bool ends(uint8_t opcode) { /* never continues with the next instruction */
     return opcode == RETURN_VALUE || opcode == RAISE_VARARGS || opcode == RERAISE || opcode == JUMP_FORWARD ||
            opcode == JUMP_BACKWARD || opcode == JUMP_BACKWARD_NO_INTERRUPT;
 }
@@ -178,7 +172,7 @@ static bool next_handled(PyCodeObject *code, const uint8_t **at, handled *found)
     return true;
 }
 
-/* The unit that handles what another one raises; NOWHERE: none. */
+/* Return the unit that handles exceptions of this one, or NOWHERE. */
 static uint32_t handler_of(PyCodeObject *code, uint32_t unit) {
     handled found;
     for (const uint8_t *at = NULL; next_handled(code, &at, &found);) {
@@ -202,8 +196,8 @@ static void mark_handlers(graph *graph) {
     }
 }
 
-/* The RERAISE that ends a handler that only tidies up (the end of `except`, of `except ... as name`) or that calls a
- * `with` statement's __exit__; NOWHERE: it does more. *with: the unit of that call. */
+/* Return the RERAISE of a handler that only cleans up (the end of `except` and `except ... as name`) or calls
+ * __exit__ of a `with` statement, or NOWHERE. *with: the unit of that call. */
 static uint32_t goes_on_raising(const uint8_t *bytes, uint32_t units, uint32_t at, uint32_t *with) {
     *with = NOWHERE;
     for (uint32_t end = at + 64; at < units && at < end; at += 1 + (uint32_t)sm_opcode_caches(bytes[2 * at])) {
@@ -224,7 +218,7 @@ static uint32_t goes_on_raising(const uint8_t *bytes, uint32_t units, uint32_t a
 
 int sm_probe_exit_line(PyCodeObject *code, uint32_t unit) {
     int line = PyCode_Addr2Line(code, (int)unit * 2);
-    PyObject *held = PyCode_GetCode(code); /* kept by the code object already: makes nothing */
+    PyObject *held = PyCode_GetCode(code); /* cached in the code object, so this makes nothing */
     if (held == NULL)
         return line;
     const uint8_t *bytes = (const uint8_t *)PyBytes_AS_STRING(held);
@@ -241,8 +235,7 @@ int sm_probe_exit_line(PyCodeObject *code, uint32_t unit) {
     return line;
 }
 
-/* Where a step that goes on with instruction `at` is reported: it, or the next one that has a line. NOWHERE: none, or
- * not to be known. *out: it leaves the code without one. */
+/* Return the next instruction with a line from `at` on, or NOWHERE. Set *out if that leaves the code first. */
 static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
     *out = false;
     bool raised = false;
@@ -252,10 +245,10 @@ static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
             return at;
         if (here->opcode == RETURN_VALUE)
             *out = true;
-        bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* does except* leave something to be raised? */
+        bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* whether except* has an exception left to raise */
         if ((here->conditional && !own) || here->opcode == SEND || here->opcode == YIELD_VALUE)
             return NOWHERE;
-        raised = raised || here->opcode == RERAISE; /* in a handler of except*: then there is something */
+        raised = raised || here->opcode == RERAISE; /* in a handler of except*, it has */
         at = here->opcode == RERAISE                   ? handling_instruction(graph, here->unit)
              : here->on != NOWHERE && !(own && raised) ? here->on
                                                        : here->target;
@@ -279,12 +272,12 @@ static void edge(graph *graph, const instruction *u, uint32_t to) {
         return;
     }
     if (u->line == SM_NO_LINE && v->line != SM_NO_LINE)
-        v->from = MANY; /* whatever came before */
+        v->from = MANY; /* the previous line is unknown */
     if (at == NOWHERE)
         return;
     v = &graph->instructions[at];
     if (v->line == u->line) {
-        v->from = MANY; /* it is come to without a step, too */
+        v->from = MANY; /* it is also reached without a step */
         return;
     }
     v->event = true;
@@ -322,7 +315,7 @@ static void add_step(sm_probe_point *point, int32_t from, int32_t to) {
     }
 }
 
-/* The step of instruction number by one of its ways (0 on, 1 jumping), if it is to be told at it. */
+/* Add the step of an instruction's way (0 falling, 1 jumping), if it is reported here. */
 static void leave(graph *graph, uint32_t number, int way) {
     const instruction *u = &graph->instructions[number];
     uint32_t next = way == 0 ? u->on : u->target;
@@ -332,7 +325,7 @@ static void leave(graph *graph, uint32_t number, int way) {
     if ((at == NOWHERE && !out) || to == u->line || !u->armable)
         return;
     if (at != NOWHERE && graph->instructions[at].from == u->line)
-        return; /* told there */
+        return; /* reported there */
     sm_probe_point *point = point_of(graph, number);
     if (u->conditional)
         point->ways[way] = (sm_probe_step){u->line, to};
@@ -370,7 +363,7 @@ static void finish_point(graph *graph, uint32_t number) {
         point->on = here->on != NOWHERE ? graph->instructions[here->on].unit : 0;
         point->jump = here->target != NOWHERE ? graph->instructions[here->target].unit : 0;
         point->backward = point->jump <= point->unit;
-        if (here->on == NOWHERE || here->target == NOWHERE) /* nonsense, and never run */
+        if (here->on == NOWHERE || here->target == NOWHERE) /* invalid, and never run */
             point->ways[0].from = point->ways[1].from = SM_NO_LINE;
     }
 }
@@ -432,7 +425,7 @@ static bool find_points(graph *graph) {
 
 bool sm_probe_points_find(sm_probe_points *found, PyCodeObject *code, bool steps) {
     *found = (sm_probe_points){.units = (uint32_t)Py_SIZE(code), .entry = SM_NO_LINE};
-    PyObject *bytes = PyCode_GetCode(code); /* as the compiler made it; the code object keeps it from here on */
+    PyObject *bytes = PyCode_GetCode(code); /* the compiler's bytes, cached in the code object from here on */
     if (bytes == NULL) {
         PyErr_Clear();
         return false;

@@ -1,5 +1,4 @@
-/* Where a probe has to stand in a 3.11 code object, and what it tells when it is hit: see source/py311/probes/probes.h
- * for what a probe is. Made once for a code object; refers to it in nothing. */
+/* The positions of probes (source/py311/probes/probes.h) in a 3.11 code object, and what each reports. */
 #ifndef SM_CODE_PROBE_POINTS_H
 #define SM_CODE_PROBE_POINTS_H
 
@@ -9,54 +8,52 @@
 
 #define SM_NO_LINE INT32_MIN
 
-typedef struct {      /* a step between lines; to: -first line of the code: out of it */
-    int32_t from, to; /* from SM_NO_LINE: none */
+typedef struct { /* from SM_NO_LINE if unused; to -(first line) for an exit */
+    int32_t from, to;
 } sm_probe_step;
 
 typedef struct {
-    uint32_t unit; /* of code, 2 bytes each: the instruction's first */
-    /* What is told by being here: */
-    int32_t line; /* SM_NO_LINE: none */
+    uint32_t unit; /* the instruction's first, 2 bytes each */
+    /* Reported by a hit: */
+    int32_t line; /* or SM_NO_LINE */
     sm_probe_step steps[2];
-    /* And by the way that a conditional jump takes from here, [0] on, [1] jumping: */
+    /* Reported by the way of a conditional jump, [0] falling and [1] jumping: */
     sm_probe_step ways[2];
-    uint32_t on, jump; /* units where they lead */
-    uint8_t opcode;    /* the jump's, plain */
+    uint32_t on, jump; /* units of the two destinations */
+    uint8_t opcode;    /* the jump's, unspecialised */
     bool backward;
     /* While a probe is here: */
     bool armed;
-    uint8_t covered;      /* the opcode that it stands for */
-    uint32_t before;      /* first unit of the instruction in front of it; its own: there is none */
-    uint32_t before_that; /* of the one in front of that */
+    uint8_t covered;      /* the opcode that it replaces */
+    uint32_t before;      /* first unit of the previous instruction, or its own */
+    uint32_t before_that; /* of the one before that */
     uint32_t next;        /* point with the same line, in a ring */
 } sm_probe_point;
 
 typedef struct {
     sm_probe_point *points; /* by unit */
     uint32_t count, units;
-    int32_t entry; /* the first line that a call reaches; SM_NO_LINE: none */
-    bool odd;      /* a probe would have to stand where none can */
+    int32_t entry; /* first line that a call reaches, or SM_NO_LINE */
+    bool odd;      /* a line would need a probe where none can be */
 } sm_probe_points;
 
-/* false: out of memory. steps: those between lines, too. May leave the code's bytes cached in it, never an exception.
- */
+/* Find the points; steps: those for steps between lines, too. Return false if out of memory. Sets no exception. */
 bool sm_probe_points_find(sm_probe_points *found, PyCodeObject *code, bool steps);
 void sm_probe_points_clear(sm_probe_points *points);
-sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* NULL: none */
+sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* or NULL */
 
 static inline bool sm_probe_is_way(const sm_probe_point *point) {
     return point->ways[0].from != SM_NO_LINE || point->ways[1].from != SM_NO_LINE;
 }
 
-/* The line that was reported last when an exception leaves a frame that is at this unit. */
+/* Return the last line that was reported when an exception leaves a frame at this unit. */
 int sm_probe_exit_line(PyCodeObject *code, uint32_t unit);
 
-/* The line of every unit, SM_NO_LINE where there is none; NULL: out of memory. sm_free() it. */
+/* Return the line of every unit, or SM_NO_LINE, in memory to be freed with sm_free(); or NULL if out of memory. */
 int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units);
 
-/* To trace code whose line table goes on behind its end overruns the interpreter's own memory, or leaves it unset where
- * the table ends too early. If it is such code, this makes what the interpreter would make wrongly. false: out of
- * memory. */
+/* Make the interpreter's table of lines for code with a line table of the wrong length, which would make tracing
+ * write out of bounds or read unset memory. Return false if out of memory. */
 bool sm_probe_mend_lines(PyCodeObject *code);
 
 #endif

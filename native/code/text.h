@@ -1,4 +1,4 @@
-/* Text of the recorded program, copied into memory of ours: what functions and types are known by. */
+/* Copies of the recorded program's text, such as names of functions and types, in our memory. */
 #ifndef SM_CODE_TEXT_H
 #define SM_CODE_TEXT_H
 
@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SM_LONGEST_TEXT = 4096 }; /* characters: no path is longer, and a name is no place to keep data in */
+enum { SM_LONGEST_TEXT = 4096 }; /* characters; no path is longer, and names should not hold data */
 
-/* A str as UTF-8, to be freed; of a longer one than SM_LONGEST_TEXT the beginning, with a mark that says so; "" for
- * what is no str or NULL. NULL: no memory. Lone surrogates pass through. Makes no Python object and sets no exception:
- * it is called inside hooks that report every object. */
+/* Return a str as UTF-8, to be freed, or NULL if out of memory. Longer ones than SM_LONGEST_TEXT are cut and marked;
+ * anything but a str is "". Lone surrogates pass through. Makes no Python object and sets no exception, for use
+ * inside hooks that report every object. */
 char *sm_copy_text(PyObject *text);
 
-/* As UTF-8, four bytes at most; the place behind it. */
+/* Write a character as UTF-8, at most four bytes, and return the end. */
 char *sm_put_character(char *at, Py_UCS4 character);
 
-char *sm_copy_chars(const char *text);                  /* NULL: no memory */
-void sm_replace_chars(char **target, const char *text); /* frees what it was; NULL: no memory */
+char *sm_copy_chars(const char *text);                  /* NULL if out of memory */
+void sm_replace_chars(char **target, const char *text); /* frees the old text; NULL if out of memory */
 
-/* Is the file on the list? A line of that is a path: what ends with a slash is the beginning of paths. */
+/* Return true if the file is in the list, which has a path on each line, or a prefix that ends in a slash. */
 bool sm_text_lists(const char *list, const char *file);
 
 #endif

@@ -1,16 +1,14 @@
-/* Lines that begin without the interpreter telling so (3.14 and later).
+/* Lines that begin without a LINE event (3.14 and later).
  *
- * A line is told where an instruction begins another line than the one before it in the code. 3.14 passes over END_FOR,
- * POP_ITER and END_ASYNC_FOR when it looks for the one before, so the line that follows a loop is not told at the
- * loop's end if the same line stands before these, too. The compiler puts it there where it copies a short end of the
- * function behind a `break`:
+ * LINE is reported where an instruction's line differs from that of the one before it in the code, except END_FOR,
+ * POP_ITER and END_ASYNC_FOR. So a line after a loop that is also before these is not reported at the loop's end:
  *
  *     for x in y:
  *         if x:
  *             break
- *     return z        # told after `break`, and not after the last x
+ *     return z        # the compiler copies it to the `break`
  *
- * That the loop ended is told: by BRANCH_RIGHT, whose destination is the line's first instruction. */
+ * BRANCH_RIGHT reports the end of the loop; its destination is the line's first instruction. */
 #ifndef SM_CODE_UNREPORTED_LINES_H
 #define SM_CODE_UNREPORTED_LINES_H
 
@@ -19,15 +17,14 @@
 typedef struct sm_unreported {
     uint32_t count;
     struct {
-        int32_t to, line; /* to: bytes, the destination of the event */
+        int32_t to, line; /* to: destination of the event, in bytes */
     } at[];
 } sm_unreported;
 
-/* Those of a code object: made when it is asked for first, kept with its entry. No Python object is left. Where there
- * is no entry, or no memory: none. */
+/* Return the code object's unreported lines, found once and kept with its entry. Leaves no new Python object. */
 const sm_unreported *sm_unreported_of(PyCodeObject *code);
 
-/* The line that begins at the destination of a BRANCH_RIGHT event and is not told; 0: none. */
+/* Return the unreported line at the destination of a BRANCH_RIGHT event, or 0. */
 static inline int sm_unreported_line(PyCodeObject *code, Py_ssize_t to) {
     const sm_unreported *untold = sm_unreported_of(code);
     for (uint32_t i = 0; i < untold->count; i++) {

@@ -3,10 +3,10 @@
 #include "compat/exception.h"
 
 static struct {
-    void (*died)(const PyCodeObject *code); /* NULL: not asked for */
-    int watcher;                            /* -1: none, the type's deallocator is exchanged */
-    destructor below;                       /* what stood there before ours */
-    bool placed;                            /* ours is there, or below one that was put on top of it */
+    void (*died)(const PyCodeObject *code); /* NULL without a user */
+    int watcher;                            /* -1 if none: the type's deallocator is replaced */
+    destructor below;                       /* the previous deallocator */
+    bool placed;                            /* ours is installed, or below one that was set later */
 } deaths = {.watcher = -1};
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -34,7 +34,7 @@ static void end_watching(void) {
     deaths.watcher = -1;
 }
 #else
-static bool is_main(void) { /* one lock for all interpreters */
+static bool is_main(void) { /* all interpreters share one lock */
     return true;
 }
 static bool begin_watching(void) {
@@ -65,8 +65,7 @@ void sm_code_deaths_end(void) {
     deaths.died = NULL;
     if (deaths.watcher >= 0)
         end_watching();
-    if (deaths.placed &&
-        PyCode_Type.tp_dealloc == dealloc) { /* else another one stands above: ours stays, and passes on */
+    if (deaths.placed && PyCode_Type.tp_dealloc == dealloc) { /* otherwise ours stays below another */
         PyCode_Type.tp_dealloc = deaths.below;
         deaths.placed = false;
     }

@@ -1,5 +1,4 @@
-/* The only place that names a Python version. What a version lacks is given here in the same shape, so that callers
- * need no #if of their own. */
+/* Differences between Python versions. No other file names a version; what a version lacks is provided here. */
 #ifndef SM_COMPAT_COMPAT_H
 #define SM_COMPAT_COMPAT_H
 
@@ -16,21 +15,21 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 #define SM_HAS_MONITORING 1
-#define SM_HAS_EVALFRAME 0 /* monitoring is better wherever it exists: see docs/hooks.md */
-#define SM_SHARES_SLOTS 0  /* nor does anything but the profilefunc source need the profile and trace slots */
+#define SM_HAS_EVALFRAME 0 /* monitoring is better: see docs/hooks.md */
+#define SM_SHARES_SLOTS 0  /* only the profilefunc source needs the slots */
 #else
 #define SM_HAS_MONITORING 0
 #define SM_HAS_EVALFRAME 1
 #define SM_SHARES_SLOTS 1
 #endif
 
-/* Can sys.monitoring's events of exceptions be set on single code objects? */
+/* Events of exceptions can be set on single code objects. */
 #define SM_LOCAL_EXCEPTION_EVENTS (PY_VERSION_HEX >= 0x030F0000)
 
-/* Do the two ways of a branch have an event each, to be switched off by itself? */
+/* The two ways of a branch have an event each, which can be disabled separately. */
 #define SM_BRANCH_HAS_SIDES (PY_VERSION_HEX >= 0x030E0000)
 
-/* Does CALL report a bound method of a C function as the method, though C_RETURN comes for the function behind it? */
+/* CALL reports a bound method of a C function as the method, C_RETURN as its function. */
 #define SM_CALL_REPORTS_METHODS (PY_VERSION_HEX < 0x030E0000)
 
 #ifdef Py_GIL_DISABLED
@@ -39,16 +38,14 @@
 #define SM_FREE_THREADED 0
 #endif
 
-/* The interpreter's data stack chunk that a thread uses: it changes when the stack grows or shrinks past a chunk, and
- * when a greenlet switch exchanges the whole stack. Public fields of PyThreadState since 3.11. */
+/* The current chunk of a thread's data stack. It changes when the stack outgrows a chunk or a greenlet exchanges it. */
 typedef _PyStackChunk sm_chunk;
 
 static inline sm_chunk *sm_tstate_chunk(PyThreadState *tstate) {
     return tstate->datastack_chunk;
 }
 
-/* An address that is the same at every suspension and resumption of one generator or coroutine, and its alone while it
- * lives: that of its interpreter frame. Valid in a callback of the running frame. */
+/* Return the running frame's address, in a callback. A generator or coroutine keeps it for life, alone. */
 static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030D0000
     return tstate->current_frame;
@@ -57,7 +54,7 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
-/* The same from another thread, without the GIL: it may have ended meanwhile. */
+/* Do the same from another thread, without the GIL: the frame may have ended. */
 static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030D0000
     return __atomic_load_n((void **)&tstate->current_frame, __ATOMIC_RELAXED);
@@ -66,23 +63,22 @@ static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
 #endif
 }
 
-/* Can code that was compiled to C tell of its events itself (PyMonitoring_FirePyResumeEvent and others)? Not in debug
- * builds for what is done about it: they let no deallocator set an exception. */
+/* Code that was compiled to C can fire events. The remedy sets an exception in a deallocator, which debug builds
+ * forbid. */
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_DEBUG)
 #define SM_HAS_FIRED_EVENTS 1
 #else
 #define SM_HAS_FIRED_EVENTS 0
 #endif
 
-/* Is what ends a loop passed over where the interpreter looks for the beginnings of lines? See code/unreported_lines.h.
- */
+/* LINE ignores the end of a loop (code/unreported_lines.h). */
 #define SM_LOOP_ENDS_HIDE_LINES (PY_VERSION_HEX >= 0x030E0000)
 
-/* Is a first line that stands in the def line only told alongside PY_START (gh-155992)? */
+/* LINE reports a first line in the def line only while PY_START is enabled (gh-155992). */
 #define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
 
 #if SM_HAS_MONITORING
-/* A line number or an offset as sys.monitoring passes it. */
+/* Return a line number or offset that sys.monitoring passes. */
 static inline int sm_int_of(PyObject *number) {
     if (PyUnstable_Long_IsCompact((PyLongObject *)number))
         return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
@@ -90,8 +86,7 @@ static inline int sm_int_of(PyObject *number) {
 }
 #endif
 
-/* Sets the profile function of any thread, without the audit event and the races of PyEval_SetProfileAllThreads
- * (gh-137400). Exported by every version; declared in private headers since 3.13. */
+/* Set the profile function of any thread, without PyEval_SetProfileAllThreads' audit event and races (gh-137400). */
 #if PY_VERSION_HEX >= 0x030D0000
 extern int _PyEval_SetProfile(PyThreadState *tstate, Py_tracefunc func, PyObject *arg);
 #endif
@@ -100,16 +95,15 @@ static inline int sm_set_profile(PyThreadState *tstate, Py_tracefunc func) {
 }
 
 #if SM_SHARES_SLOTS
-/* After the fields of a profile or trace slot were written directly: the evaluation loop has a copy of whether there is
- * any such function. */
+/* Update the evaluation loop's copy of whether a slot is used, after a direct write to a slot. */
 static inline void sm_tstate_tracing_changed(PyThreadState *tstate) {
     bool tracing = tstate->tracing == 0 && (tstate->c_profilefunc != NULL || tstate->c_tracefunc != NULL);
     tstate->cframe->use_tracing = tracing ? 255 : 0;
 }
 #endif
 
-/* The one reference tracer of the process (3.13). Removal is reported from 3.15 on. What was built with 3.13.0 runs on
- * 3.13.3, too, so whether it can be trusted is asked at run time: NULL, or why not. */
+/* The process's reference tracer (3.13). An extension built with 3.13.0 also runs on 3.13.3, so its reliability is
+ * checked at run time. */
 #define SM_REFTRACER_REMOVED 2
 #if PY_VERSION_HEX < 0x030D0000
 typedef enum { PyRefTracer_CREATE, PyRefTracer_DESTROY } PyRefTracerEvent;
@@ -132,18 +126,18 @@ static inline const char *sm_reftracer_objection(void) {
                "destroyed (gh-130382)";
     return NULL;
 }
-/* Are containers that the trashcan puts off destroyed without a word (gh-156371)? */
+/* Return true if destroyed containers are not reported when the trashcan delays them (gh-156371). */
 static inline bool sm_reftracer_trashcan(void) {
     return (Py_Version >= 0x030E0000 && Py_Version < 0x030E0800) ||
            (Py_Version >= 0x030F0000 && Py_Version < 0x030F0100);
 }
-/* Does whoever holds the tracer be told of its removal? Then it may give up what it hangs on, and cannot be chained. */
+/* Return true if a tracer is notified of its removal. It may then free its data, so it cannot be chained. */
 static inline int sm_reftracer_reports_removal(void) {
     return Py_Version >= 0x030F0000;
 }
 
-/* From a signal's handler on the main thread: have it look for pending calls before its next instruction. Up to 3.12 a
- * call that another thread has asked for is noticed when threads take turns. */
+/* Make the main thread check for pending calls before its next instruction, from a signal handler on it. Up to 3.12,
+ * another thread's call is only noticed when threads take turns. */
 #if PY_VERSION_HEX < 0x030D0000
 PyAPI_FUNC(void) _PyEval_SignalReceived(PyInterpreterState *interp);
 #endif
@@ -153,7 +147,7 @@ static inline void sm_look_for_pending_calls(void) {
 #endif
 }
 
-/* The running thread's state, NULL without one. Its id is never used again, as its address may be. */
+/* Return the running thread's state, or NULL. Unlike its address, its id is never reused. */
 static inline PyThreadState *sm_tstate_unchecked(void) {
 #if PY_VERSION_HEX >= 0x030D0000
     return PyThreadState_GetUnchecked();
@@ -161,11 +155,11 @@ static inline PyThreadState *sm_tstate_unchecked(void) {
     return _PyThreadState_UncheckedGet();
 #endif
 }
-/* Does the running thread hold the main interpreter's lock? Can be asked anywhere. */
+/* Return true if the running thread holds the main interpreter's GIL. From anywhere. */
 static inline bool sm_holds_gil(void) {
 #if PY_VERSION_HEX >= 0x030C0000
     return sm_tstate_unchecked() != NULL;
-#else /* there it is the state of whoever holds it */
+#else /* the state of the GIL's holder, on 3.11 */
     PyThreadState *mine = PyGILState_GetThisThreadState();
     return mine != NULL && mine == sm_tstate_unchecked();
 #endif
@@ -184,8 +178,7 @@ static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tst
     return tstate->interp;
 }
 
-/* Leaves a thread without Python frames, as one that has called nothing yet, and returns those that it had: they are to
- * be given back from the same place in C, which runs the evaluation loop in between. */
+/* Leave a thread without Python frames, and return its frames, to be restored by the same C function. */
 static inline void *sm_tstate_take_frames(PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030F0000
     void *frames = tstate->current_frame;
@@ -207,15 +200,13 @@ static inline void sm_tstate_give_frames(PyThreadState *tstate, void *frames) {
 #endif
 }
 
-/* What of its recursion limits a thread has used: of that on Python calls and, where calls of C have one of their own
- * (3.12 and 3.13), of that. One on Python's stack counts once; so does a built-in function that is called, on 3.11
- * towards the one limit; on 3.12 and 3.13 a run of the evaluation loop counts twice towards the other. */
+/* A thread's use of its recursion limits: for Python calls, and for C calls on 3.12 and 3.13, where a run of the
+ * evaluation loop counts twice. On 3.11 a call of a builtin counts like a Python call. */
 typedef struct {
     int python, c;
 } sm_recursion;
 
-/* All that is in use below the built-in function that asks, so that what it calls stands as if it were called by
- * nothing. */
+/* Return the use by the caller of the running builtin, so that what the builtin calls can start from zero. */
 static inline sm_recursion sm_tstate_recursion(const PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030E0000
     return (sm_recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining, 0};
@@ -242,9 +233,7 @@ static inline void sm_tstate_recursion_add(PyThreadState *tstate, sm_recursion c
 #endif
 }
 
-/* Calls a function that is most likely a Python one. PyObject_Vectorcall does it, too, but not the shortest way: what
- * is shorter differs, and is a tenth of what an empty Python callback costs. From 3.14 on, PyObject_VectorcallDict is
- * compiled with a way of its own to Python functions. */
+/* Call a function that is most likely a Python one, by the shortest way: a tenth of an empty Python callback's cost. */
 static inline PyObject *sm_call(PyObject *function, PyObject *const *arguments, size_t count) {
 #if PY_VERSION_HEX >= 0x030E0000
     return PyObject_VectorcallDict(function, arguments, count, NULL);
@@ -255,7 +244,7 @@ static inline PyObject *sm_call(PyObject *function, PyObject *const *arguments, 
 #endif
 }
 
-/* Has it its characters at hand? Strings of the old C functions had not, until 3.12. */
+/* Return true if the characters can be read. Until 3.12, strings of old C functions lack them at first. */
 static inline bool sm_str_is_ready(PyObject *text) {
 #if PY_VERSION_HEX < 0x030C0000
     return PyUnicode_IS_READY(text);
@@ -265,10 +254,10 @@ static inline bool sm_str_is_ready(PyObject *text) {
 #endif
 }
 
-/* A type's own dict, borrowed; NULL: none yet. Makes no object. */
+/* Return a type's own dict, borrowed, or NULL. Makes no object. */
 static inline PyObject *sm_type_dict(PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
-    PyObject *dict = PyType_GetDict(type); /* built-in types have one in each interpreter */
+    PyObject *dict = PyType_GetDict(type); /* builtin types have one in each interpreter */
     Py_XDECREF(dict);
     return dict;
 #else
@@ -276,7 +265,6 @@ static inline PyObject *sm_type_dict(PyTypeObject *type) {
 #endif
 }
 
-/* Is it never destroyed? Then nobody made it while we looked. */
 static inline bool sm_is_immortal(const PyObject *object) {
 #if PY_VERSION_HEX >= 0x030E0000
     return PyUnstable_IsImmortal((PyObject *)(uintptr_t)object);
@@ -288,7 +276,7 @@ static inline bool sm_is_immortal(const PyObject *object) {
 #endif
 }
 
-/* Is this the thread that the process began with, or that forked it? */
+/* Return true on the thread that the process began with, or that forked it. */
 static inline int sm_is_main_thread(void) {
     return PyThread_get_thread_native_id() == (unsigned long)getpid();
 }

@@ -1,11 +1,10 @@
-/* An exception that is put aside while something runs that must neither see it nor lose it. Up to 3.11 it is three
- * objects, from then on one. With the GIL; whoever keeps one restores it, on the same thread. */
+/* An exception that is put aside while other code runs, and restored on the same thread. With the GIL. */
 #ifndef SM_COMPAT_EXCEPTION_H
 #define SM_COMPAT_EXCEPTION_H
 
 #include <Python.h>
 
-typedef struct { /* owned; all NULL: none was set */
+typedef struct { /* owned; all NULL if none was set */
 #if PY_VERSION_HEX >= 0x030C0000
     PyObject *value;
 #else
@@ -23,7 +22,7 @@ static inline sm_exception sm_exception_keep(void) {
     return kept;
 }
 
-/* In place of whatever has been set meanwhile. */
+/* Replaces an exception that was set meanwhile. */
 static inline void sm_exception_restore(sm_exception kept) {
 #if PY_VERSION_HEX >= 0x030C0000
     PyErr_SetRaisedException(kept.value);
@@ -32,7 +31,7 @@ static inline void sm_exception_restore(sm_exception kept) {
 #endif
 }
 
-/* In favour of what has been set meanwhile. */
+/* Preserves an exception that was set meanwhile. */
 static inline void sm_exception_drop(sm_exception kept) {
 #if PY_VERSION_HEX < 0x030C0000
     Py_XDECREF(kept.type);
@@ -41,7 +40,7 @@ static inline void sm_exception_drop(sm_exception kept) {
     Py_XDECREF(kept.value);
 }
 
-/* The exception itself, owned by the caller and no longer set; NULL: none was set. */
+/* Clear the current exception and return it, owned by the caller, or NULL. */
 static inline PyObject *sm_exception_take(void) {
     sm_exception kept = sm_exception_keep();
 #if PY_VERSION_HEX < 0x030C0000

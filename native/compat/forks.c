@@ -1,8 +1,7 @@
-/* os.fork counts the threads of the process in the end and warns of a second one, and hooks of the program run in it,
- * each of which may be where pending calls are run. So what comes back after a fork of the main thread does when the
- * frame that called os.fork goes on: a pending call looks out for that. After a fork of another thread of Python it
- * comes back at once: there are two threads in any case, and the main one may be busy in C for ever. Where a thread of
- * C forks without the GIL, the main thread sees to it when it runs Python next. */
+/* os.fork counts the process's threads at its end and warns of a second one, and pending calls may run before that.
+ * So after a fork of the main thread, `over` waits until the frame that called os.fork continues. After a fork of
+ * another Python thread it runs at once: there are two threads anyway. After a fork of a C thread without the GIL,
+ * it runs when the main thread runs Python again. */
 #include "compat/forks.h"
 
 #include <Python.h>
@@ -14,15 +13,15 @@
 
 #include "compat/compat.h"
 
-#define MOST_LOOKS 200 /* for the frame that forked */
+#define MOST_LOOKS 200 /* checks for the frame that forked */
 
 static struct {
     const sm_fork_calls *calls[SM_FORK_USERS]; /* atomic */
-    const sm_fork_calls *told[SM_FORK_USERS];  /* before the fork that is under way: others may come meanwhile */
+    const sm_fork_calls *told[SM_FORK_USERS];  /* those notified before the current fork; others may join meanwhile */
     bool ready;
     uint32_t over;       /* users that wait for it, a bit each; atomic */
-    const void *forking; /* the frame that called fork; with the GIL, as what follows */
-    int looks;           /* left */
+    const void *forking; /* the frame that called fork; guarded by the GIL */
+    int looks;           /* left; guarded by the GIL */
 } forks;
 
 static void before(void) {
@@ -32,7 +31,7 @@ static void before(void) {
         if (told[who] != NULL && told[who]->before != NULL)
             told[who]->before();
     }
-    memcpy(forks.told, told, sizeof told); /* of two threads that fork, one is past this at a time: see base/worker.h */
+    memcpy(forks.told, told, sizeof told); /* only one forking thread is past this point at a time (base/worker.h) */
 }
 
 static void go_on(uint32_t over) {
@@ -42,7 +41,7 @@ static void go_on(uint32_t over) {
     }
 }
 
-static int look(void *unused) { /* a pending call: on the main thread, between two instructions */
+static int look(void *unused) { /* a pending call, on the main thread between two instructions */
     bool early = forks.looks > 0 && sm_tstate_frame(PyThreadState_Get()) != forks.forking;
     forks.looks--;
     if (early && Py_AddPendingCall(look, unused) == 0)
@@ -69,7 +68,7 @@ static void parent(void) {
         forks.forking = sm_tstate_frame(sm_tstate_unchecked());
         forks.looks = MOST_LOOKS;
     }
-    (void)Py_AddPendingCall(look, NULL); /* can be asked for without the GIL */
+    (void)Py_AddPendingCall(look, NULL); /* allowed without the GIL */
 }
 
 static void child(void) {

@@ -1,7 +1,4 @@
-/* Who is told of a fork, and in which order; and when it is over.
- *
- * Before a fork all are told in the order of this list, after it in the reverse, whoever forks: a thread of C may do it
- * without the GIL. In the child only the forking thread is there. */
+/* Notification of forks, by C threads too: before a fork in the order of this list, afterwards in reverse. */
 #ifndef SM_COMPAT_FORKS_H
 #define SM_COMPAT_FORKS_H
 
@@ -10,11 +7,11 @@
 typedef enum {
     SM_FORK_ENDING,
     SM_FORK_SAFEPOINT,
-    SM_FORK_FLUSH, /* its lock is taken before those that follow */
+    SM_FORK_FLUSH, /* its lock is taken before the following ones */
     SM_FORK_TICKER,
     SM_FORK_SAMPLER,
-    SM_FORK_JOURNAL,  /* as coverage */
-    SM_FORK_COVERAGE, /* it holds locks that events take, so it comes late */
+    SM_FORK_JOURNAL,  /* see coverage */
+    SM_FORK_COVERAGE, /* late, because it holds locks that events take */
     SM_FORK_ENGINE,
     SM_FORK_HUB,
     SM_FORK_USERS
@@ -22,13 +19,12 @@ typedef enum {
 
 typedef struct { /* any may be NULL */
     void (*before)(void);
-    bool (*parent)(void); /* is `over` wanted? */
+    bool (*parent)(void); /* true to request `over` */
     void (*child)(void);
-    void (*over)(void); /* with the GIL: on the main thread, once the frame that called fork goes on; where another
-                           thread of Python has forked, on that, at once */
+    void (*over)(void); /* with the GIL, once fork's caller continues; see forks.c */
 } sm_fork_calls;
 
-/* From now on, for good; with the GIL. calls is static. False: out of memory. */
+/* Register these static functions for good. With the GIL. Return false if out of memory. */
 bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls);
 
 #endif

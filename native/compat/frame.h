@@ -1,5 +1,4 @@
-/* The interpreter's own frames: the one place that reads private structures, and only their heads. Frame objects on
- * every version, for what trace functions set on them; and what runs below them for PEP 523 on 3.11. */
+/* The interpreter's frames: heads of private structures, and whole frames for PEP 523 on 3.11. */
 #ifndef SM_COMPAT_FRAME_H
 #define SM_COMPAT_FRAME_H
 
@@ -7,16 +6,16 @@
 
 #include "compat/compat.h"
 
-/* The head of PyFrameObject, the same from 3.11 to 3.15. tests/hooks holds it against the attributes. */
+/* The head of PyFrameObject, the same from 3.11 to 3.15 (checked by tests/hooks). */
 typedef struct {
     PyObject_HEAD PyFrameObject *back;
     void *frame;
     PyObject *trace; /* f_trace; owned, NULL for None */
-    int line;        /* f_lineno while not 0, else found from the instruction */
+    int line;        /* f_lineno if not 0, otherwise it is found from the instruction */
     char trace_lines, trace_opcodes, fast_as_locals /* up to 3.12 */;
 } sm_frame_object;
 
-/* Around a Python trace function: until 3.13 (PEP 667) f_locals is a copy that it may look at and change. */
+/* Around a call of a Python trace function: before 3.13 (PEP 667), f_locals is a copy that the function may change. */
 static inline int sm_frame_before_call(PyFrameObject *frame) {
 #if PY_VERSION_HEX < 0x030D0000
     return ((sm_frame_object *)frame)->fast_as_locals ? PyFrame_FastToLocalsWithError(frame) : 0;
@@ -27,20 +26,19 @@ static inline int sm_frame_before_call(PyFrameObject *frame) {
 }
 static inline void sm_frame_after_call(PyFrameObject *frame) {
 #if PY_VERSION_HEX < 0x030D0000
-    if (((sm_frame_object *)frame)->fast_as_locals) /* else it would do nothing */
+    if (((sm_frame_object *)frame)->fast_as_locals)
         PyFrame_LocalsToFast(frame, 1);
 #else
     (void)frame;
 #endif
 }
 
-/* The interpreter's frame behind a frame object: its address is what sm_tstate_frame gives while it runs. */
+/* Return the interpreter's frame of a frame object: sm_tstate_frame()'s address while it runs. */
 static inline const void *sm_frame_behind(const PyFrameObject *frame) {
     return ((const sm_frame_object *)frame)->frame;
 }
 
-/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (not asked on 3.11). tests/native/recorder/lines holds it
- * against f_back, tests/native/recorder/objects against the lines of objects. */
+/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (checked by tests/native/recorder/lines and objects). */
 typedef struct sm_frame_head {
     uintptr_t executable; /* with tag bits since 3.14 */
     const struct sm_frame_head *previous;
@@ -49,14 +47,12 @@ typedef struct sm_frame_head {
     const unsigned char *instruction; /* that runs, from 3.13 on */
 } sm_frame_head;
 
-/* Is this what it runs? */
 static inline bool sm_frame_is_of(const sm_frame_head *frame, const void *code) {
     return (frame->executable ^ (uintptr_t)code) < 8;
 }
 
-/* A frame's code; NULL: it is not a Python function's. Some stand for a stretch of C stack. And the call of a class,
- * specialised, has one behind __init__, of a code object that is the interpreter's own and with globals that are none.
- */
+/* Return a frame's code, or NULL for frames that are not a Python function's: ranges of C stack, and one of the
+ * specialised call of a class. */
 static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
     if (executable == NULL || !PyCode_Check(executable))
@@ -66,8 +62,7 @@ static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     if ((code->co_flags & CO_NO_MONITORING_EVENTS) != 0)
         return NULL;
 #elif SM_HAS_MONITORING
-    /* 3.12: the one code object of all entries from C: NOP, INTERPRETER_EXIT. (<opcode.h> has names that others use.)
-     */
+    /* 3.12: the code of all entries from C is NOP, INTERPRETER_EXIT. <opcode.h> has other users of these names. */
     const unsigned char *bytes = (const unsigned char *)code->co_code_adaptive;
     if (bytes[0] == 9 && bytes[2] == 3)
         return NULL;
@@ -75,12 +70,11 @@ static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     return code;
 }
 
-/* From 3.14 on, interpreters with a JIT in them, switched on or not, make and drop a list whenever they instrument
- * code: to hold the compiled pieces that have to go. When code begins or goes on after the events of sys.monitoring
- * were changed, that happens in its name. */
+/* From 3.14 on, interpreters built with a JIT make a temporary list whenever they instrument code, in the name of
+ * code that begins or resumes after a change of monitoring events. */
 #define SM_INSTRUMENTING_MAKES_LISTS (PY_VERSION_HEX >= 0x030E0000 && !SM_FREE_THREADED)
 #if SM_INSTRUMENTING_MAKES_LISTS
-/* How often those events were changed, times 256; 0: nobody has used them. */
+/* Return the number of changes to these events, times 256. */
 static inline uintptr_t sm_tstate_events_version(const PyThreadState *tstate) {
     return tstate->eval_breaker & ~(uintptr_t)255;
 }
@@ -118,14 +112,14 @@ static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
 static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
     return frame->f_globals;
 }
-static inline uint32_t sm_frame_unit(const sm_frame *frame) { /* as sm_frame_last, in units; huge: not begun */
+static inline uint32_t sm_frame_unit(const sm_frame *frame) { /* like sm_frame_last, in units; huge before the start */
     return (uint32_t)_PyInterpreterFrame_LASTI(frame);
 }
-/* Has it not come to its first RESUME yet? */
+/* Return true before the first RESUME. */
 static inline bool sm_frame_is_fresh_call(const sm_frame *frame) {
     return _PyFrame_IsIncomplete((sm_frame *)frame);
 }
-/* For a frame that has left the evaluation loop at RETURN_VALUE: the value is on its stack again, and on top. */
+/* Push the value again for a frame that left the evaluation loop at RETURN_VALUE. */
 static inline void sm_frame_unpop(sm_frame *frame) {
     frame->stacktop++;
 }
@@ -138,28 +132,28 @@ static inline void sm_frame_push(sm_frame *frame, PyObject *value) {
 static inline PyObject *sm_frame_top(const sm_frame *frame) {
     return frame->localsplus[frame->stacktop - 1];
 }
-/* When it runs again, it is at this unit of its code. */
+/* Set the unit at which it will resume. */
 static inline void sm_frame_go_to(sm_frame *frame, uint32_t unit) {
     frame->prev_instr = (_Py_CODEUNIT *)frame->f_code->co_code_adaptive + unit - 1;
 }
 
-/* Are events reported in what the thread runs now, and in what it is about to call? */
+/* Return true if the thread's running frame, and what it calls next, report events. */
 static inline bool sm_tstate_is_traced(PyThreadState *tstate) {
     return tstate->cframe->use_tracing != 0;
 }
 
-/* From here on also in what is on its stack already, if it has a trace function. */
+/* Make all frames on the thread's stack that have a trace function report events. */
 static inline void sm_tstate_trace_stack(PyThreadState *tstate) {
     for (_PyCFrame *link = tstate->cframe; link != NULL; link = link->previous)
         link->use_tracing = 255;
 }
 
-/* The first argument of a function that is about to run; NULL: it has none. */
-static inline PyObject *sm_frame_self(const sm_frame *frame) { /* borrowed */
+/* Return the first argument of a function that is about to run, borrowed, or NULL. */
+static inline PyObject *sm_frame_self(const sm_frame *frame) {
     return frame->f_code->co_argcount > 0 ? frame->localsplus[0] : NULL;
 }
 
-/* Makes a frame the running one, for what is done in its name by C code; `link` belongs to that code. */
+/* Make a frame the running one while C code acts for it; `link` is on that code's stack. */
 typedef _PyCFrame sm_link;
 static inline void sm_tstate_link(PyThreadState *tstate, sm_link *link, sm_frame *frame) {
     link->use_tracing = tstate->cframe->use_tracing;
@@ -172,24 +166,23 @@ static inline void sm_tstate_unlink(PyThreadState *tstate, sm_link *link) {
     tstate->cframe->use_tracing = link->use_tracing;
 }
 
-/* What `frame.f_trace_opcodes = True` does. */
+/* Do what `frame.f_trace_opcodes = True` does. */
 static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
     object->f_trace_opcodes = 1;
 }
 
-/* The interpreter's frame below this one; NULL: none. */
+/* Return the interpreter's frame below this one, or NULL. */
 static inline const void *sm_frame_below(const void *frame) {
     return ((const sm_frame *)frame)->previous;
 }
 static inline bool sm_frame_runs(const void *frame, const void *code) {
     return frame != NULL && ((const sm_frame *)frame)->f_code == code;
 }
-/* Byte offset of the instruction that the thread's running frame is at; there has to be one. */
+/* Return the byte offset of the running frame's instruction. */
 static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
     return sm_frame_last(sm_frame_running(tstate));
 }
 
-/* How many Python frames are on the thread's stack. */
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     int64_t depth = 0;
     for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = frame->previous)
@@ -197,12 +190,12 @@ static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return depth;
 }
 
-/* No frame is looked for by its depth on 3.11: no source of starts is there. */
+/* Unused on 3.11, which has no source of starts. */
 static inline int64_t sm_tstate_depth_racy(PyThreadState *Py_UNUSED(tstate)) {
     return 0;
 }
 
-/* The local variable of that number, new; NULL: it has no value. No snapshot of the frame is made. */
+/* Return the local variable of that number, a new reference, or NULL. Makes no snapshot of the frame. */
 static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
     PyObject *value = frame->f_frame->localsplus[number];
     int kind = (unsigned char)PyBytes_AS_STRING(code->co_localspluskinds)[number];
@@ -216,12 +209,11 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
 static inline const void *sm_frame_below(const void *frame) {
     return ((const sm_frame_head *)frame)->previous;
 }
-/* Is this the code that the frame runs? */
 static inline bool sm_frame_runs(const void *frame, const void *code) {
     if (frame == NULL)
         return false;
     PyObject *running = PyUnstable_InterpreterFrame_GetCode((struct _PyInterpreterFrame *)(uintptr_t)frame);
-    Py_XDECREF(running); /* the frame holds it */
+    Py_XDECREF(running); /* borrowed; the frame holds a reference */
     return running == code;
 }
 static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
@@ -232,7 +224,7 @@ static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return tstate->py_recursion_limit - tstate->py_recursion_remaining;
 }
 
-/* The same from another thread, without the GIL. */
+/* Do the same from another thread, without the GIL. */
 static inline int64_t sm_tstate_depth_racy(PyThreadState *tstate) {
     return tstate->py_recursion_limit - __atomic_load_n(&tstate->py_recursion_remaining, __ATOMIC_RELAXED);
 }

@@ -1,5 +1,4 @@
-/* Whether the interpreter's single slots are taken, by whomever: Python code sees only the owners that have a Python
- * object to show. */
+/* The use of the interpreter's single slots. Python code sees only owners with a Python object. */
 #ifndef SM_COMPAT_HOOK_SLOTS_H
 #define SM_COMPAT_HOOK_SLOTS_H
 
@@ -14,7 +13,7 @@ static inline bool sm_trace_slot_taken(void) {
     return PyThreadState_Get()->c_tracefunc != NULL;
 }
 
-/* Of the process; -1 where the interpreter has no reference tracer. */
+/* Of the process; -1 if the interpreter has no reference tracer. */
 static inline int sm_reference_slot_taken(void) {
 #if PY_VERSION_HEX >= 0x030D0000
     void *data;

@@ -4,8 +4,8 @@
 
 #if PY_VERSION_HEX >= 0x030D0000
 
-#define BEFORE_HOLDER 16 /* bytes of the structure before the field that the interpreter tells of, and */
-#define AFTER_HOLDER 256 /* those behind it: flags, and two condition variables with their mutexes */
+#define BEFORE_HOLDER 16 /* bytes of the structure before the exposed field */
+#define AFTER_HOLDER 256 /* bytes from it on: flags, two condition variables and their mutexes */
 
 bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
     sm_runtime_places places;
@@ -19,7 +19,7 @@ bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
 #else
 
 #define Py_BUILD_CORE 1
-#undef _PyGC_FINALIZED /* the public headers' and the internal ones' differ */
+#undef _PyGC_FINALIZED /* public and internal headers differ */
 #include "internal/pycore_interp.h"
 #include "internal/pycore_runtime.h"
 #undef Py_BUILD_CORE

@@ -1,12 +1,11 @@
-/* Where the main interpreter's lock lies: what a thread that waits for it waits at. */
+/* The address of the main interpreter's GIL, on which waiting threads sleep. */
 #ifndef SM_COMPAT_LOCK_H
 #define SM_COMPAT_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The addresses of the lock's structure, its condition variables and mutexes among them: from, below. False: this
- * interpreter does not tell. */
+/* Set the range of addresses of the GIL's structure. Return false if this interpreter does not expose it. */
 bool sm_lock_place(uintptr_t *from, uintptr_t *below);
 
 #endif

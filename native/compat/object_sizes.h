@@ -1,5 +1,4 @@
-/* How much memory objects take, without asking them. What __sizeof__() answers may be anything, and takes a call; these
- * read fields of the types and of objects whose kind is known. */
+/* The memory of objects, from fields of types and of well-known objects, because __sizeof__() would run code. */
 #ifndef SM_COMPAT_OBJECT_SIZES_H
 #define SM_COMPAT_OBJECT_SIZES_H
 
@@ -7,13 +6,13 @@
 
 typedef enum {
     SM_NO_ITEMS,
-    SM_ITEMS_COUNTED, /* ob_size says how many */
+    SM_ITEMS_COUNTED, /* their number is ob_size */
     SM_ITEMS_OF_INT,
     SM_ITEMS_OF_STR,
-    SM_ITEMS_UNKNOWN, /* there are some, but ob_size need not be: generators and frames have none */
+    SM_ITEMS_UNKNOWN, /* ob_size need not be their number; generators and frames lack it */
 } sm_items;
 
-/* How objects of this type have items in their own block. */
+/* Return the kind of items in the blocks of this type's objects. */
 static inline sm_items sm_items_of(const PyTypeObject *type) {
     if (type == &PyUnicode_Type)
         return SM_ITEMS_OF_STR;
@@ -25,7 +24,7 @@ static inline sm_items sm_items_of(const PyTypeObject *type) {
     return (type->tp_flags & counted) != 0 ? SM_ITEMS_COUNTED : SM_ITEMS_UNKNOWN;
 }
 
-/* Bytes of an object's items. It must be whole: not in the middle of being made. */
+/* Return the bytes of a completely initialized object's items. */
 static inline uint64_t sm_item_bytes(PyObject *object, sm_items kind, uint64_t item_size) {
     if (kind == SM_ITEMS_OF_STR) {
         uint64_t length = (uint64_t)PyUnicode_GET_LENGTH(object);
@@ -42,7 +41,7 @@ static inline uint64_t sm_item_bytes(PyObject *object, sm_items kind, uint64_t i
 }
 
 #if PY_VERSION_HEX >= 0x030D0000
-/* The head of a class's shared keys, the same from 3.13 to 3.15: how many values its objects have room for. */
+/* The head of a class's shared keys, the same from 3.13 to 3.15. */
 typedef struct {
     Py_ssize_t refcount;
     uint8_t log2_size, log2_index_bytes, kind;
@@ -51,10 +50,8 @@ typedef struct {
 } sm_shared_keys;
 #endif
 
-/* What an object of this type takes that has no items: with what stands in front of it, and with the values of
- * attributes that stand behind it, which sys.getsizeof() leaves out. A class gives its first objects room for thirty
- * attributes, each of the following for one less, until there is room for one more than are known: that is what nearly
- * all have. */
+/* Return the bytes of an object of this type without items, with its header and inline values, which sys.getsizeof()
+ * omits. All but a class's first objects have room for one attribute more than are known. */
 static inline uint64_t sm_type_bytes(PyTypeObject *type) {
     if (type == &PyUnicode_Type)
         return sizeof(PyASCIIObject) + 1;

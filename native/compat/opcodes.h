@@ -1,5 +1,4 @@
-/* What an instruction does to the flow of control, by the opcode numbers of the version that this is built for.
- * Bytes are meant as PyCode_GetCode gives them: without specialised and instrumented forms, caches emptied. */
+/* The control flow of an instruction, by this version's opcodes, in PyCode_GetCode's bytes. */
 #ifndef SM_COMPAT_OPCODES_H
 #define SM_COMPAT_OPCODES_H
 
@@ -8,13 +7,13 @@
 #include <opcode.h>
 
 typedef enum {
-    SM_OP_PLAIN,    /* goes on to the next one; may raise */
-    SM_OP_QUIET,    /* goes on to the next one and cannot raise */
-    SM_OP_POP,      /* the same, and drops the topmost value */
-    SM_OP_KEEP,     /* the same, and puts the topmost value into a variable */
-    SM_OP_STORE,    /* as SM_OP_KEEP, or takes it apart to do so; may raise */
-    SM_OP_LINELESS, /* goes on to the next one; never has a LINE event */
-    SM_OP_CACHE,    /* no instruction: room of the one before */
+    SM_OP_PLAIN,    /* continues with the next one; may raise */
+    SM_OP_QUIET,    /* continues with the next one and cannot raise */
+    SM_OP_POP,      /* the same, and drops the top value */
+    SM_OP_KEEP,     /* the same, and stores the top value in a variable */
+    SM_OP_STORE,    /* like SM_OP_KEEP, or unpacks it first; may raise */
+    SM_OP_LINELESS, /* continues with the next one; never has a LINE event */
+    SM_OP_CACHE,    /* no instruction: memory of the previous one */
     SM_OP_EXTENDED, /* no instruction: the upper bits of the next one's argument */
     SM_OP_FORWARD,  /* jumps always */
     SM_OP_BACKWARD,
@@ -22,9 +21,9 @@ typedef enum {
     SM_OP_IF_TRUE,
     SM_OP_IF_NONE,
     SM_OP_IF_NOT_NONE,
-    SM_OP_FOR,       /* jumps when there is no more */
+    SM_OP_FOR,       /* jumps at the end */
     SM_OP_ASYNC_END, /* ends an async for; an exception leads here */
-    SM_OP_SEND,      /* jumps when what it sends to has returned */
+    SM_OP_SEND,      /* jumps when the receiver has returned */
     SM_OP_RETURN,
     SM_OP_RAISE,
     SM_OP_RERAISE,
@@ -32,10 +31,10 @@ typedef enum {
 
 #if SM_HAS_MONITORING
 
-/* Is this where a generator that waits is: the instruction that f_lasti gives? */
+/* Return true for the instruction of a suspended generator, as in f_lasti. */
 static inline bool sm_op_suspends(uint8_t opcode) {
 #if PY_VERSION_HEX >= 0x030D0000
-    return opcode == RESUME; /* that it goes on with */
+    return opcode == RESUME; /* it resumes there */
 #else
     return opcode == YIELD_VALUE;
 #endif
@@ -117,7 +116,7 @@ static inline sm_op_class sm_op_class_of(uint8_t opcode) {
 
 #endif
 
-/* What stands behind each conditional jump and reports that it did not jump (3.13 and later). */
+/* Return true for the instruction after a conditional jump that reports that it did not jump (3.13 and later). */
 static inline bool sm_op_is_not_taken(uint8_t opcode) {
 #ifdef NOT_TAKEN
     return opcode == NOT_TAKEN;
@@ -127,8 +126,8 @@ static inline bool sm_op_is_not_taken(uint8_t opcode) {
 #endif
 }
 
-/* Makes the value that the next instruction decides by: where it stands is where the expression stands, also where the
- * compiler gave a jump that it turned around the place of what it jumps over (3.13 and later). */
+/* Return true if the instruction makes the next one's condition. It has the expression's location even if the
+ * compiler inverted the jump, which then has another one (3.13 and later). */
 static inline bool sm_op_decides(uint8_t opcode) {
 #ifdef TO_BOOL
     return opcode == TO_BOOL || opcode == COMPARE_OP || opcode == CONTAINS_OP || opcode == IS_OP;
@@ -139,7 +138,7 @@ static inline bool sm_op_decides(uint8_t opcode) {
 }
 
 #if SM_HAS_MONITORING
-/* Is this byte, as it is in code that runs, a RESUME, specialised or instrumented? */
+/* Return true for RESUME in running code, specialised or instrumented. */
 static inline bool sm_op_resumes(uint8_t opcode) {
     return opcode == RESUME || opcode == INSTRUMENTED_RESUME
 #ifdef RESUME_CHECK
@@ -152,22 +151,20 @@ static inline bool sm_op_resumes(uint8_t opcode) {
 }
 #endif
 
-/* One BRANCH event for both ways (3.12, 3.13), or one for each (3.13 and later). */
+/* There is one BRANCH event for both ways (3.12, 3.13), or one for each. */
 #define SM_ONE_BRANCH_EVENT (PY_VERSION_HEX < 0x030E0000)
 
-/* Units that the end of a for loop skips at the target of its jump: END_FOR, and from 3.13 on what pops the iterator.
- */
+/* Units that a for loop skips at its end: END_FOR, and from 3.13 on the instruction that pops the iterator. */
 #define SM_FOR_SKIPS (PY_VERSION_HEX < 0x030D0000 ? 1 : 2)
 
 #if SM_LOOP_ENDS_HIDE_LINES
-/* The same byte: does it end a for loop, or an async for? */
+/* Return true for the end of a for loop or an async for in running code. */
 static inline bool sm_op_ends_loop(uint8_t opcode) {
     return opcode == END_FOR || opcode == INSTRUMENTED_END_FOR || opcode == END_ASYNC_FOR ||
            opcode == INSTRUMENTED_END_ASYNC_FOR || opcode == INSTRUMENTED_INSTRUCTION;
 }
 #endif
 
-/* Does it drop the iterator of a for loop that has ended? */
 static inline bool sm_op_pops_iterator(uint8_t opcode) {
 #ifdef POP_ITER
     return opcode == POP_ITER;
@@ -177,8 +174,8 @@ static inline bool sm_op_pops_iterator(uint8_t opcode) {
 #endif
 }
 
-/* The bytes of the code as they were compiled; a new reference, NULL with an exception. They are not left with the code
- * object, where PyCode_GetCode keeps them, unless they were there before: they would be the program's memory. */
+/* Return the compiled bytes, a new reference, or NULL with an exception set. They do not stay cached in the code
+ * object, where they would count as the program's memory. */
 static inline PyObject *sm_code_bytes(PyCodeObject *code) {
 #if SM_HAS_MONITORING && !SM_FREE_THREADED
     bool kept = code->_co_cached != NULL && code->_co_cached->_co_code != NULL;

@@ -1,6 +1,5 @@
-/* The interpreter describes its own structures at the head of _PyRuntime, for debuggers and profilers that look at it
- * from outside. What is used is checked against that description's name, version and sizes; what was built with 3.14.0
- * runs on 3.14.10, whose structures may differ, and that is what the description is for. */
+/* The interpreter describes its structures at the head of _PyRuntime. All accesses are checked against this
+ * description, because an extension built with 3.14.0 runs on 3.14.10, whose structures may differ. */
 #include <patchlevel.h>
 #if PY_VERSION_HEX < 0x030D0000
 #define Py_BUILD_CORE 1
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The list of interpreters, as it stands in the runtime's state from 3.11 to 3.15. */
+/* The list of interpreters in the runtime state, from 3.11 to 3.15. */
 typedef struct {
     PyInterpreterState *newest, *main;
     int64_t next_id;
@@ -48,7 +47,7 @@ bool sm_runtime_find(sm_runtime_places *places) {
     return true;
 }
 
-/* Where the whole structure is as large as it was, its fields are taken to be where they were. */
+/* A structure of the same size is assumed to have the same fields. */
 static PyObject **find_callbacks(void) {
     const _Py_DebugOffsets *offsets = &OFFSETS;
     if (memcmp(offsets->cookie, "xdebugpy", 8) != 0 || offsets->gc.size != sizeof(struct _gc_runtime_state) ||
@@ -58,7 +57,7 @@ static PyObject **find_callbacks(void) {
     return (PyObject **)(gc + offsetof(struct _gc_runtime_state, callbacks));
 }
 
-/* What is read of the interpreter's structures by the offsets that were compiled in. */
+/* Return true if a structure that is read by compiled offsets has moved. */
 static bool is_elsewhere(void) {
     const _Py_DebugOffsets *offsets = &OFFSETS;
     return memcmp(offsets->cookie, "xdebugpy", 8) != 0 || offsets->version >> 16 != Py_Version >> 16 ||
@@ -86,7 +85,7 @@ static const interpreter_list *find_list(void) {
 
 #else
 
-static bool is_elsewhere(void) { /* what was built for 3.11 or 3.12 is compiled with the structures themselves */
+static bool is_elsewhere(void) { /* 3.11 and 3.12 are compiled with the structures themselves */
     return false;
 }
 
@@ -128,7 +127,7 @@ void sm_wake_for_pending_calls(void) {}
 void sm_stop_waking_for_pending_calls(void) {
     struct _ceval_state *ceval = &PyInterpreterState_Main()->ceval;
     __atomic_store_n(&ceval->eval_breaker._value, 0, __ATOMIC_SEQ_CST);
-    /* What others ask for stands, also what they asked for a moment ago. */
+    /* Preserve requests of others, even those made just now. */
     if (__atomic_load_n(&ceval->gil_drop_request._value, __ATOMIC_SEQ_CST) != 0 ||
         __atomic_load_n(&_PyRuntime.ceval.signals_pending._value, __ATOMIC_SEQ_CST) != 0 ||
         __atomic_load_n(&ceval->pending.async_exc, __ATOMIC_SEQ_CST) != 0)
@@ -183,7 +182,7 @@ void sm_collector_unraisable(PyObject *callback) {
 
 #define NEWEST_KNOWN 0x030F
 
-/* For tests: stands in for an interpreter that is not to be had. */
+/* For tests: simulates an interpreter that is not available. */
 static bool pretends(const char *what) {
 #ifdef SM_TESTING
     const char *given = getenv("SEISMO_PRETEND");

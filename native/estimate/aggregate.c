@@ -1,8 +1,6 @@
-/* Sums are one pass. Totals need to know, at each node, whether its function is already on the path above it (recursion
- * must not count twice). The rows are in an order where parents precede children, but siblings' subtrees interleave, so
- * the pass is a real walk: children linked by first/next, and a counter per function of how often it is on the path.
- * The walk keeps its path in the links themselves (down: first child; back: parent), so that a tree of any depth needs
- * no stack. */
+/* Totals must not count recursion twice, so a walk over the tree counts how often each function is on the path.
+ * Parents precede children in the rows, but siblings' subtrees interleave. The path is in the links (first child
+ * down, parent up), so a tree of any depth needs no stack. */
 #include "estimate/aggregate.h"
 
 #include <math.h>
@@ -11,7 +9,7 @@
 #include "base/alloc.h"
 
 typedef struct {
-    int32_t *first, *next; /* of each node; -1: none. One more node, `nodes`, is the parent of the roots */
+    int32_t *first, *next; /* of each node, or -1. The extra node `nodes` is the parent of the roots */
     int32_t *on_path;      /* of each function */
 } walk;
 
@@ -35,7 +33,7 @@ static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, bo
     out->total[f] += in->total[n];
     out->total_wait[f] += in->total_wait[n];
     out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
-    of[f].square += in->total_square[n];       /* another one, better for many nodes */
+    of[f].square += in->total_square[n];       /* another bound, better for many nodes */
     of[f].distortion += in->total_distortion[n];
 }
 

@@ -29,15 +29,14 @@ typedef struct {
 /* `functions` values each, allocated by the caller. */
 typedef struct {
     int64_t *summed[SM_SUMS];
-    int64_t *node_flags; /* or of its nodes' flags */
+    int64_t *node_flags; /* union of its nodes' flags */
     double *total, *total_error, *total_wait;
 } sm_aggregates;
 
-/* The total of a function is that of its outermost nodes: those without an ancestor of the same function.
- * 0, or -1 when out of memory. */
+/* Sum the nodes of each function; its total is that of its outermost nodes. Return 0, or -1 if out of memory. */
 int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out);
 
-/* a + b, or the largest int64 when that is too small: damaged files have such counts. */
+/* Return a + b, or the largest int64 on overflow, which damaged files can cause. */
 static inline int64_t sm_add_saturated(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;

@@ -1,5 +1,4 @@
-/* One pass in row order: a node's parent is mapped before it, so its path is known by the pair (row of its parent in
- * the combined tree, function), looked up in an open-addressing table of at least twice as many places as nodes. */
+/* One pass in row order: a node's parent is mapped before it, so (parent's row, function) identifies its path. */
 #include "estimate/combine.h"
 
 #include "base/alloc.h"

@@ -1,33 +1,27 @@
-/* From what was counted, timed and sampled to times with errors.
+/* Times with errors from counts, exact times and samples.
  *
- * What is known. A thread's time of running consists of exact pieces, each of which belongs to a node, and of the rest,
- * which was sampled: each look of the sampler gives the time since the look before to one node (native/clock/timing.h).
- * How long the rest was is known as well (`thread_rest`); looks may have found less of it.
+ * Given. A thread's running time consists of exact pieces, each of one node, and a sampled rest: each look of the
+ * sampler attributes the time since the previous look to one node. The rest's length is known (`thread_rest`).
  *
- * Dividing the rest. In one process a function (a "pool" of nodes) has two estimates of its part of the rest. Its looks
- * add up to S: k = S / look looks, if one stands for `look` ns on average. And its exact pieces predict M: it has as
- * many pieces as it was entered and one more each time that a child was left, and each is taken to be as long as the
- * exact ones were, plus what counting costs. Such a prediction is worth a few looks, a, and fewer if it is made from
- * few pieces. If a time has a gamma distribution with mean M and shape a, and looks find it at random, then after k
- * looks its mean is (a + k) / (a / M + 1 / look). So T = (a + k) / (a / M + rate), with the rate for which all T of a
- * process add up to its rest (divide()). Many looks decide alone; in a block of a millisecond, which has none, the
- * predictions do; no T is negative. A pool's time is divided among its nodes in the same way, and then each thread's
- * nodes are scaled to the rest of their thread.
+ * Dividing the rest. A function in one process (a "pool" of nodes) has two estimates. Its looks add up to S, which is k
+ * = S / look looks of `look` ns on average. Its exact pieces predict M: the number of its other pieces (one per entry
+ * and per child that was left) times their mean length, plus the cost of counting. The prediction is worth a looks,
+ * fewer if there are few exact pieces. If a time has a gamma distribution with mean M and shape a, then after k looks
+ * its mean is (a + k) / (a / M + 1 / look). So T = (a + k) / (a / M + rate), with the rate for which all T of a process
+ * add up to its rest (divide()). A pool's time is divided among its nodes in the same way, and then each thread's nodes
+ * are scaled to its rest.
  *
- * The probes' cost. An entry that was only counted costs what calibration found, in the callee's rest and the caller's;
- * an exact piece has a smaller cost of its own. On 3.11 recording makes the interpreter evaluate each frame by C calls
- * of its own, and a processor predicts where a C call returns to for the last dozens of calls only. So an entry costs
- * more if calls below it went SM_DEEP_LEVELS deep: at most as many entries of a node as calls that deep. A node's
- * overhead is taken off, but for LEAST_LEFT. So that this clamping does not add time, what is left is scaled to what
- * its function, and all functions of the process, have left.
+ * The probes' cost. A counted entry costs what calibration found, in the callee's and the caller's rest. On 3.11 each
+ * recorded frame is evaluated by C calls, whose returns a processor only predicts for the last dozens of calls. So an
+ * entry costs more if calls went SM_DEEP_LEVELS below it, at most once per such call. A node's overhead is subtracted
+ * down to LEAST_LEFT. So that this clamping adds no time, the remainders are scaled to those of its function, and of
+ * all functions of the process.
  *
- * Errors. Of chance, in quadrature: T has the variance T^2 / (a + T / look), and all the others together have one, too;
- * as the sum of both is known, what is in doubt is the harmonic sum of both. That goes for a function, for a node, and
- * for all that lies below a node. Where looks and prediction disagree, one of them is wrong, and T is in doubt by what
- * the looks are off. Nodes of one function share its doubt, so of sums of nodes each has its part of that, not of its
- * own. Waiting has the variance that looks had (`wait_sq`). Systematic, and so added linearly over nodes: the probes'
- * cost, which differs by `cost_error` from one shape of a call to another, and by what was clamped; and QUIET of the
- * time, for the same program is not equally fast twice, by up to BUSY more where others have the processor. */
+ * Errors. Random ones add in quadrature: T has the variance T^2 / (a + T / look), so have all others together, and
+ * as their sum is known, the error is the harmonic sum of both. If looks and prediction disagree, their difference
+ * is added. The nodes of a function share its error, so sums of nodes get a part of that. Systematic errors add
+ * linearly: the probes' cost by `cost_error` and by what was clamped, and QUIET of the time, because a program's
+ * speed varies, plus up to BUSY if others use the processor. */
 #include "estimate/estimate.h"
 
 #include <math.h>
@@ -37,21 +31,21 @@
 #include "base/alloc.h"
 
 static const double QUIET = 0.04, BUSY = 0.06;
-static const double WORTH = 2;         /* looks; of a prediction from many exact pieces */
-static const double FEW = 8;           /* exact pieces: a prediction from as many is worth half of that */
-static const double LEAST_WORTH = 0.1; /* exact pieces, of a function that has none */
-static const double LEAST_PIECE = 1;   /* ns; of a piece less what it costs */
-static const double LEAST_LEFT = 0.05; /* of a time: what probes leave of it */
-static const double LEAST = 1e-6;      /* ns; less is nothing. Exact times given as looks have no squares */
-static const double MOST_OFF = 4;      /* a prediction is not taken for further below what looks have found */
+static const double WORTH = 2;         /* looks; the worth of a prediction from many exact pieces */
+static const double FEW = 8;           /* exact pieces; a prediction from as many is worth half of that */
+static const double LEAST_WORTH = 0.1; /* exact pieces, of a function without any */
+static const double LEAST_PIECE = 1;   /* ns; of a piece without its cost */
+static const double LEAST_LEFT = 0.05; /* of a time, after subtracting probes */
+static const double LEAST = 1e-6;      /* ns; less counts as zero. Exact times given as looks have no squares */
+static const double MOST_OFF = 4;      /* limit on a prediction below what looks found */
 static const int PASSES = 10;
 
-typedef struct { /* what a group's time is divided among */
+typedef struct { /* a part of a group's time */
     uint32_t group;
     double worth;     /* looks */
     double sampled;   /* ns */
-    double predicted; /* ns, with the probes' cost, as T is */
-    double time;      /* ns: T */
+    double predicted; /* ns, with the probes' cost, like T */
+    double time;      /* ns; T */
 } share;
 
 typedef struct {
@@ -59,12 +53,12 @@ typedef struct {
     double scale, rate, sum, slope;
 } group;
 
-typedef struct { /* what is taken for one population: the nodes of one function in one process */
+typedef struct { /* a population: the nodes of one function in one process */
     int64_t process, function;
-    double pieces, piece_ns, piece_cost; /* exact pieces: how many, their time without the probes' cost, and that */
-    double exact;                        /* ns: their time as nodes have it, not below 0 */
-    double overhead, positive;           /* ns: of probes in the rest; what nodes have left of the rest without them */
-    double left;                         /* ns: what it has left of the rest itself */
+    double pieces, piece_ns, piece_cost; /* exact pieces: number, time without the probes' cost, and that cost */
+    double exact;                        /* ns; their time as in the nodes, at least 0 */
+    double overhead, positive;           /* ns; of probes in the rest; the nodes' rest without them */
+    double left;                         /* ns; its own rest without probes */
     double wait_ns, wait_sq;
     double chance; /* see chance() */
 } pool;
@@ -75,7 +69,7 @@ typedef struct {
 } thread;
 
 typedef struct {
-    double square, overhead, positive; /* of its looks, ns squared; the others as a pool's */
+    double square, overhead, positive; /* of its looks, ns squared; others as in a pool */
     double ran, ready;                 /* ns; without a processor */
     double unrest;                     /* see QUIET */
 } process;
@@ -84,15 +78,15 @@ typedef struct {
     const sm_estimate_input *in;
     const sm_estimates *out;
     size_t count; /* of pools */
-    /* All owned. Shares of pools are of their process' rest, those of nodes of their pool's. */
+    /* All owned. Pools have shares of their process's rest, nodes of their pool's. */
     pool *pools;
     share *of_pool, *of_node;
     group *by_process, *by_pool;
     process *processes;
     thread *threads;
     double *overhead; /* of each node: ns of probes in the rest */
-    double *below;    /* first its pieces, then ns of the rest in it and all below it */
-    double *doubt;    /* its and their parts of the pools' `chance`: what adds up */
+    double *below;    /* number of its pieces, later ns of the rest in its subtree */
+    double *doubt;    /* its subtree's parts of the pools' `chance`, which add up */
 } work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
@@ -101,8 +95,7 @@ static size_t process_of(const sm_estimate_input *in, size_t n) {
 
 /* ---- dividing ---- */
 
-/* Divides the time of each group. The rate is found by Newton's method on 1 / sum, which is concave and nearly linear.
- */
+/* Divide the time of each group. Newton's method finds the rate on 1 / sum, which is concave and nearly linear. */
 static void divide(share *shares, size_t count, group *groups, size_t group_count) {
     for (size_t i = 0; i < count; i++)
         groups[shares[i].group].sum += shares[i].predicted;
@@ -129,14 +122,13 @@ static void divide(share *shares, size_t count, group *groups, size_t group_coun
                 g->rate = fmax(0, g->rate + (g->sum - g->time) / g->time * (g->sum / g->slope));
         }
     }
-    for (size_t i = 0; i < count; i++) { /* what the last pass lacks */
+    for (size_t i = 0; i < count; i++) { /* the remainder of the last pass */
         const group *g = &groups[shares[i].group];
         shares[i].time *= g->sum > 0 ? g->time / g->sum : 0;
     }
 }
 
-/* The square of the 95 % error of a part of all, if looks of so many ns have found both and a prediction is worth so
- * many of them. */
+/* Return the squared 95 % error of a part of all, from looks of `look` ns and a prediction worth so many looks. */
 static double chance(double part, double all, double look, double worth) {
     double others = all - part;
     if (!(part > 0 && others > 0))
@@ -144,7 +136,7 @@ static double chance(double part, double all, double look, double worth) {
     return 4 / ((worth + part / look) / (part * part) + (worth + others / look) / (others * others));
 }
 
-/* The same of a share, which is doubtful if looks and prediction disagree. */
+/* Do the same for a share, whose error includes the difference of looks and prediction. */
 static double chance_of(const share *s, double all, double look) {
     double off = s->time - s->sampled;
     return chance(s->time, all, look, s->worth) + off * off;
@@ -187,7 +179,7 @@ static pool *pool_of(const work *w, size_t n) {
     return &w->pools[w->of_node[n].group];
 }
 
-/* Of each node, in `doubt` for now: calls SM_DEEP_LEVELS below it. */
+/* Set `doubt`, temporarily, to the calls SM_DEEP_LEVELS below each node. */
 static void count_deep_calls(work *w) {
     const sm_estimate_input *in = w->in;
     memset(w->doubt, 0, in->nodes * sizeof *w->doubt);
@@ -202,7 +194,7 @@ static void count_deep_calls(work *w) {
     }
 }
 
-/* Of each node: how many pieces it has, in `below`, and what counting entries costs in it. */
+/* Set `below` to each node's number of pieces, and `overhead` to the cost of counted entries in it. */
 static void count_pieces(work *w) {
     const sm_estimate_input *in = w->in;
     const sm_costs *c = &in->costs;
@@ -224,7 +216,7 @@ static void count_pieces(work *w) {
     }
 }
 
-/* ns that a node ran in exact pieces. */
+/* Return the ns that a node ran in exact pieces. */
 static double exact_of(const sm_estimate_input *in, size_t n) {
     return fmax(0, (double)in->timed_ns[n] - (double)in->timed[n] * in->costs.piece[process_of(in, n)]);
 }
@@ -282,7 +274,7 @@ static void estimate_rest(work *w) {
     }
     for (size_t i = 0; i < in->processes; i++) {
         group *g = &w->by_process[i];
-        g->scale = g->sum > 0 ? g->time / g->sum : 0; /* each look stands for so much more than it says */
+        g->scale = g->sum > 0 ? g->time / g->sum : 0; /* scales each look's time */
         g->look = g->sum > 0 ? fmax(LEAST, w->processes[i].square / g->sum * g->scale) : INFINITY;
         g->sum = 0;
     }
@@ -311,8 +303,7 @@ static double scaled(double value, double to, double from) {
     return from > 0 ? value * (to / from) : 0;
 }
 
-/* What probes leave of a time. A look has found the program there, so it is something, however much they seem to cost.
- */
+/* Return a time without the probes' cost, but not 0, because a look found the program there. */
 static double left_of(double time, double overhead) {
     return fmax(LEAST_LEFT * time, time - overhead);
 }
@@ -345,12 +336,11 @@ static void estimate_own(work *w) {
 
 /* ---- errors ---- */
 
-/* What a time of running may be off by together with all others: by what the probes cost in the rest and in exact
- * pieces, and by what they seem to cost beyond the rest that it has, which is too much for certain. */
+/* Return the common error of a running time, from the probes' cost and the part of it that exceeds the rest. */
 static double distortion(const work *w, int64_t process, double overhead, double rest, double pieces, double ran) {
     double relative = w->in->costs.cost_error[process];
     if (relative <= 0)
-        return 0; /* nobody has measured what the probes cost */
+        return 0; /* the costs were not measured */
     double by_probes = relative * (overhead + pieces) + fmax(0, overhead - rest);
     return by_probes + (w->in->distorted ? w->processes[process].unrest * ran : 0);
 }
@@ -379,7 +369,7 @@ static void estimate_errors(work *w) {
     }
 }
 
-/* Children are added to their parents from the last row to the first. */
+/* Add children to their parents, from the last row to the first. */
 static void estimate_totals(work *w) {
     const sm_estimate_input *in = w->in;
     const sm_estimates *out = w->out;
@@ -415,7 +405,7 @@ static void estimate_functions(work *w) {
         out->function_distortion[p->function] += distortion(w, p->process, p->overhead, time, p->piece_cost, ran);
         out->function_own_error[p->function] += p->chance + 4 * p->wait_sq;
     }
-    for (size_t f = 0; f < w->in->functions; f++) /* so far squared */
+    for (size_t f = 0; f < w->in->functions; f++) /* squared until now */
         out->function_own_error[f] = hypot(sqrt(out->function_own_error[f]), out->function_distortion[f]);
 }
 

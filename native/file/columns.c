@@ -1,6 +1,5 @@
-/* One shared, reference-counted block (`source`) stands behind the stream and behind every array taken from it: arrays
- * may outlive their stream, and a consumer may move a child out of its parent and release it alone. So each child array
- * is released by itself and holds a reference of its own. Schemas own copies of what they say and refer to nothing. */
+/* One reference-counted block (`source`) backs the stream and its arrays. Arrays may outlive their stream and a
+ * child may be moved out of its parent, so each has a reference and is released by itself. */
 #include "file/columns.h"
 
 #include <errno.h>
@@ -10,12 +9,12 @@
 #include "base/alloc.h"
 
 typedef struct {
-    atomic_long references; /* the stream, and each array not yet released */
+    atomic_long references; /* the stream's, and each array's */
     void (*drop)(void *);
     void *keeper;
     int64_t rows;
     size_t count;
-    int taken;                /* the batch was handed out */
+    int taken;                /* the batch was returned */
     sm_arrow_column column[]; /* names owned */
 } source;
 
@@ -191,7 +190,7 @@ static void stream_release(struct ArrowArrayStream *stream) {
     stream->private_data = NULL;
 }
 
-/* A source with copies of the columns' names and one reference; NULL: out of memory. It drops nothing yet. */
+/* Return a source with copies of the names and one reference, or NULL if out of memory. It has no `drop` yet. */
 static source *source_new(const sm_arrow_column *columns, size_t count, int64_t rows) {
     source *s = sm_calloc(1, sizeof *s + count * sizeof *columns);
     if (s == NULL) {

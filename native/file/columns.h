@@ -1,11 +1,11 @@
-/* Columns as an Arrow C stream of one record batch. No Python.h: the caller's memory is kept by a callback. */
+/* Columns as an Arrow C stream of one record batch. No Python.h: a callback releases the caller's memory. */
 #ifndef SM_FILE_COLUMNS_H
 #define SM_FILE_COLUMNS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The Arrow C data and stream interfaces, as their specification has them. */
+/* The Arrow C data and stream interfaces, as specified. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 struct ArrowSchema {
@@ -50,14 +50,13 @@ typedef struct {
     const void *offsets; /* for 'U': rows + 1 int64 */
 } sm_arrow_column;
 
-/* What the columns are called and hold; of each, only name and format are read. 0, or -1 when out of memory. */
+/* Make a schema from the columns' names and formats. Return 0, or -1 if out of memory. */
 int sm_arrow_schema(struct ArrowSchema *out, const sm_arrow_column *columns, size_t count);
-/* One record batch, for streams that make theirs as they go; as below. */
+/* Make one record batch, for streams that make theirs on demand. See below. */
 int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_t count, int64_t rows,
                    void (*drop)(void *), void *keeper);
-/* Makes *stream give one record batch of the columns (none if it was already taken), whose buffers are the caller's.
- * `drop` is called with `keeper` once the stream and everything taken from it are released, from any thread; if this
- * function fails it is not called. 0, or -1 when out of memory. */
+/* Make a stream of one record batch of the columns. `drop` is called with `keeper` once the stream and all its
+ * arrays are released, from any thread. Return 0, or -1 if out of memory, without calling it. */
 int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
                     void (*drop)(void *), void *keeper);
 

@@ -1,18 +1,12 @@
-/* The reader, first half: chunks and their contents. The second, reader_check.c, makes the whole sound.
+/* The reader, first half: chunks and their contents. reader_check.c makes the result sound.
  *
- * Chunks follow one another; each says its length. When a checksum fails, either the contents or the length is damaged,
- * so the length is not believed: the reader looks on byte by byte for the next place where four letters of a known kind
- * stand and the checksum holds. A hostile file could offer such places endlessly, each with a long checksum to compute,
- * so the bytes spent on failed checksums are limited to four times the file's size.
+ * If a checksum fails, the chunk's length may be damaged too, so the reader searches byte by byte for a known kind with
+ * a valid checksum. Failed checksums are limited to four times the file's size. A lost chunk of strings leaves empty
+ * names, because each chunk has the index of its first string.
  *
- * Strings carry the index of the first one of their chunk, so that a lost chunk of strings leaves empty names, not
- * shifted ones. Rows are put by their id: a later one overwrites an earlier one.
- *
- * Memory. A row costs at least a byte of file (its id), except one single row of zeros, so that a row count is checked
- * against the bytes at hand before anything is allocated. Ids are dense in every honest file, but for rows that were in
- * a damaged place: so the ids of all tables together are no more than there are bytes, and one that would make them
- * more (and SM_FREE_IDS more) is refused. row_of is an array by id.
- */
+ * A row takes at least a byte in the file (its id), except a single row of zeros, so the row count is checked before
+ * any allocation. Ids are dense except for lost rows, so the sum of all tables' ids is limited to the number of
+ * bytes plus SM_FREE_IDS, and row_of is an array by id. */
 #include "file/reader.h"
 
 #include <stdarg.h>
@@ -29,7 +23,7 @@ typedef struct {
     sm_read_data *data;
     const uint8_t *bytes;
     size_t size;
-    size_t wasted;           /* bytes of failed checksums in search */
+    size_t wasted;           /* bytes of failed checksums while searching */
     int64_t *values;         /* owned; one chunk's columns, `room` each */
     size_t room;             /* rows */
     size_t allocated;        /* values */
@@ -37,7 +31,7 @@ typedef struct {
     sm_crc32 crc;
 } reader;
 
-enum { SM_FREE_IDS = 1 << 16 }; /* that no byte of the file needs to stand for */
+enum { SM_FREE_IDS = 1 << 16 }; /* allowed beyond the number of bytes */
 
 typedef enum { GOOD, BAD, NO_MEMORY } result;
 
@@ -77,7 +71,6 @@ void sm_read_free(sm_read_data *data) {
 
 /* ---- strings and meta ---- */
 
-/* Makes room for `strings` in all. */
 static bool reserve_strings(sm_read_data *data, size_t strings) {
     return sm_room(&data->offsets, &data->offsets_room, strings + 1, sizeof *data->offsets);
 }
@@ -108,7 +101,7 @@ static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
     if (!reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at))) {
         return NO_MEMORY;
     }
-    while (data->strings < first) { /* a chunk of strings is missing: they are empty */
+    while (data->strings < first) { /* strings of a missing chunk are empty */
         data->offsets[++data->strings] = (int64_t)data->data.size;
     }
     for (uint64_t i = 0; i < count; i++) {
@@ -153,7 +146,7 @@ static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, con
             if ((at = sm_varint_get(at, end, &value)) == NULL) {
                 return false;
             }
-            sum += (uint64_t)sm_unzigzag(value); /* wraps, as the writer's difference does */
+            sum += (uint64_t)sm_unzigzag(value); /* wraps, like the writer's difference */
             to[i] = (int64_t)sum;
         }
         return at == end;
@@ -177,7 +170,7 @@ static bool grow_table(sm_read_table *table, int columns, size_t rows) {
     for (int c = 0; c < columns; c++) {
         int64_t *column = sm_realloc(table->column[c], room * sizeof *column);
         if (column == NULL) {
-            return false; /* some are larger than `room` says: harmless */
+            return false; /* some columns may then be larger than `room` */
         }
         table->column[c] = column;
     }
@@ -189,15 +182,15 @@ static bool grow_ids(sm_read_table *table, size_t ids) {
     return sm_room(&table->row_of, &table->ids, ids, sizeof *table->row_of);
 }
 
-/* From which id on those of a table are impossible. */
+/* Return the first impossible id of a table. */
 static uint64_t limit_of_ids(const reader *r, int kind) {
     uint64_t limit = (uint64_t)r->size + SM_FREE_IDS;
     for (int t = 0; t < SM_TABLES; t++)
-        limit -= t == kind ? 0 : r->ids[t]; /* their sum was within the limit when each was let in */
+        limit -= t == kind ? 0 : r->ids[t]; /* each was accepted within the limit */
     return limit > INT32_MAX ? INT32_MAX : limit;
 }
 
-/* Puts the chunk's rows (r->values, column by column) where their ids want them. */
+/* Store the chunk's rows (r->values, column by column) by their ids. */
 static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
     sm_read_table *table = &r->data->table[kind];
     int columns = sm_tables[kind].columns;
@@ -216,13 +209,13 @@ static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
     }
     if (refused < rows && r->ids[kind] < highest + 1)
         r->ids[kind] = highest + 1;
-    size_t run = 0; /* rows that simply continue the table are copied together */
+    size_t run = 0; /* rows that continue the table are copied together */
     while (run < rows && (uint64_t)ids[run] == table->rows + run && (uint64_t)ids[run] < limit &&
            table->row_of[table->rows + run] == 0) {
         table->row_of[table->rows + run] = (uint32_t)(table->rows + run) + 1;
         run++;
     }
-    for (int c = 0; run && c < columns; c++) { /* without rows there may be no memory yet */
+    for (int c = 0; run && c < columns; c++) { /* without rows, nothing may be allocated */
         memcpy(table->column[c] + table->rows, r->values + (size_t)c * r->room, run * sizeof(int64_t));
     }
     table->rows += run;
@@ -245,7 +238,7 @@ static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
     return GOOD;
 }
 
-/* Room for one chunk's values, and zeros in it. */
+/* Allocate and clear one chunk's values. */
 static bool clear_values(reader *r, int columns, size_t rows) {
     size_t needed = rows > SIZE_MAX / sizeof(int64_t) / SM_MAX_COLUMNS ? SIZE_MAX : rows * (size_t)columns;
     if (needed > r->allocated || r->values == NULL) {
@@ -264,7 +257,7 @@ static bool clear_values(reader *r, int columns, size_t rows) {
     return true;
 }
 
-/* Decodes one column of a chunk into r->values. */
+/* Decode one column of a chunk into r->values. */
 static bool read_column(reader *r, int kind, unsigned column, int encoding, size_t rows, const uint8_t *at,
                         const uint8_t *end) {
     int columns = sm_tables[kind].columns;
@@ -305,12 +298,12 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
         return BAD;
     }
     if (present == 0 && rows > 1) {
-        rows = 1; /* all zero: all the same row */
+        rows = 1; /* rows without columns are identical */
     }
     if (rows > size || r->data->table[kind].rows + rows > INT32_MAX) {
         return BAD;
     }
-    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) { /* one more: see read_column */
+    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) { /* one more, for read_column */
         return NO_MEMORY;
     }
     for (uint64_t i = 0; i < present; i++) {
@@ -336,8 +329,8 @@ static bool is_known_kind(uint32_t kind) {
            kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG || kind == SM_CHUNK_HEAD;
 }
 
-/* Whether a piece of a journal, or a sheet of its levels, stands at `offset`, by its frame and the one after it alone:
- * nearly all of a trace is pieces, of which a reader may want few. Who reads one computes its checksum. */
+/* Return true if a piece of a journal, or a sheet of its levels, seems to be at `offset`, by its header and the next
+ * one. Most of a trace is pieces, whose checksums are verified only when they are read. */
 static bool is_piece(const reader *r, size_t offset) {
     uint32_t kind = r->size - offset < SM_CHUNK_HEADER ? 0 : sm_get_u32(r->bytes + offset + 4);
     if (kind != SM_CHUNK_JRNL && kind != SM_CHUNK_LEVL) {
@@ -352,7 +345,7 @@ static bool is_piece(const reader *r, size_t offset) {
                               sm_get_u32(next) <= rest - length - SM_CHUNK_HEADER);
 }
 
-/* Whether a whole chunk with the right checksum stands at `offset`. */
+/* Return true if a whole chunk with a valid checksum is at `offset`. */
 static bool is_chunk(const reader *r, size_t offset) {
     if (r->size - offset < SM_CHUNK_HEADER) {
         return false;
@@ -366,7 +359,7 @@ static bool is_chunk(const reader *r, size_t offset) {
     return sm_crc32_update(&r->crc, crc, header + SM_CHUNK_HEADER, length) == sm_get_u32(header + 8);
 }
 
-/* The next chunk after a damaged place, or the end of the file. */
+/* Return the offset of the next chunk after damage, or the end of the file. */
 static size_t search(reader *r, size_t from) {
     for (size_t offset = from; r->size - offset >= SM_CHUNK_HEADER; offset++) {
         const uint8_t *header = r->bytes + offset;
@@ -422,16 +415,15 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     return got;
 }
 
-/* The directory in the END at the end of the file, with which the pieces of a journal, which are nearly all of a trace,
- * need not be touched: they are where it says, or their checksums fail when they are read. All other chunks are checked
- * as always, and a directory that does not fit them in every way is none. */
+/* The directory in the END chunk, with which the pieces of a journal need not be touched: their checksums are
+ * verified when they are read. A directory that does not match the other chunks, which are all checked, is ignored. */
 typedef struct {
     const uint8_t *at, *end; /* of its entries */
     uint64_t count;
-    size_t last; /* offset of the END */
+    size_t last; /* of the END */
 } directory;
 
-/* Whether a whole chunk of this kind stands there and is so long. */
+/* Return true if a whole chunk of this kind and length is at `offset`. */
 static bool is_just(const reader *r, size_t offset, uint32_t kind, size_t length) {
     return is_chunk(r, offset) && sm_get_u32(r->bytes + offset) == length && sm_get_u32(r->bytes + offset + 4) == kind;
 }
@@ -452,7 +444,7 @@ static bool find_directory(const reader *r, directory *found) {
     return found->at != NULL;
 }
 
-/* The next chunk's kind, and its offset, which is that of the one before at first. */
+/* Set the next chunk's kind, and its offset from that of the previous one. */
 static bool take_entry(directory *of, size_t *offset, uint32_t *kind) {
     uint64_t number = 0, distance = 0;
     of->at = sm_varint_get(of->at, of->end, &number);
@@ -465,7 +457,7 @@ static bool take_entry(directory *of, size_t *offset, uint32_t *kind) {
     return true;
 }
 
-/* Goes through its chunks: to check them, or to take what they hold. BAD: it does not fit. */
+/* Walk the directory's chunks, to check them or to read them. Return BAD if they do not match. */
 static result follow(reader *r, directory of, bool take) {
     size_t offset = 0, next;
     uint32_t kind = SM_CHUNK_END, following = SM_CHUNK_END;
@@ -497,7 +489,7 @@ static result follow(reader *r, directory of, bool take) {
     return of.at == of.end ? GOOD : BAD;
 }
 
-/* GOOD: all was read. BAD: nothing was, and the file is to be walked. */
+/* Return GOOD if all was read, or BAD if nothing was and the file has to be walked. */
 static result read_by_directory(reader *r) {
     directory found;
     if (!find_directory(r, &found) || follow(r, found, false) != GOOD) {

@@ -1,9 +1,7 @@
-/* Reads a recording from memory and trusts nothing in it. No Python.h.
- *
- * What can be kept is kept: a bad chunk, row or value costs itself and what hangs on it, and is named in `problems`.
- * What comes out is sound: ids are dense from 0, every reference is in range, a node's parent comes before it and is on
- * the same thread, counts are not negative, float64 values are finite, string indexes are in range. Only the strings'
- * UTF-8 is left unchecked. */
+/* Reads an untrusted recording from memory. A bad chunk, row or value only affects itself and its dependents, and is
+ * reported in `problems`. The result is sound: ids are dense from 0, references are in range, a node's parent
+ * precedes it on the same thread, counts are not negative, float64 values are finite. Only the strings' UTF-8 is
+ * unchecked. */
 #ifndef SM_FILE_READER_H
 #define SM_FILE_READER_H
 
@@ -14,7 +12,7 @@
 #include "file/tables.h"
 
 typedef struct {
-    uint64_t offset; /* bytes from the start of the file; its size for what concerns the whole */
+    uint64_t offset; /* bytes from the start of the file, or its size for the whole */
     char text[120];
 } sm_problem;
 
@@ -28,43 +26,43 @@ typedef struct {
 
 typedef struct {
     unsigned version;
-    int finished;        /* the last chunk was an END */
-    int behind;          /* whoever wrote it could not write all that it had */
+    int finished;        /* the last chunk is an END */
+    int behind;          /* the writer could not write everything */
     size_t strings;      /* with string 0 */
-    int64_t *offsets;    /* owned; strings + 1 of them: where each begins in string_data */
+    int64_t *offsets;    /* owned; strings + 1 of them: beginnings in string_data */
     size_t offsets_room; /* allocated */
     sm_buffer data;      /* the strings' bytes */
     sm_buffer meta;      /* JSON texts, each with its uvarint length in front */
     sm_read_table table[SM_TABLES];
-    size_t sound[SM_TABLES]; /* ids below are the written ones: no row before was missing or dropped */
-    sm_buffer journal;       /* offset in the file and length of each payload of the kind JRNL, as pairs of int64 */
+    size_t sound[SM_TABLES]; /* ids below are the written ones: no earlier row was missing or dropped */
+    sm_buffer journal;       /* pairs of int64: offset in the file and length of each JRNL payload */
     sm_buffer levels;        /* the same of the kind LEVL */
     sm_buffer longest;       /* the same of the kind LONG */
-    sm_buffer heads;         /* the same of the kind HEAD, and after each how many of the kind JRNL come before it */
+    sm_buffer heads;         /* the same of the kind HEAD, each followed by the number of JRNL chunks before it */
     sm_problem *problem;     /* owned */
     size_t problems;         /* at most SM_MAX_PROBLEMS */
-    size_t more_problems;    /* that found no room */
+    size_t more_problems;    /* beyond that */
 } sm_read_data;
 
 enum { SM_MAX_PROBLEMS = 100 };
 
 typedef enum {
     SM_READ_OK,
-    SM_READ_FOREIGN, /* no recording of ours */
-    SM_READ_FUTURE,  /* version says which */
+    SM_READ_FOREIGN, /* not a recording */
+    SM_READ_FUTURE,  /* see version */
     SM_READ_NO_MEMORY
 } sm_read_status;
 
-/* Fills *data, which the caller frees with sm_read_free whatever the status. */
+/* Fill *data, which the caller frees with sm_read_free in any case. */
 sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data);
 void sm_read_free(sm_read_data *data);
 
-/* Used among the reader's files: notes a problem (printf-like). */
+/* Report a problem (printf-like). For the reader's files. */
 void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a string and returns its index; -1: out of memory. */
+/* Add a string and return its index, or -1 if out of memory. */
 int64_t sm_read_add_string(sm_read_data *data, const char *text);
-/* Makes what the chunks gave sound (reader_check.c). False: out of memory. */
+/* Make the contents of the chunks sound (reader_check.c). Return 0 if out of memory. */
 int sm_read_check(sm_read_data *data, uint64_t size);
 
 #endif

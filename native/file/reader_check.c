@@ -1,18 +1,10 @@
-/* The reader, second half: makes what the chunks gave sound.
+/* The reader, second half: makes the contents of the chunks sound.
  *
- * First each table is put into the order of its ids and the ids made dense (a lost chunk leaves gaps), then values and
- * references are checked, table by table, so that a reference always meets a table that is done. A thread whose process
- * is missing, or a node whose function or thread is missing, gets a stand-in row, for its numbers are still good; a
- * node whose parent is missing, comes later, or is on another thread has no place in the tree and is dropped, with what
- * is below it. Since a parent's id is smaller than its children's, one pass in the order of ids finds them all, and no
- * cycle can remain.
- *
- * With births and deaths it is the same: types have stand-ins, what is said of objects that are missing is dropped, and
- * who holds survivors makes trees like the nodes'. Objects whose node was dropped have no known path any more.
- *
- * A writer can replace a row but not take it back. Where it has to, it makes the count 0 that says what the row is
- * worth (of losses, survivors, the calls of a span), and such rows are left out.
- */
+ * Each table is sorted by id and its ids made dense. Then values and references are checked, in the order of tables.
+ * A missing process, function, type or thread gets a stand-in row, since the counts that refer to it are still
+ * valid. A node whose parent is missing, comes later, or is on another thread is dropped with its descendants; as
+ * parents have smaller ids, one pass suffices. A writer withdraws a row by a count of 0 (losses, survivors, a span's
+ * calls). */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,16 +13,16 @@
 #include "base/crc32.h"
 #include "file/reader.h"
 
-enum { SM_LONGEST_STRING = (1 << 14) + 128 }; /* bytes: what the recorders cut, at 4,096 characters, fits */
+enum { SM_LONGEST_STRING = (1 << 14) + 128 }; /* bytes; fits what recorders cut at 4,096 characters */
 
-static const double LARGEST = 1e40; /* more than the square of all nanoseconds there were; sums of such stay finite */
+static const double LARGEST = 1e40; /* beyond the square of any time in ns, with finite sums */
 
 typedef struct {
     sm_read_data *data;
-    uint64_t size; /* of the file; where problems of the whole are put */
+    uint64_t size; /* of the file; offset of general problems */
 } checker;
 
-/* Puts the rows in the order of their ids; row_of becomes old id -> new id + 1. */
+/* Sort the rows by id; row_of becomes old id -> new id + 1. */
 static bool order_table(sm_read_table *table, int columns) {
     bool ordered = true;
     size_t rows = 0;
@@ -106,8 +98,7 @@ static uint64_t check_column(const sm_read_data *data, int64_t *values, size_t r
     return wrong;
 }
 
-/* The string, or the beginning of one that is too long, with a mark. `cut` has those that were cut before. -1: out of
- * memory. */
+/* Return the string, or a cut and marked copy of a long one, which `cut` remembers, or -1 if out of memory. */
 static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
     int64_t begin = data->offsets[string], size = data->offsets[string + 1] - begin;
     if (size <= SM_LONGEST_STRING)
@@ -117,11 +108,11 @@ static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
     char text[SM_LONGEST_STRING + 64];
     size_t kept = SM_LONGEST_STRING;
     memcpy(text, data->data.bytes + begin, kept);
-    while (kept > 0 && ((unsigned char)text[kept - 1] & 0xC0) == 0x80) /* a character is kept whole or not at all */
+    while (kept > 0 && ((unsigned char)text[kept - 1] & 0xC0) == 0x80) /* keep characters whole */
         kept--;
     kept -= kept > 0 && (unsigned char)text[kept - 1] >= 0xC0;
     for (size_t i = 0; i < kept; i++)
-        text[i] = text[i] == '\0' ? ' ' : text[i]; /* it is added as C has texts */
+        text[i] = text[i] == '\0' ? ' ' : text[i]; /* it is added as a C string */
     sm_crc32 crc;
     sm_crc32_init(&crc);
     snprintf(text + kept, sizeof text - kept, "\xE2\x80\xA6[+%lld bytes, %08x]", (long long)size - (long long)kept,
@@ -129,8 +120,7 @@ static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
     return cut[string] = sm_read_add_string(data, text);
 }
 
-/* Names and the like that nobody could read are cut: each row would show them whole. Arguments and what says of a loss
- * what it is stay, for there are few. */
+/* Cut names that are too long to read. Arguments and details of losses are few and stay. */
 static bool cut_strings(checker *check) {
     sm_read_data *data = check->data;
     size_t strings = data->strings, many = 0;
@@ -168,7 +158,7 @@ static void check_values(checker *check, int kind) {
     }
 }
 
-/* Appends a row that stands for the missing ones. Returns its id, or -1 when out of memory. */
+/* Append a row for missing ones. Return its id, or -1 if out of memory. */
 static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
     sm_read_table *table = &data->table[kind];
     size_t row = table->rows;
@@ -193,7 +183,7 @@ static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
     return name < 0 ? -1 : (int64_t)row;
 }
 
-/* Turns the references in `values` from written ids into dense ones. optional: -1, and all below, is none. */
+/* Convert the references in `values` from written ids to dense ones. optional: negative ones become -1. */
 static bool check_references(checker *check, int64_t *values, size_t rows, const char *what, sm_table_kind to,
                              bool optional) {
     sm_read_table *target = &check->data->table[to];
@@ -223,13 +213,12 @@ static bool check_references(checker *check, int64_t *values, size_t rows, const
     return true;
 }
 
-/* Drops the nodes that have no place in the tree. */
+/* Drop nodes without a valid parent. */
 static void check_parents(checker *check) {
     sm_read_table *nodes = &check->data->table[SM_NODES];
     int64_t *parents = nodes->column[SM_NODES_PARENT], *threads = nodes->column[SM_NODES_THREAD];
     size_t kept = 0;
-    /* row_of: written id -> new id + 1, or 0 for what is dropped; walked together with the rows, which are in id order
-     */
+    /* row_of: written id -> new id + 1, or 0 if dropped; rows are in the order of ids. */
     size_t row = 0;
     for (size_t id = 0; id < nodes->ids; id++) {
         if (nodes->row_of[id] == 0) {
@@ -264,12 +253,12 @@ static void check_parents(checker *check) {
     }
 }
 
-/* Which column refers to which table, where a stand-in takes the place of what is missing. */
+/* References whose missing targets get a stand-in. */
 static const struct {
     sm_table_kind table;
     int column;
     sm_table_kind to;
-    bool optional; /* -1: none */
+    bool optional; /* may be -1 */
 } references[] = {
     {SM_NODES, SM_NODES_THREAD, SM_THREADS, false},
     {SM_NODES, SM_NODES_FUNCTION, SM_FUNCTIONS, false},
@@ -286,7 +275,7 @@ static const struct {
     {SM_MARKS, SM_MARKS_PROCESS, SM_PROCESSES, false},
 };
 
-/* What ran in a context names lines and arcs by blocks of 64 ids: with gaps among those it would name others. */
+/* Contexts refer to lines and arcs by blocks of 64 ids, so with gaps among those they would be wrong. */
 static void check_contexts(checker *check) {
     sm_read_data *data = check->data;
     static const sm_table_kind named[] = {SM_LINES, SM_ARCS};
@@ -310,8 +299,7 @@ static void check_contexts(checker *check) {
     }
 }
 
-/* Drops the rows with 0 in this column: the writer took them back. Comes before what names them is checked, while rows
- * are in the order of their ids. */
+/* Drop the rows with 0 in this column, which the writer withdrew, before references to them are checked. */
 static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
     sm_read_table *table = &check->data->table[kind];
     size_t row = 0, kept = 0;
@@ -332,13 +320,13 @@ static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
 
 /* ---- objects ---- */
 
-/* The row that an id stands for now, or -1. */
+/* Return the row of a written id, or -1. */
 static int64_t row_of(const sm_read_data *data, sm_table_kind kind, int64_t id) {
     const sm_read_table *table = &data->table[kind];
     return id >= 0 && (uint64_t)id < table->ids ? (int64_t)table->row_of[id] - 1 : -1;
 }
 
-/* Drops the rows that were marked by an id of -1; the others get new ids. */
+/* Drop the rows with an id of -1 and renumber the others. */
 static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
     sm_read_table *table = &check->data->table[kind];
     size_t kept = 0;
@@ -359,7 +347,7 @@ static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
     table->rows = kept;
 }
 
-/* Drops the rows of a table that say something of a row that is missing. The column is translated. */
+/* Drop the rows that refer to a missing row, and convert the column. */
 static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_table_kind to) {
     sm_read_table *table = &check->data->table[kind];
     for (size_t row = 0; row < table->rows; row++) {
@@ -372,8 +360,8 @@ static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_tabl
     drop_marked(check, kind, "they name rows that are missing");
 }
 
-/* Drops those that hold nothing that is there, or something of another row of objects. As in check_parents one pass
- * finds them all. Comes before drop_orphans() on the same table, so that rows are still those of row_of. */
+/* Drop holders of nothing, or of another row of objects, in one pass as in check_parents. Has to precede
+ * drop_orphans(). */
 static void check_holders(checker *check) {
     sm_read_table *holders = &check->data->table[SM_HOLDERS];
     int64_t *ids = holders->column[0], *parents = holders->column[SM_HOLDERS_PARENT];
@@ -391,13 +379,13 @@ static void check_holders(checker *check) {
             continue;
         }
         parents[row] = parent;
-        ids[row] = kept++; /* its new id, which drop_marked() will give it */
+        ids[row] = kept++; /* the id that drop_marked() will assign */
     }
     drop_marked(check, SM_HOLDERS, "what they hold is missing");
-    drop_orphans(check, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only translates: none is left */
+    drop_orphans(check, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only converts, since no orphans remain */
 }
 
-/* After the nodes are those that stay. */
+/* Has to follow check_parents. */
 static void check_objects(checker *check) {
     sm_read_table *objects = &check->data->table[SM_OBJECTS], *lifetimes = &check->data->table[SM_LIFETIMES];
     int64_t *nodes = objects->column[SM_OBJECTS_NODE];

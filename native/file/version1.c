@@ -1,12 +1,8 @@
-/* Version 1 measured times by segments: from one event of a thread to the next. Some were timed always (`timed`),
- * others by chance: `sampled`, each of which stood for PERIOD segments, and `young`, whose sums were weighted by what
- * each stood for. Long segments among the latter were found by ticks (`ticked`). All but `timed` were parts of the
- * thread's rest_ns, so their weighted sums are what looks of the sampler are today, and the square of what one stands
- * for is its variance. An entry whose segment was timed had no other cost, so these are taken for `entered`.
- *
- * Times of lines were kept in the same way; today all of them are sampled.
- *
- * All of this is linear: a column of today is the sum of old ones, times a factor each. */
+/* Version 1 measured times by segments, from one event of a thread to the next. Some were always timed (`timed`);
+ * others by chance: `sampled`, each for PERIOD segments, and `young`, with weighted sums. Long ones among these were
+ * found by ticks (`ticked`). The weighted sums correspond to the sampler's looks, and the squares to their
+ * variances. Timed entries had no other cost, so they become `entered`. So a column of today is a sum of old ones,
+ * times a factor. */
 #include "file/version1.h"
 
 #include <math.h>
@@ -15,24 +11,24 @@
 #include "file/tables.h"
 
 #define PERIOD 128.0
-enum { SAMPLED_NS = 10, SAMPLED_SQ = 11 }; /* of nodes and lines: columns that count for PERIOD segments */
+enum { SAMPLED_NS = 10, SAMPLED_SQ = 11 }; /* of nodes and lines: columns for PERIOD segments */
 enum { COLUMNS = 33 };                     /* of any of these tables */
 
-/* The name that an old column has today; NULL: its meaning is gone. */
+/* The present names of old columns, or NULL if the meaning is gone. */
 static const char *const processes[COLUMNS] = {
     "id",        "pid",           "ppid",           "host",          "argv",          "interpreter",    "start_ns",
     "end_ns",    "exit",          "clock",          "source",        "python_inside", "python_outside", "c_inside",
     "c_outside", "resume_inside", "resume_outside", "clock_ns",      "cost_error",    "waits",          NULL,
     NULL,        "boot",          "boot_ns",        "unix_bound_ns",
 };
-/* What is named `sampled` and `sampled_ns` again was `ticked`, and later `young`. */
+/* Repeated `sampled` and `sampled_ns` were `ticked`, and later `young`. */
 static const char *const nodes[COLUMNS] = {
     "id",       "parent",  "thread",     "function",   "calls",    "resumes",    "exceptions", "timed",
     "timed_ns", "sampled", "sampled_ns", "sampled_sq", "awaits",   "await_ns",   "sampled",    "sampled_ns",
     "flags",    NULL,      "wait_ns",    "wait_sq",    "ready_ns", "lock_ns",    "sampled_sq", NULL,
     "sampled",  NULL,      "sampled_ns", NULL,         NULL,       "sampled_sq",
 };
-/* And of lines `timed`, first. */
+/* The first `sampled` was `timed`. */
 static const char *const lines[COLUMNS] = {
     "id",      "function", "line",       "hits",       "flags",    NULL,         "sampled",    "sampled_ns",
     NULL,      "sampled",  "sampled_ns", "sampled_sq", "sampled",  "sampled_ns", "inner_ns",   "inner_var",

@@ -1,25 +1,16 @@
 /* The writer.
  *
- * Shape. What is added waits in three places: a string buffer that already has the file's form, a meta buffer, and per
- * table an array of rows. A flush turns each into a chunk in `out` and writes it. `out` never holds more than the
- * header and one chunk, or those that somebody wants to be written together.
+ * Pending data is in a string buffer in the file's form, a meta buffer, and an array of rows per table. A flush turns
+ * each into a chunk in `out` and writes it. Rows are stored by column, with the shorter of plain and delta coding and
+ * without zero columns: a node takes 10 to 25 bytes instead of 120.
  *
- * Why columns, why deltas. The rows of one flush are alike: ids count up, most counters are small, many columns are all
- * zero. Column by column, with the shorter of plain and difference coding and zero columns left out, a tree node costs
- * 10 to 25 bytes instead of 120.
+ * A failing disk. An incomplete chunk is cut off again (ftruncate), and `out` keeps it for the next flush; a pipe gets
+ * the rest then. Recorders send the same rows again, so pending rows are compacted to the last of each id when they
+ * have doubled, which bounds the memory.
  *
- * A failing disk. What could not be written whole is cut off again (ftruncate), so that the file always ends at a
- * chunk's end; it stays in `out` and the next flush begins with it. Rows go on being added meanwhile. The recorder
- * sends the same nodes again and again, so pending rows are compacted to the last one of each id whenever they have
- * doubled: memory is bounded by the number of nodes, however long the disk stays full. A pipe cannot be cut: there the
- * rest of the chunk is sent next time.
- *
- * Whose descriptor. A program may close every descriptor it does not know (daemons do) and open files of its own in
- * their place. So each write checks that the descriptor is still the file it was at the start. Writing is positional,
- * so that neither the program nor a forked child moves our position. Each write also checks that the file is as long as
- * it was left: what stands behind a hole is worth nothing, so a file that was cut is not gone on with, but is written
- * anew (writer_renew.c).
- */
+ * The descriptor. A program may close all descriptors (daemons do) and reuse their numbers, so each write checks
+ * that ours is still the same file. Writes are positional, because the program or a forked child may move the
+ * position. A file that was cut has a hole, so it is rewritten (writer_renew.c). */
 #include "file/writer.h"
 
 #include <assert.h>
@@ -34,9 +25,9 @@
 #include "file/writer_inside.h"
 
 enum {
-    ROWS_A_CHUNK = 16384,        /* 2 MB of tree nodes in memory; the unit that a cut-off file can lose */
-    STRINGS_A_CHUNK = 1 << 20,   /* bytes; a longer string has a chunk of its own */
-    LONGEST_STRING = 64 << 20,   /* bytes; what is longer is cut */
+    ROWS_A_CHUNK = 16384,        /* 2 MB of nodes in memory; the most that a cut file loses */
+    STRINGS_A_CHUNK = 1 << 20,   /* bytes; a longer string has its own chunk */
+    LONGEST_STRING = 64 << 20,   /* bytes; longer ones are cut */
     RECORD_TABLE_COLUMN = 1 + 1, /* u8 column number, u8 encoding */
 };
 
@@ -88,7 +79,7 @@ void sm_writer_free(sm_writer *w) {
     sm_free(w);
 }
 
-/* ---- taking in ---- */
+/* ---- adding ---- */
 
 uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
     assert(w != NULL && (text != NULL || length == 0));
@@ -97,7 +88,7 @@ uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
     }
     if (length > LONGEST_STRING) {
         length = LONGEST_STRING;
-        while (length && ((uint8_t)text[length] & 0xc0) == 0x80) { /* not in the middle of a character */
+        while (length && ((uint8_t)text[length] & 0xc0) == 0x80) { /* not inside a character */
             length--;
         }
     }
@@ -132,13 +123,12 @@ void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
     pthread_mutex_unlock(&w->taking);
 }
 
-/* Leaves only the last row of each id, in the order of first appearance. Ids that are no small numbers are left alone.
- */
+/* Keep only the last row of each id, in the order of first appearance. Rows with large ids stay. */
 static void compact(pending *p, int columns) {
     size_t kept = 0, limit = p->rows * 8 + 65536;
     uint32_t *last = sm_calloc(limit, sizeof *last); /* id -> row + 1 */
     if (last == NULL) {
-        p->compacted = p->rows; /* not now; tried again when they have doubled once more */
+        p->compacted = p->rows; /* try again when they have doubled */
         return;
     }
     for (size_t r = 0; r < p->rows; r++) {
@@ -156,7 +146,7 @@ static void compact(pending *p, int columns) {
     p->rows = p->compacted = kept;
 }
 
-/* With `taking`: room for a row. NULL: out of memory. */
+/* Return room for a row, or NULL if out of memory. With `taking`. */
 static cell *row_room(pending *p, int columns) {
     if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted) {
         compact(p, columns);
@@ -185,7 +175,7 @@ static bool build(sm_writer *w) {
     return whole;
 }
 
-/* Where somebody writes at this moment, the next row tries again. */
+/* If another thread is writing, the next row tries again. */
 static void build_without_waiting(sm_writer *w) {
     if (pthread_mutex_trylock(&w->lock) != 0) {
         return;
@@ -244,7 +234,7 @@ void sm_writer_look(sm_writer *w) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A full disk takes no new bytes, but other ones in place of old: so the header says that there is more to come. */
+/* Mark the header that data is missing. A full disk still accepts changed bytes. */
 static void mark_behind(sm_writer *w, bool behind) {
     uint8_t flags[2];
     if (behind == w->marked || w->base < 0 || w->written == 0) {
@@ -256,7 +246,7 @@ static void mark_behind(sm_writer *w, bool behind) {
     }
 }
 
-/* Sends all of `out`. True when it is all there. */
+/* Send all of `out`. Return true if all was written. */
 static bool send_out(sm_writer *w) {
     if (w->fd < 0 || w->out.size == 0 || w->building) {
         return true;
@@ -294,8 +284,7 @@ static bool send_out(sm_writer *w) {
     return true;
 }
 
-/* A chunk is built in `out` between these two. chunk_end's argument says whether that succeeded; if not, the chunk is
- * taken back and ENOMEM noted. */
+/* These enclose the building of a chunk in `out`. If `built` is false, the chunk is removed and ENOMEM set. */
 static bool chunk_begin(sm_writer *w) {
     w->chunk_start = w->out.size;
     if (sm_buffer_reserve(&w->out, SM_CHUNK_HEADER) == NULL) {
@@ -329,13 +318,12 @@ static bool chunk_end(sm_writer *w, uint32_t kind, bool built) {
     return true;
 }
 
-/* The first `*size` bytes of a buffer of uvarint-prefixed items that make a chunk of reasonable size; returns how many.
- */
+/* Return how many of the uvarint-prefixed items make a chunk of reasonable size, of *size bytes. */
 static uint64_t take_items(const sm_buffer *items, size_t *size) {
     const uint8_t *at = items->bytes, *end = items->bytes + items->size;
     uint64_t count = 0, length = 0;
     while (at < end && (count == 0 || at - items->bytes < STRINGS_A_CHUNK)) {
-        at = sm_varint_get(at, end, &length) + length; /* ours, so whole */
+        at = sm_varint_get(at, end, &length) + length; /* our own data, so it is whole */
         count++;
     }
     *size = (size_t)(at - items->bytes);
@@ -384,8 +372,7 @@ static bool flush_strings(sm_writer *w) {
     return true;
 }
 
-/* Encodes column c of `rows` rows. Returns its encoding and byte length, writing only when `to` is not NULL; an
- * all-zero column has length 0. */
+/* Return the encoding of a column and set its size in bytes, 0 if all values are 0. */
 static int measure_column(const cell *cells, size_t rows, int columns, size_t *size) {
     size_t plain = 0, delta = 0;
     int64_t before = 0, any = 0;
@@ -490,7 +477,7 @@ void sm_writer_hold(sm_writer *w) {
 void sm_writer_build(sm_writer *w) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
-    if (!w->stuck) { /* else what could not be written comes first */
+    if (!w->stuck) { /* otherwise unwritten data comes first */
         (void)build(w);
     }
     pthread_mutex_unlock(&w->lock);
@@ -550,7 +537,7 @@ void sm_writer_finish(sm_writer *w) {
     w->stuck = !flush_all(w);
     pthread_mutex_unlock(&w->taking);
     if (!w->stuck && chunk_begin(w)) {
-        uint8_t place[8]; /* of the chunk itself, by which a reader of the file's last bytes finds it */
+        uint8_t place[8]; /* of this chunk, to find it from the file's last bytes */
         sm_put_u64(place, (w->fd < 0 ? 0 : w->written) + w->chunk_start);
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
                      sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0 &&
@@ -562,7 +549,7 @@ void sm_writer_finish(sm_writer *w) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int sm_writer_error(const sm_writer *w) {
     return w->error;

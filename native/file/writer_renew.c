@@ -1,25 +1,14 @@
-/* A recording's file, written anew when most of it is out of date.
+/* Rewriting a recording's file when most of it is outdated.
  *
- * Why. The file is only appended to, and a running recorder brings its rows up to date by writing them again: a service
- * that is recorded for a day would leave gigabytes for some megabytes of paths. So when the file has become twice as
- * large as it was when it last held every row once, the whole recording goes into a new file, which then takes the old
- * one's name, unless it has grown by new rows alone. Between two such times at least as much was appended as the new
- * file holds, so that the work is at most doubled, and the file is not much larger than twice its content and one
- * flush, however long it runs.
+ * The file is append-only, and a running recorder writes changed rows again. So when the file is twice as large as when
+ * it last had every row once, the recording is written to a new file, unless it grew by new rows only. This at most
+ * doubles the work. A file with a journal, which is never outdated and expensive to copy, is rewritten once, at its
+ * end.
  *
- * The journal of a trace is not out of date, and copying it again and again would cost more than it is worth. A file
- * with a journal is written anew once, at its end, if rows that are out of date are a good part of it: the rows as they
- * are then, and the journal's chunks as they were.
- *
- * Nothing that was safe is at risk. The new file is written next to the old one, and renamed over it when it is whole:
- * who kills the program at any moment finds the one or the other. Where the system can, the new file has no name until
- * then, and a killed program leaves nothing behind. Who has the old file open reads on in it.
- *
- * The descriptor keeps its number: what others know of the recording is that number. The new file keeps the rights of
- * the old one and, since a living recorder is known by it, the lock.
- *
- * When it cannot be done (another root, other rights, a full disk, a file of two names, one that is no plain file or
- * was moved away, no /proc), the old file goes on growing, and the next attempt comes when it has doubled. */
+ * The new file is renamed over the old one when it is complete, so a killed program leaves one or the other. If the
+ * system allows, it has no name until then. The descriptor keeps its number, and the new file the permissions and
+ * the lock, by which a living recorder is recognized. If rewriting fails, the next attempt comes when the file has
+ * doubled. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,13 +22,13 @@
 #include "base/varint.h"
 #include "file/writer_inside.h"
 
-#define WORTH_IT 0.25 /* part of it that is out of date */
+#define WORTH_IT 0.25 /* outdated part */
 
 enum {
     LONGEST_PATH = 4096,
     NAME_ROOM = 64,       /* of a temporary name after its folder */
-    WORTH_A_COPY = 65536, /* bytes of rows, many of which are out of date */
-    LEAST_GROWTH = 4096   /* bytes: a tiny file is not worth a rename for every few rows */
+    WORTH_A_COPY = 65536, /* bytes of rows */
+    LEAST_GROWTH = 4096   /* bytes, to spare tiny files frequent renames */
 };
 
 static void plan(sm_writer *w, uint64_t size) {
@@ -56,8 +45,7 @@ static char *copy_of(const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-/* Where the program prints into the file that we were given as /dev/stdout, it would go on printing into the old one.
- */
+/* Return true if the program prints into the same file (/dev/stdout): it would continue in the old one. */
 static bool is_standard_stream(const sm_writer *w) {
     struct stat is;
     for (int fd = 0; fd <= 2; fd++) {
@@ -111,9 +99,9 @@ void sm_writer_regain(sm_writer *w) {
     if (w->path != NULL && w->fd >= 0 && fcntl(w->fd, F_GETFD) < 0 && errno == EBADF) {
         int fd = open(w->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         bool same = fd >= 0 && fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode;
-        int number = same ? fcntl(fd, F_DUPFD_CLOEXEC, w->fd) : -1; /* the lowest that is free from there on */
+        int number = same ? fcntl(fd, F_DUPFD_CLOEXEC, w->fd) : -1; /* the lowest free number from there on */
         if (number == w->fd) {
-            (void)flock(number, LOCK_EX | LOCK_NB); /* the program gave ours back with the descriptor */
+            (void)flock(number, LOCK_EX | LOCK_NB); /* closing the descriptor released our lock */
         } else if (number >= 0) {
             close(number);
         }
@@ -124,7 +112,7 @@ void sm_writer_regain(sm_writer *w) {
     errno = saved_errno;
 }
 
-/* Which part of the rows in the file has been replaced by later ones. */
+/* Return the part of the rows in the file that later ones replaced. */
 static double stale_part(const sm_writer *w) {
     uint64_t taken = 0, ids = 0;
     for (int t = 0; t < SM_TABLES; t++) {
@@ -142,7 +130,7 @@ int sm_writer_is_replaced(sm_writer *w) {
     if (w->torn || stale_part(w) >= WORTH_IT) {
         return 1;
     }
-    plan(w, w->written); /* it has grown by what is new */
+    plan(w, w->written); /* it grew by new rows */
     return 0;
 }
 
@@ -151,7 +139,7 @@ bool sm_writer_is_of_journal(uint32_t kind) {
 }
 
 int sm_writer_outgrown(sm_writer *w) {
-    double stale = (double)w->of_tables * stale_part(w); /* bytes, about */
+    double stale = (double)w->of_tables * stale_part(w); /* bytes, approximately */
     return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
            w->of_tables >= WORTH_A_COPY && stale >= WORTH_IT * (double)w->written;
 }
@@ -167,7 +155,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t at) {
     return true;
 }
 
-/* Copies a chunk of a journal, and passes over others. Returns where the next one is; 0: this is none. */
+/* Copy a chunk of a journal, or skip another. Return the offset of the next one, or 0 if it is damaged. */
 static uint64_t copy_chunk(sm_writer *fresh, const sm_writer *w, int fd, uint64_t at, sm_buffer *payload) {
     uint8_t header[SM_CHUNK_HEADER];
     if (w->written - at < sizeof header || !read_at(fd, header, sizeof header, at)) {
@@ -204,27 +192,27 @@ int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w) {
     return at != 0 ? 0 : -1;
 }
 
-/* Whether the path, the descriptor and what the writer knows are one plain file with no other name. */
+/* Return true if the path, the descriptor and the writer refer to one plain file without other names. */
 static bool is_in_place(const sm_writer *w, struct stat *is) {
     struct stat named;
     return sm_writer_holds(w, is) && lstat(w->path, &named) == 0 && named.st_dev == is->st_dev &&
            named.st_ino == is->st_ino && S_ISREG(named.st_mode) && named.st_nlink == 1;
 }
 
-/* A name in the file's folder that nobody can foresee. */
+/* Return an unpredictable name in the file's folder. */
 static char *temporary_name(const char *path) {
     size_t folder = (size_t)(strrchr(path, '/') - path);
     char *name = sm_malloc(folder + NAME_ROOM);
     uint64_t random = 0;
     if (name != NULL) {
-        (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* and if it is 0: O_EXCL still holds */
+        (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* if it fails, O_EXCL still protects */
         memcpy(name, path, folder);
         snprintf(name + folder, NAME_ROOM, "/.seismo-%ld-%016llx.part", (long)getpid(), (unsigned long long)random);
     }
     return name;
 }
 
-/* The new file, without a name if the system can do that; -1: none. */
+/* Open the new file, without a name if possible. Return -1 on failure. */
 static int open_next_to(const char *path, char **temporary) {
     int fd = -1;
     *temporary = temporary_name(path);
@@ -254,7 +242,7 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     struct stat is, made;
     char *temporary = NULL;
     int saved_errno = errno, fd = is_in_place(w, &is) ? open_next_to(w->path, &temporary) : -1;
-    plan(w, w->written); /* if it comes to nothing */
+    plan(w, w->written); /* for a failure */
     sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
     if (fresh == NULL) {
         if (temporary != NULL) {
@@ -269,13 +257,13 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     }
     fresh->owns = true;
     fresh->temporary = temporary;
-    sm_free(fresh->path); /* what the system says of a file without a name */
+    sm_free(fresh->path); /* invalid for a file without a name */
     fresh->path = copy_of(w->path);
     bool same = fresh->path != NULL && fstat(fd, &made) == 0 &&
                 (made.st_uid == is.st_uid || fchown(fd, is.st_uid, (gid_t)-1) == 0) &&
                 (made.st_gid == is.st_gid || fchown(fd, (uid_t)-1, is.st_gid) == 0) &&
                 fchmod(fd, is.st_mode & 07777) == 0;
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* nobody else knows it; a file system without locks had none before */
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* nobody else has it open; without support there was no lock before */
     if (!same) {
         sm_writer_free(fresh);
         fresh = NULL;
@@ -284,7 +272,7 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     return fresh;
 }
 
-/* Gives the new file the old one's name. */
+/* Give the new file the old one's name. */
 static bool rename_over(sm_writer *fresh) {
     if (fresh->temporary == NULL) {
         char name[NAME_ROOM];
@@ -313,7 +301,7 @@ int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
         do {
             number = dup3(fresh->fd, w->fd, O_CLOEXEC);
         } while (number < 0 && (errno == EINTR || errno == EBUSY));
-        if (number >= 0) { /* else the number is beyond a limit that was lowered: the file has one of its own */
+        if (number >= 0) { /* otherwise the number is beyond a lowered limit, so it gets another */
             close(fresh->fd);
             fresh->fd = number;
             fresh->owns = false;

@@ -1,5 +1,4 @@
-/* What the interpreter's own objects say to a term: a code object's lines and variables, an exception's classes. Read
- * as they are stored: no attribute is looked up, nothing is made, nothing is raised. */
+/* Terms on the interpreter's objects. Their fields are read directly, so no object is made and nothing raised. */
 #include "base/varint.h"
 #include "code/linewalk.h"
 #include "code/text.h"
@@ -17,7 +16,7 @@ void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, 
     for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
         if (!walk.has_line)
             continue;
-        if (!told || walk.line != told_line) { /* mostly as before */
+        if (!told || walk.line != told_line) { /* mostly the same line */
             inside = sm_filter_inside(node, walk.line);
             told = true;
             told_line = walk.line;
@@ -30,7 +29,6 @@ void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, 
 
 /* ---- variables ---- */
 
-/* Is the str this ASCII text? A str that is not ASCII is not. */
 static bool is_ascii(PyObject *str, const uint8_t *text, uint32_t size) {
     return PyUnicode_Check(str) && PyUnicode_IS_COMPACT_ASCII(str) && PyUnicode_GET_LENGTH(str) == (Py_ssize_t)size &&
            memcmp(PyUnicode_DATA(str), text, size) == 0;
@@ -46,7 +44,7 @@ bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code) {
                                 ((code->co_flags & CO_VARARGS) != 0) + ((code->co_flags & CO_VARKEYWORDS) != 0);
         count = parameters < count ? parameters : count;
     } else if ((code->co_flags & CO_OPTIMIZED) == 0) {
-        return true; /* a module or class body: its variables are in a dict */
+        return true; /* a module or class body has its variables in a dict */
     }
     for (uint32_t i = 0; i < size; i++) {
         if (name[i] >= 0x80)
@@ -63,7 +61,7 @@ bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code) {
 
 #define NAME_SIZE 512
 
-/* Appends the str as UTF-8, as far as there is room; surrogates pass. */
+/* Append the str as UTF-8, as far as there is room. Surrogates pass through. */
 static size_t append(char *to, size_t at, PyObject *str) {
     if (str == NULL || !PyUnicode_Check(str))
         return at;
@@ -74,8 +72,7 @@ static size_t append(char *to, size_t at, PyObject *str) {
     return at;
 }
 
-/* The class's own __module__, borrowed; NULL: none that is a str. Its dict is walked, because a lookup would have to
- * make the name it looks for. */
+/* Return the class's own __module__, borrowed, or NULL. A lookup would have to make the key, so the dict is walked. */
 static PyObject *module_of(PyTypeObject *type) {
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -89,7 +86,7 @@ static PyObject *module_of(PyTypeObject *type) {
 static bool class_matches(const sm_filter_node *node, PyTypeObject *type) {
     char names[3][NAME_SIZE]; /* name, module.name, module.qualname */
     const char *texts[3] = {names[0], NULL, NULL};
-    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) { /* "module.name"; of built-in ones "name" */
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) { /* "module.name", or "name" for builtin ones */
         const char *dot = strrchr(type->tp_name, '.');
         size_t size = strlen(type->tp_name);
         texts[0] = dot != NULL ? dot + 1 : type->tp_name;

@@ -1,12 +1,9 @@
-/* Decides: what a code object says of all kinds of events at once, and what an event says.
+/* Evaluation of a filter: once per code object for all event kinds, then per event if undecided.
  *
- * For a code object each node of the tree has two sets of kinds: those for which it is certainly true, and those for
- * which it is able to be. A term that the function decides is in both or in neither for all kinds; one that only the
- * event can decide is able for the kinds that have such a fact. AND and OR take the intersection and the union of both
- * sets, NOT exchanges them and takes what is outside. One pass over the tree so answers for thirteen kinds.
- *
- * For an event there is one kind, and a walk over the tree that stops at the operand that decides. What the function
- * decided is read from the bits of its verdict; what is dear is asked for last (program.h). */
+ * For a code object, each node has two sets of kinds: `yes`, for which it is true, and `able`, for which it may be.
+ * A term that the function decides is in both or neither; others are able for the kinds with their fact. AND and OR
+ * intersect and unite both sets, NOT swaps and complements them. An event has one kind, and its walk stops at the
+ * operand that decides. */
 #include "filter/filter.h"
 
 #include <assert.h>
@@ -15,12 +12,12 @@
 #include "filter/program.h"
 
 #define C_EVENTS (SM_EVENT_BIT(SM_EVENT_C_CALL) | SM_EVENT_BIT(SM_EVENT_C_RETURN) | SM_EVENT_BIT(SM_EVENT_C_RAISE))
-/* These happen at a place of their own; the others are about the function as a whole. */
+/* Events at a location of their own; the others concern the function as a whole. */
 #define PLACE_EVENTS                                                                                                   \
     (C_EVENTS | SM_EVENT_BIT(SM_EVENT_LINE) | SM_EVENT_BIT(SM_EVENT_RAISE) | SM_EVENT_BIT(SM_EVENT_STOP_ITERATION) |   \
      SM_EVENT_BIT(SM_EVENT_OPCODE))
 
-/* src/seismo/expression/terms.py has the same. The call's are those of the whole call, at its end. */
+/* src/seismo/expression/terms.py has the same table. A call's facts are those at its end. */
 static uint32_t available(sm_fact fact) {
     switch (fact) {
     case SM_FACT_CALLEE:
@@ -37,8 +34,7 @@ static uint32_t available(sm_fact fact) {
     }
 }
 
-/* Does a pattern match "module.qualname", or "module:qualname" as reports have it? Without a copy where that fits the
- * stack, and cut off where it does not. */
+/* Return true if a pattern matches "module.qualname" or "module:qualname", which is cut to fit the stack. */
 static bool any_full(const sm_filter_node *node, const char *module, const char *qualname) {
     char full[2048];
     size_t head = strlen(module), tail = strlen(qualname);
@@ -57,7 +53,7 @@ static bool any_full(const sm_filter_node *node, const char *module, const char 
     return sm_filter_any(node, &text, 1);
 }
 
-/* Does any pattern of the term match what the function has for a fact up to SM_FACT_CALLEE? */
+/* Return true if a pattern of the term matches the function's text for a fact up to SM_FACT_CALLEE. */
 static bool text_matches(const sm_filter_node *node, const sm_function *function) {
     const char *dot = strrchr(function->qualname, '.'), *last = dot ? dot + 1 : function->qualname;
     switch ((sm_fact)node->fact) {
@@ -79,12 +75,12 @@ static bool text_matches(const sm_filter_node *node, const sm_function *function
 /* ---- a code object ---- */
 
 typedef struct {
-    uint32_t yes, able; /* yes is a part of able */
+    uint32_t yes, able; /* `yes` is a subset of `able` */
 } kinds;
 
 typedef struct {
     const sm_filter *filter;
-    const sm_function *function; /* NULL: any */
+    const sm_function *function; /* NULL for any */
     PyCodeObject *code;
     uint64_t terms;
 } question;
@@ -130,7 +126,7 @@ static kinds of_code(question *asked, uint32_t index) {
     kinds of = of_code(asked, operand[0]);
     if (node->operation == SM_FILTER_NOT)
         return (kinds){SM_EVENT_ALL & ~of.able, SM_EVENT_ALL & ~of.yes};
-    for (uint32_t i = 1; i < node->count; i++) { /* all of them: each term's bit is wanted */
+    for (uint32_t i = 1; i < node->count; i++) { /* without stopping early, because each term's bit is needed */
         kinds next = of_code(asked, operand[i]);
         if (node->operation == SM_FILTER_AND)
             of = (kinds){of.yes & next.yes, of.able & next.able};
@@ -238,7 +234,7 @@ sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of,
     return of_event(filter, filter->root, of, facts);
 }
 
-static sm_filter *of_functions; /* held; NULL: all of them are wanted */
+static sm_filter *of_functions; /* held, or NULL if all functions are wanted */
 
 static bool wants_function(const sm_function *function) {
     sm_event_kind kind = function->kind == SM_C ? SM_EVENT_C_CALL : SM_EVENT_CALL;

@@ -1,16 +1,13 @@
-/* Patterns over names.
+/* Patterns over names. A "[" that is not closed is literal. A character is a code point, surrogates included.
  *
- * `*` is any text, `?` any character, `[abc]`, `[a-z]` and `[!abc]` one of a set; a "[" that nothing closes is itself.
- * A character is a code point of the UTF-8 text, surrogates included.
- *
- * A star takes as little as it can; when what follows does not fit, the last star takes one character more. Earlier
- * stars are never tried again: what fitted before the last star fitted at the earliest place, and a later one leaves
- * the rest less to choose from. So the time is at most the product of the two lengths. */
+ * A star matches as little as possible; on a mismatch, only the last star is extended by one character. Earlier
+ * stars need no backtracking, since the text before the last one matched at the earliest position. So the time is at
+ * most the product of the two lengths. */
 #include <string.h>
 
 #include "filter/filter.h"
 
-/* The code point at *at, which moves on. What is no UTF-8 counts byte for byte. */
+/* Return the code point at *at and advance. Invalid UTF-8 counts as single bytes. */
 static uint32_t next_point(const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = *at;
     uint32_t first = *p++;
@@ -29,7 +26,7 @@ static uint32_t next_point(const uint8_t **at, const uint8_t *end) {
     return point;
 }
 
-/* The "]" of the set that begins behind p's "[" and its "!"; NULL: there is none. The first place is never its end. */
+/* Return the "]" of the set whose content begins at p, or NULL. A "]" at p is part of the set. */
 static const uint8_t *set_end(const uint8_t *p, const uint8_t *end) {
     return end - p > 1 ? memchr(p + 1, ']', (size_t)(end - p - 1)) : NULL;
 }
@@ -47,7 +44,7 @@ static bool in_set(const uint8_t *p, const uint8_t *end, uint32_t point) {
     return inside;
 }
 
-/* Is the pattern's part at *at of this code point? *at moves behind the part. */
+/* Return true if the pattern's part at *at matches this code point. Sets *at to the part's end. */
 static bool one(const uint8_t **at, const uint8_t *end, uint32_t point) {
     const uint8_t *p = *at;
     if (*p == '?') {
@@ -70,7 +67,7 @@ static bool one(const uint8_t **at, const uint8_t *end, uint32_t point) {
 bool sm_glob(const char *pattern, size_t pattern_size, const char *text, size_t text_size) {
     const uint8_t *p = (const uint8_t *)pattern, *p_end = p + pattern_size;
     const uint8_t *t = (const uint8_t *)text, *t_end = t + text_size;
-    const uint8_t *star = NULL, *begun = NULL; /* behind the last star; where the text after it begins */
+    const uint8_t *star = NULL, *begun = NULL; /* after the last star; beginning of the text after it */
     while (t < t_end) {
         if (p < p_end && *p == '*') {
             star = ++p;

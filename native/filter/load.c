@@ -1,4 +1,4 @@
-/* From a program to a filter, trusting none of it. program.h has the format. */
+/* Loading of an untrusted program (program.h). */
 #include "filter/program.h"
 
 #include <string.h>
@@ -12,12 +12,12 @@
 typedef struct {
     sm_filter *filter;
     uint32_t data_size;
-    uint32_t stack[SM_FILTER_NODES]; /* nodes whose operator has not come yet */
+    uint32_t stack[SM_FILTER_NODES]; /* nodes without an operator so far */
     uint32_t depth, children, bits, python;
     const char *error;
 } loading;
 
-/* What a fact costs to find out, roughly: small, a few calls of the interpreter's, unbounded. */
+/* Return a fact's approximate cost: small, a few calls of the interpreter, or unbounded. */
 static uint8_t cost_of(const sm_filter_node *node) {
     static const uint8_t costs[SM_THREAD_FACTS] = {[SM_FACT_CALLEE] = 2,    [SM_FACT_THREAD] = 2,   [SM_FACT_TASK] = 3,
                                                    [SM_FACT_EXCEPTION] = 2, [SM_FACT_LINE] = 1,     [SM_FACT_DEPTH] = 4,
@@ -26,7 +26,7 @@ static uint8_t cost_of(const sm_filter_node *node) {
     return node->operation == SM_FILTER_KIND ? 0 : costs[node->fact];
 }
 
-/* Are there `count` strings (or pairs of numbers) in the data from `at`? */
+/* Return true if the data from `at` has `count` strings or pairs of numbers. */
 static bool data_fits(const loading *load, const sm_filter_node *node, uint32_t at) {
     uint64_t left = load->data_size - (uint64_t)at;
     if (at > load->data_size)
@@ -74,7 +74,7 @@ static const char *load_term(loading *load, sm_filter_node *node, uint32_t at) {
     return NULL;
 }
 
-/* Takes the operator's operands from the stack, the cheapest first. */
+/* Pop the operator's operands from the stack and sort them, the cheapest first. */
 static const char *load_operator(loading *load, sm_filter_node *node) {
     sm_filter *filter = load->filter;
     if (node->count < 1 || node->count > load->depth || (node->operation == SM_FILTER_NOT && node->count != 1))

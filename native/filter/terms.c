@@ -1,4 +1,4 @@
-/* What a term's patterns and ranges say of a text or a number. */
+/* Matching of a term's patterns and ranges. */
 #include <string.h>
 
 #include "base/varint.h"

@@ -4,11 +4,11 @@
 #include "compat/runtime.h"
 
 static struct {
-    sm_pause_call call; /* NULL: nobody wants to know */
-    PyObject **place;   /* where the interpreter has its list */
-    PyObject *ours;     /* owned by the interpreter while it stands there */
-    PyObject *theirs;   /* owned while ours stands there */
-    int inside;         /* calls of our function: its list must not change meanwhile, since its items are counted */
+    sm_pause_call call; /* NULL if no recording needs pauses */
+    PyObject **place;   /* the interpreter's pointer to its list */
+    PyObject *ours;     /* owned by the interpreter while installed */
+    PyObject *theirs;   /* owned while ours is installed */
+    int inside;         /* calls of our function; its list must not change meanwhile */
 } collector;
 
 static void pass_on(PyObject *const *arguments, Py_ssize_t count) {
@@ -23,7 +23,7 @@ static void pass_on(PyObject *const *arguments, Py_ssize_t count) {
 }
 
 long sm_pause_number(const sm_pause *pause, const char *name) {
-    PyObject *value = PyDict_CheckExact(pause->info) ? PyDict_GetItemString(pause->info, name) : NULL; /* borrowed */
+    PyObject *value = PyDict_CheckExact(pause->info) ? PyDict_GetItemString(pause->info, name) : NULL;
     long number = value != NULL && PyLong_CheckExact(value) ? PyLong_AsLong(value) : 0;
     PyErr_Clear();
     return number;
@@ -45,7 +45,7 @@ static PyObject *around(PyObject *Py_UNUSED(self), PyObject *const *arguments, P
     Py_RETURN_NONE;
 }
 
-/* A list with our function, neither of which the collector knows, and so gc.get_objects() does not show them. */
+/* Return a list with our function. The collector tracks neither, so gc.get_objects() does not show them. */
 static PyObject *make_list(void) {
     static PyMethodDef definition = {"around", (PyCFunction)(void (*)(void))around, METH_FASTCALL, NULL};
     PyObject *function = PyCFunction_New(&definition, NULL);
@@ -65,6 +65,7 @@ static bool stands(void) {
 }
 
 static bool put_ours(void) {
+    /* The module must bind the program's list before ours is installed. */
     PyObject *gc = PyImport_ImportModule("gc");
     Py_XDECREF(gc);
     collector.place = gc != NULL ? sm_collector_callbacks() : NULL;

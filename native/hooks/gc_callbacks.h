@@ -1,9 +1,6 @@
-/* Who is told of the cycle collector's pauses, unseen by the program.
- *
- * The interpreter calls what is in a list around each collection, and gc.callbacks is that list: a function in it would
- * be seen by the program, which may count it, clear it, or compare it. So while pauses are told, the interpreter has
- * another list, with one function, which calls what is in the program's list as the interpreter would. The program's
- * list stays what and where it was, and what is put into it holds at once. */
+/* Notification of the cycle collector's pauses, invisible to the program. The interpreter calls the functions in a
+ * list around each collection, and gc.callbacks is that list. A program would notice our function there, so the
+ * interpreter gets another list, whose one function also calls the program's. */
 #ifndef SM_HOOKS_GC_CALLBACKS_H
 #define SM_HOOKS_GC_CALLBACKS_H
 
@@ -12,18 +9,16 @@
 
 typedef struct {
     bool begins;
-    PyObject *info; /* borrowed: what the interpreter tells of it */
+    PyObject *info; /* borrowed; the interpreter's dict */
 } sm_pause;
 
-/* "generation"; where it ends, "collected" and "uncollectable" objects. 0: not told. */
+/* Return "generation" or, at the end, "collected" or "uncollectable" objects, or 0 if the dict lacks it. */
 long sm_pause_number(const sm_pause *pause, const char *name);
 
-/* From the thread that collects, with the GIL, at a place where Python code could run: the program's own callbacks are
- * no part of the pause. */
+/* A callback, called with the GIL in the collecting thread. The program's own callbacks are not part of the pause. */
 typedef void (*sm_pause_call)(const sm_pause *pause);
 
-/* From now on, until NULL is given. False: this interpreter does not tell, or there is no memory. Imports gc, so that
- * the module takes the program's list for its own. With the GIL. */
+/* Set the callback, or remove it with NULL. Return false if it cannot be called. With the GIL. */
 bool sm_collector_tell(sm_pause_call call);
 
 #endif

@@ -12,7 +12,7 @@ PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
-    vectorcallfunc behind; /* what a guarded one calls */
+    vectorcallfunc behind; /* called by guarded() */
 } callback_object;
 
 static PyTypeObject callback_type = {
@@ -23,8 +23,8 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-static PyObject *monitoring = NULL; /* owned: sys.monitoring, held so that it is there at exit */
-static PyObject *numbers = NULL;    /* owned: sys.monitoring.events */
+static PyObject *monitoring = NULL; /* owned, so that it lives until exit */
+static PyObject *numbers = NULL;    /* owned; sys.monitoring.events */
 
 static bool answer_is_ready(void);
 
@@ -56,15 +56,13 @@ PyObject *sm_monitoring_callback(vectorcallfunc function) {
 /* ---- events that come with an exception ---- */
 
 #if SM_HAS_FIRED_EVENTS
-/* Code that was compiled to C tells of its events itself. Cython's tells that a generator goes on also where it is
- * closed or thrown into: with that exception set. The interpreter takes an answer that comes while an exception is set
- * for a mistake of the callback, and raises SystemError in the program, whoever asks for the event. So the exception is
- * put aside while the callback works, and is put back when the interpreter lets go of the answer, right after it has
- * looked whether one is set. That costs something at every event; callbacks are guarded so from the first compiled
- * generator on that is met, at its start. Everything here is touched with the interpreter's lock. */
-static bool guards;                 /* such code was met */
+/* Code that Cython compiled fires PY_RESUME with the exception set when a generator is closed or thrown into. The
+ * interpreter takes a result together with an exception for an error of the callback, and raises SystemError. So the
+ * exception is put aside during the call and put back when the interpreter releases the result, right after its
+ * check. All callbacks are guarded so from the first compiled generator on. */
+static bool guards;                 /* compiled code was met */
 static callback_object *resumes[6]; /* owned; by tool id */
-static PyObject *aside;             /* owned; NULL: none */
+static PyObject *aside;             /* owned, or NULL */
 
 static void put_back(PyObject *Py_UNUSED(answer)) {
     PyObject *exception = aside;
@@ -82,21 +80,21 @@ static bool answer_is_ready(void) {
     return PyType_Ready(&answer_type) == 0;
 }
 
-static PyObject answer; /* not of PyObject_HEAD_INIT, which would make it immortal */
+static PyObject answer; /* mortal, unlike with PyObject_HEAD_INIT */
 
 PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs) {
     PyObject *exception = PyErr_GetRaisedException();
     PyObject *answered = behind(self, args, nargs, NULL);
     if (exception == NULL)
         return answered;
-    if (answered == NULL) { /* a hook has raised one instead */
+    if (answered == NULL) { /* a hook raised another exception */
         Py_DECREF(exception);
         return NULL;
     }
     aside = exception;
     Py_SET_TYPE(&answer, &answer_type);
     Py_SET_REFCNT(&answer, 1);
-    return &answer; /* and not that the place is to be disabled, if that was it: it will be asked again */
+    return &answer; /* not DISABLE: the place reports again */
 }
 
 static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
@@ -145,7 +143,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
         Py_DECREF(holder);
         if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
             return order[i];
-        PyErr_Clear(); /* another tool was quicker */
+        PyErr_Clear(); /* another tool was faster */
     }
     PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
     return -1;
@@ -170,7 +168,7 @@ long sm_monitoring_number(const char *name) {
 int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
     note_resumes(tool_id, event, callback);
     return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
-                                    callback ? callback : Py_None)); /* gives the one before */
+                                    callback ? callback : Py_None)); /* returns the previous one */
 }
 
 int sm_monitoring_set(int tool_id, long events) {

@@ -1,36 +1,23 @@
-/* One slot, many listeners, and a slot that any tool may overwrite unannounced.
+/* One slot for any number of tools, which other tracers may overwrite without notice.
  *
- * Taking it. When the first tool comes, the slot gets our function; with the last it is given back. Who was there
- * before is *chained*: our function calls theirs first, at every event, and the slot goes back to them at the end. That
- * is only right where they cannot know that they were replaced: from 3.15 on PyRefTracer_SetTracer tells the old tracer
- * so, and it may then give up the memory that its data points to. So on 3.15 we decline, unless it is tracemalloc,
- * which takes no notice and has no data.
+ * Setting it. A previous tracer is *chained*: our function calls it first, and the last tool restores it. From 3.15 on,
+ * it is notified of its removal and may free its data. So on 3.15 we refuse to start, except over tracemalloc, which
+ * ignores this.
  *
- * Losing it. tracemalloc.start() overwrites the slot, tracemalloc.stop() clears it, and up to 3.14 its owner is not
- * told. So we look, at every safe point (twenty times a second while there are tools) and whenever a tool comes, goes
- * or asks. If the slot has another function, one question remains: does that one chain us? An object made on the spot
- * tells: either our function is told of it or not. If not, we are *blind*: each tool is told by SM_REFERENCE_REMOVED,
- * as 3.15 does itself (there the message comes at the very moment), and the time counts as blind from the last look
- * that found us there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait
- * until the slot is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from any
- * other tracer.
+ * Losing it. tracemalloc.start() and stop() overwrite the slot; before 3.15 its owner is not notified. So we check at
+ * every safe point and whenever a tool comes, goes or asks. If the slot has another function, making an object tests
+ * whether it chains us. If not, we are *blind* since the last successful check: tools get SM_REFERENCE_REMOVED, the
+ * chained tracer is dropped, and we set the slot again once it is free or tracemalloc's.
  *
- * An event. Objects are made and destroyed anywhere: in the middle of an allocation, with an exception pending, under
- * the runtime's own locks. Our function takes no lock and makes nothing; a thread-local mark keeps what a tool's
- * callback does from being reported to it (the same mark is what the question above listens with). The slot is the
- * process's, not the interpreter's: events of subinterpreters, which may run without our GIL, are passed on to the
- * chained tracer and to nobody else.
+ * An event. It can come during an allocation, with an exception set, or under locks of the runtime, so our function
+ * takes no lock and makes no object. A thread-local flag ignores events that a tool's callback causes. The slot belongs
+ * to the process: events of subinterpreters, perhaps without our GIL, only go to the chained tracer.
  *
- * The direct path. A tool that must cost next to nothing brings a function of its own for the slot, without the loop
- * over tools, the calls through pointers and the marks. It stands there while its tool is alone, for all threads, and
- * nobody is chained; `arrange` puts there what should be, whenever a tool comes or goes. All that the shared function
- * looks after is folded into one test in front of the direct one, which sends anything rare to the shared one. So the
- * direct function may be called though it should not be (another tracer has it in its chain, from the time when it was
- * in the slot): the bit SM_REFERENCE_SHARED is set whenever it does not belong there.
+ * The direct path. A tool that is alone has its own function in the slot. One test at its start sends all rare cases to
+ * the shared function. Another tracer may chain the direct function after its use: SM_REFERENCE_SHARED is set then.
  *
- * Going. A tool may be removed anywhere, its own callback included; `removed`, which releases Python objects, waits for
- * a safe point if that is inside an event. Tools live in a fixed array with holes, so that an event in progress may go
- * on whatever is removed or added meanwhile. */
+ * Going. `removed`, which releases Python objects, waits for a safe point if a tool is removed inside an event. The
+ * array of tools is fixed and has holes, so an event may continue after any change. */
 #include "hooks/reference_tracer.h"
 
 #include "base/time.h"
@@ -40,17 +27,17 @@
 sm_reference_direct_state sm_reference_direct = {.rare = SM_REFERENCE_SHARED};
 
 static struct {
-    PyRefTracer ours; /* which of our functions stands in the slot, or stood there last */
+    PyRefTracer ours; /* our function that is, or was last, in the slot */
     sm_reference_tool *tools[SM_REFERENCE_TOOLS];
-    uint32_t end;    /* one past the last that may be there */
-    uint32_t active; /* how many receive events */
-    bool holding;    /* events reach us, as far as we know */
+    uint32_t end;    /* one past the last index in use */
+    uint32_t active; /* number of tools that receive events */
+    bool holding;    /* events reach us, as of the last check */
     bool switching;  /* we are setting the slot ourselves */
     PyRefTracer chained;
     void *chained_data;
     PyInterpreterState *interpreter;
-    int64_t seen_ns;  /* when we last knew that events reach us */
-    int64_t blind_ns; /* summed */
+    int64_t seen_ns;  /* when events last reached us for certain */
+    int64_t blind_ns; /* total */
     uint64_t taken, failed, serials;
 } slot;
 
@@ -82,7 +69,7 @@ static bool ours(const PyThreadState *tstate) {
     return tstate != NULL && sm_tstate_interpreter(tstate) == slot.interpreter;
 }
 
-/* The slot is another's: from here on nothing is received. */
+/* Record that another tracer has the slot, and notify the tools. */
 static void lost(int64_t since) {
     slot.holding = false;
     slot.chained = NULL;
@@ -112,7 +99,7 @@ int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSE
     PyRefTracer chained = slot.chained;
     if (chained != NULL && !slot.switching)
         chained(object, event, slot.chained_data);
-    if (SM_UNLIKELY(object == NULL)) { /* removed: 3.15 */
+    if (SM_UNLIKELY(object == NULL)) { /* removed (3.15) */
         if (!slot.switching && slot.holding && ours(sm_tstate_unchecked()))
             lost(now_ns());
         return 0;
@@ -151,7 +138,7 @@ void sm_reference_set_quiet(bool on) {
     set_rare(SM_REFERENCE_QUIET, on);
 }
 
-/* Are we called, whoever is in the slot? */
+/* Return true if events reach us, by making an object. */
 static bool receives(void) {
     bool was_inside = here.inside;
     here.inside = true;
@@ -167,7 +154,7 @@ static bool receives(void) {
 }
 
 static void set(PyRefTracer tracer, void *data) {
-    sm_exception kept = sm_exception_keep(); /* with one pending, 3.15 would not do it */
+    sm_exception kept = sm_exception_keep(); /* with an exception set, 3.15 would fail */
     slot.switching = true;
     if (PyRefTracer_SetTracer(tracer, data) < 0)
         PyErr_Clear();
@@ -179,7 +166,7 @@ static bool is_ours(PyRefTracer tracer) {
     return tracer != NULL && (tracer == sm_reference_shared || tracer == slot.ours);
 }
 
-/* Which of our functions should stand in the slot. */
+/* Return the function of ours that belongs in the slot. */
 static PyRefTracer fitting(void) {
     sm_reference_tool *only = NULL;
     for (uint32_t i = 0; i < slot.end && slot.active == 1; i++) {
@@ -192,7 +179,7 @@ static PyRefTracer fitting(void) {
     return direct ? only->direct : sm_reference_shared;
 }
 
-/* Tools came or went. If the slot is another's, who may lead here by the function that was there, nothing is set. */
+/* Update the slot after tools came or went, unless it is another's, which may chain us. */
 static void arrange(void) {
     void *data;
     PyRefTracer wanted = fitting(), there = PyRefTracer_GetTracer(&data);
@@ -202,9 +189,9 @@ static void arrange(void) {
     }
 }
 
-/* tracemalloc's tracer needs no data, and is_tracing() says that it is installed. */
+/* tracemalloc's tracer has no data, and is_tracing() shows that it is installed. */
 static bool is_tracemalloc(const void *data) {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules && data == NULL ? PyDict_GetItemString(modules, "_tracemalloc") : NULL;
     PyObject *answer = module ? PyObject_CallMethod(module, "is_tracing", NULL) : NULL;
     bool is = answer == Py_True;
@@ -213,7 +200,7 @@ static bool is_tracemalloc(const void *data) {
     return is;
 }
 
-/* Takes the slot if it may be taken from whom it is with. first: no tool was promised events yet. */
+/* Set the slot if its present tracer allows it. first: no tool was promised events yet. */
 static bool take(bool first) {
     void *data;
     PyRefTracer tracer = PyRefTracer_GetTracer(&data);
@@ -234,7 +221,7 @@ static void give_back(void) {
     if (is_ours(PyRefTracer_GetTracer(&data)))
         set(slot.chained, slot.chained_data);
     else if (receives())
-        return; /* another tracer's chain leads here: then it goes on to whom we chain */
+        return; /* another tracer chains us, so we keep calling our chained tracer */
     slot.chained = NULL;
     slot.chained_data = NULL;
     slot.holding = false;
@@ -250,7 +237,7 @@ void sm_reference_poll(void) {
         lost(slot.seen_ns);
     bool was_blind = !slot.holding;
     if (receive)
-        slot.holding = true; /* if it was not: another tool put ours back */
+        slot.holding = true; /* another tool may have put ours back */
     else
         take(false);
     int64_t now = now_ns();
@@ -260,7 +247,7 @@ void sm_reference_poll(void) {
     sm_exception_restore(kept);
 }
 
-/* With the GIL, outside events: calls `removed` where it is due. */
+/* Call `removed` where it is due, with the GIL and outside of events. */
 static void free_dead(void) {
     if (here.inside)
         return;
@@ -284,7 +271,6 @@ static void free_dead(void) {
         slot.end--;
 }
 
-/* Outside events: all that had to wait for that. */
 static void adjust(void) {
     free_dead();
     if (here.inside)
@@ -337,7 +323,7 @@ int sm_reference_add(sm_reference_tool *tool) {
         sm_reference_direct.places = (sm_runtime_places){0};
     if (slot.active > 0) {
         sm_reference_poll();
-    } else if (!receives() && !take(true)) { /* received with no tool: an old chain leads here still */
+    } else if (!receives() && !take(true)) { /* an old chain may still lead here without any tool */
         sm_safepoint_stop(SM_SAFE_REFERENCES);
         return refuse("another tool holds the interpreter's only slot for a reference tracer, and would fail if it "
                       "were shared on this version of Python: stop that tool first");
@@ -369,7 +355,7 @@ void sm_reference_remove(sm_reference_tool *tool) {
     tool->active = false;
     tool->leaving = true;
     slot.active--;
-    set_rare(SM_REFERENCE_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
+    set_rare(SM_REFERENCE_SHARED, true); /* stops direct calls now, because `arrange` may have to wait */
     sm_exception kept = sm_exception_keep();
     tell(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
     PyErr_Clear();
@@ -430,5 +416,5 @@ void sm_reference_exit(void) {
         sm_reference_remove(tool);
     }
     adjust();
-    sm_safepoint_stop(SM_SAFE_REFERENCES); /* who stays is at the end alone */
+    sm_safepoint_stop(SM_SAFE_REFERENCES); /* tools that stay need no safe points at exit */
 }

@@ -1,18 +1,11 @@
-/* Inside a hook that reports every object, no object may be made and no lock be taken, so what such a hook has
- * collected must be handed over elsewhere. The interpreter has a place for that: Py_AddPendingCall has the main thread
- * call a function between two instructions, as it does with signal handlers. But it takes a lock, and waiting for that
- * lock releases the GIL in the middle of whatever the hook was reporting. So the hook only posts a semaphore, and a
- * thread of ours, which needs no GIL for it, makes the request.
+/* Safe points. A hook that reports objects may make no object and take no lock. Py_AddPendingCall lets the main thread
+ * call a function later, but it takes a lock, and waiting for it would release the GIL during the hook. So the hook
+ * only posts a semaphore, and a thread of ours, without the GIL, makes the request. This thread also wakes every
+ * SM_SAFEPOINT_NS. While the main thread is in a long C call, one request is outstanding, and hooks bound what they
+ * collect.
  *
- * The thread wakes by itself every SM_SAFEPOINT_NS, too: then little is delivered as well as much, and what the
- * interpreter never tells is noticed in time (that another tool took the reference tracer's slot).
- *
- * While the main thread sits in one long C call, requests wait: one is outstanding at most. What hooks collect
- * meanwhile has to be bounded by themselves.
- *
- * The thread may be waiting for the lock of the pending calls, which the interpreter may have handed to a thread that
- * waits for the GIL, which is held by whoever stops ours: so the patience with its end is short (base/worker.h). After
- * a fork it comes back when that is over. What hooks and the thread look at is atomic. */
+ * The lock of the pending calls may be held by a thread that waits for the GIL, which the thread that stops ours
+ * holds. So the wait for its end is short (base/worker.h), and a fork restarts it afterwards. */
 #include "hooks/safepoint.h"
 
 #include <Python.h>
@@ -25,14 +18,14 @@
 #include "compat/runtime.h"
 
 #define SM_SAFEPOINT_NS 50000000
-#define SM_WAKING_NS 2000000 /* for so long the others may be held up, where they are (compat/runtime.h) */
+#define SM_WAKING_NS 2000000 /* limit on holding up other threads (compat/runtime.h) */
 #define SM_PATIENCE_NS 200000000
 
 static struct {
-    int (*functions[SM_SAFE_USERS])(void); /* set before a user is wanted */
-    uint32_t want;                         /* users, a bit each: with the GIL; atomic */
-    uint64_t next[SM_SAFE_USERS];          /* monotonic ns: when each is due; 0: always. Atomic */
-    uint32_t due;                          /* users, a bit each; atomic */
+    int (*functions[SM_SAFE_USERS])(void); /* set before a user's bit */
+    uint32_t want;                         /* bit set of users; atomic, written with the GIL */
+    uint64_t next[SM_SAFE_USERS];          /* monotonic ns, or 0 for always; atomic */
+    uint32_t due;                          /* bit set of users; atomic */
     bool asked, outstanding;               /* atomic */
 } point;
 
@@ -64,7 +57,7 @@ void sm_safepoint_wait(sm_safe_user who, uint64_t ns) {
     __atomic_fetch_and(&point.due, ~(1u << who), __ATOMIC_RELAXED);
 }
 
-/* Has the main thread look for the request; with a request that has waited since the last turn, again. */
+/* Make the main thread check for the request, and again if one has waited since the last turn. */
 static void wake_main(sm_worker *worker) {
     sm_wake_for_pending_calls();
     if (!SM_WAKING_STOPS_OTHERS)
@@ -85,7 +78,7 @@ static void work(sm_worker *worker, uintptr_t number) {
         if (__atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL)) {
             if (SM_WAKING_STOPS_OTHERS)
                 wake_main(worker);
-        } else if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
+        } else if (Py_AddPendingCall(call, NULL) < 0) { /* the queue is full: try again next turn */
             __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
             __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
         } else {

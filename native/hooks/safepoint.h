@@ -1,4 +1,4 @@
-/* A moment at which Python code may run: what a hook that may do nothing asks for. See safepoint.c. */
+/* Safe points: moments at which Python code may run, for hooks that may not run any. */
 #ifndef SM_HOOKS_SAFEPOINT_H
 #define SM_HOOKS_SAFEPOINT_H
 
@@ -7,20 +7,19 @@
 
 typedef enum { SM_SAFE_REFERENCES, SM_SAFE_WATCHES, SM_SAFE_USERS } sm_safe_user;
 
-/* Calls the function on the main thread, with the GIL, between two of its instructions: now and then, and soon after
- * each sm_safepoint_ask(). It returns 0, or -1 with an exception, which is then the program's. -1 with an exception.
- * Idempotent. */
+/* Call the function on the main thread between two instructions, at times and soon after sm_safepoint_ask(). If it
+ * returns -1, its exception is raised in the program. Idempotent. Return -1 with an exception set. */
 int sm_safepoint_start(sm_safe_user who, int (*function)(void));
 void sm_safepoint_stop(sm_safe_user who);
 
-/* The function is called only when it is due: from here on, after so many ns. With the GIL. */
+/* Delay the function's next call by so many ns. With the GIL. */
 void sm_safepoint_wait(sm_safe_user who, uint64_t ns);
-/* Whether it is due; from any thread. */
+/* Return true if the function is due. From any thread. */
 bool sm_safepoint_due(sm_safe_user who);
 
-/* From any hook and thread: no lock, no allocation, nothing of Python is touched. */
+/* Request a call soon. From any hook and thread: takes no lock and allocates nothing. */
 void sm_safepoint_ask(void);
 
-void sm_safepoint_forked(void); /* in the child, from os.register_at_fork: the thread is not there any more */
+void sm_safepoint_forked(void); /* in the child, from os.register_at_fork: restarts the thread */
 
 #endif

@@ -1,12 +1,11 @@
-/* The hub's events as Py_tracefunc has them: the same on every version, which the interpreters' own are not. What is
- * documented and not kept everywhere: the argument of a return by exception is NULL (3.12 gives None, gh-110892), that
- * of a call is None (3.12 gives the exception of a throw). */
+/* The hub's events in the terms of a Py_tracefunc, the same on every version. The interpreter's own differ from the
+ * documentation: on 3.12, a return by exception has None (gh-110892), and a throw has the exception. */
 #ifndef SM_HUB_AS_TRACEFUNC_H
 #define SM_HUB_AS_TRACEFUNC_H
 
 #include "hub/hub.h"
 
-/* PyTrace_CALL ... */
+/* Return the PyTrace_... constant of an event. */
 static inline int sm_tracefunc_what(const sm_hook_event *event) {
     static const unsigned char what[SM_HOOK_KINDS] = {
         [SM_HOOK_START] = PyTrace_CALL,          [SM_HOOK_RESUME] = PyTrace_CALL,
@@ -20,7 +19,7 @@ static inline int sm_tracefunc_what(const sm_hook_event *event) {
     return what[event->kind];
 }
 
-/* A new reference in *arg, or NULL there for a return by exception. -1 with an exception. */
+/* Set *arg to a new reference, or to NULL for a return by exception. Return -1 with an exception set. */
 static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
     switch (event->kind) {
     case SM_HOOK_UNWIND:
@@ -37,7 +36,7 @@ static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
         return *arg != NULL ? 0 : -1;
     case SM_HOOK_RAISE:
     case SM_HOOK_STOP_ITERATION: {
-        PyObject *traceback = PyException_GetTraceback(event->arg); /* a new reference, or NULL */
+        PyObject *traceback = PyException_GetTraceback(event->arg);
         *arg = PyTuple_Pack(3, (PyObject *)Py_TYPE(event->arg), event->arg, traceback ? traceback : Py_None);
         Py_XDECREF(traceback);
         return *arg != NULL ? 0 : -1;
@@ -48,8 +47,7 @@ static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
     }
 }
 
-/* The same without counting references where there is no need to: *arg is borrowed from the event, or from *made, a new
- * reference or NULL, which the caller releases. */
+/* Do the same, but with *arg borrowed from the event or from *made, a new reference to release, or NULL. */
 static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg, PyObject **made) {
     const uint32_t none = SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |
                           SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_OPCODE);

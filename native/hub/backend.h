@@ -1,8 +1,6 @@
-/* What the hub and the interpreter's hooks are to each other. A *backend* receives events from one kind of hook (3.12
- * and later: backend_monitoring.c; 3.11: backend_slots.c), asks sm_hub_listeners() who wants them, and hands them to
- * sm_hub_dispatch(). The hub tells the backend what is wanted whenever that changes.
- *
- * Masks of tools have a bit for each tool's slot. All with the GIL. */
+/* The interface between the hub and the interpreter's hooks. A *backend* receives the events of one kind of hook,
+ * calls sm_hub_listeners() for the tools that want them and sm_hub_dispatch() to deliver them. Masks of tools have a
+ * bit for each slot. Everything is guarded by the GIL. */
 #ifndef SM_HUB_BACKEND_H
 #define SM_HUB_BACKEND_H
 
@@ -11,26 +9,25 @@
 
 typedef struct {
     const char *name;
-    /* NULL: can be used now; else why not (a plain sentence). */
+    /* Returns why it cannot be used now, or NULL. */
     const char *(*objection)(void);
-    int (*start)(void); /* before the first tool: take what is needed. -1 with an exception */
-    void (*stop)(void); /* after the last: give it back. No exception is pending, none may be left */
-    /* What all tools want together has changed, or who is among them: sm_hub says it all. -1 with an exception: then
-     * the hub takes the newest tool back and asks again. */
+    int (*start)(void); /* before the first tool; -1 with an exception set */
+    void (*stop)(void); /* after the last tool; called and returns without an exception */
+    /* Applies changed masks of sm_hub. Returns -1 with an exception set; the hub then removes the newest tool. */
     int (*want)(void);
-    /* This code object's own kinds (SM_HOOK_BIT()s), instead of the last ones given for it; in addition to those that
-     * are wanted everywhere. NULL: the backend asks at each event, nothing is to be prepared. -1 with an exception. */
+    /* Sets this code object's kinds (SM_HOOK_BIT()s), in addition to those wanted everywhere. Returns -1 with an
+     * exception set. May be NULL. */
     int (*want_in)(PyCodeObject *code, uint32_t kinds);
-    /* Places that were switched off shall report again. -1 with an exception. */
+    /* Enables disabled places again. Returns -1 with an exception set. */
     int (*again)(void);
-    bool (*holds)(void);                           /* is the hook still ours? */
-    bool (*foreign_tracer)(PyThreadState *tstate); /* does another tracer hold this thread's own trace slot? */
-    int (*tool_id)(void);                          /* of sys.monitoring; -1 */
+    bool (*holds)(void);                           /* true while the hook is ours */
+    bool (*foreign_tracer)(PyThreadState *tstate); /* true if another tracer has this thread's own trace slot */
+    int (*tool_id)(void);                          /* of sys.monitoring, or -1 */
 } sm_hook_backend;
 
-extern const sm_hook_backend sm_hook_backend_here; /* the one for this version of Python */
+extern const sm_hook_backend sm_hook_backend_here;
 
-/* One of the hub's callbacks that is on a thread's stack. */
+/* A callback that is on a thread's stack. */
 typedef struct sm_hook_visit {
     sm_tool *tool;
     struct sm_hook_visit *outer;
@@ -38,49 +35,48 @@ typedef struct sm_hook_visit {
 
 struct sm_hook_thread {
     uint64_t tools;        /* those that want this thread's events */
-    uint64_t left;         /* those that want them no more: sm_hub_leave */
+    uint64_t left;         /* those that left it (sm_hub_leave) */
     PyThreadState *tstate; /* borrowed */
-    PyFrameObject *frame;  /* of the event at hand, where the hook gives it; else NULL: PyEval_GetFrame() finds it */
+    PyFrameObject *frame;  /* of the current event if the hook passes it, or NULL for PyEval_GetFrame() */
     sm_hook_visit *visit;  /* innermost; on the thread's own stack */
     sm_hook_thread *next, *before;
-    sm_tool *stand_in[2];     /* what seismo.hooks.setprofile and settrace have set: see python_hook.c */
-    void *data[SM_HUB_TOOLS]; /* owned, see sm_hub_thread_data */
+    sm_tool *stand_in[2];     /* set by seismo.hooks.setprofile and settrace (python_hook.c) */
+    void *data[SM_HUB_TOOLS]; /* owned; see sm_hub_thread_data */
 };
 
-/* What is known of a code object: by its address (code/code_map.h), and in a list of all. */
+/* The record of a code object, found by its address (code/code_map.h), and in a list of all. */
 typedef struct sm_hook_code {
-    uint64_t decided;               /* sm_hub.changes when the tools were last asked */
-    uint64_t wanted[SM_HOOK_KINDS]; /* the filtered tools that want this kind here; SM_HOOK_OPCODE: any tools */
-    uint32_t given;                 /* kinds last given to want_in */
-    PyCodeObject *code;             /* borrowed: this dies with it */
+    uint64_t decided;               /* sm_hub.changes at the last decision */
+    uint64_t wanted[SM_HOOK_KINDS]; /* filtered tools that want the kind here; SM_HOOK_OPCODE: any tools */
+    uint32_t given;                 /* kinds last passed to want_in */
+    PyCodeObject *code;             /* borrowed; the record dies with it */
     struct sm_hook_code *next, *before;
 } sm_hook_code;
 
 typedef struct {
-    uint64_t active;                    /* the tools */
-    uint64_t filtered;                  /* those of them that choose code objects */
-    uint64_t tracing;                   /* those of them that want LINE, RAISE, STOP_ITERATION or OPCODE */
-    uint64_t everywhere[SM_HOOK_KINDS]; /* that want the kind in all code */
-    uint64_t somewhere[SM_HOOK_KINDS];  /* that want it in some code: see sm_hook_code.wanted */
-    uint64_t changes;                   /* a count of tools that came */
-    bool switched_off;                  /* the backend has switched a place off since `again` */
-    sm_tool *tools[SM_HUB_TOOLS];       /* by slot; those that are leaving, too */
+    uint64_t active;
+    uint64_t filtered;                  /* active ones with a filter */
+    uint64_t tracing;                   /* active ones that want LINE, RAISE, STOP_ITERATION or OPCODE */
+    uint64_t everywhere[SM_HOOK_KINDS]; /* tools that want the kind in all code */
+    uint64_t somewhere[SM_HOOK_KINDS];  /* tools that want it in some code (sm_hook_code.wanted) */
+    uint64_t changes;                   /* number of tools added */
+    bool switched_off;                  /* the backend has disabled a place since `again` */
+    sm_tool *tools[SM_HUB_TOOLS];       /* by slot, leaving ones included */
     sm_hook_thread *threads;
     sm_hook_code *codes;
-    uint64_t lost; /* events or verdicts lost for want of memory */
-    bool holds;    /* the table of code objects */
-    uint32_t busy; /* functions under way that have a record in hand: none is freed */
+    uint64_t lost; /* events or verdicts, for lack of memory */
+    bool holds;    /* the table of code objects is held */
+    uint32_t busy; /* functions that use a record, so none is freed */
 } sm_hub_state;
 
 extern sm_hub_state sm_hub;
 extern sm_hook_thread sm_hook_no_thread; /* stands for a thread without a record */
 extern __thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec")));
 
-/* The code object's record with every verdict given; NULL when out of memory (counted). No exception is left or lost.
- */
+/* Return the code object's record, decided for all tools, or NULL if out of memory. Preserves the current exception. */
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals);
 
-/* NULL: no tool has been asked yet. */
+/* Return the record, or NULL if no tool was asked yet. */
 static inline sm_hook_code *sm_hub_known(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     return SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_HOOKS] : NULL;
@@ -91,13 +87,13 @@ static inline sm_hook_code *sm_hub_code(PyCodeObject *code) {
     return SM_LIKELY(known != NULL && known->decided == sm_hub.changes) ? known : sm_hub_decide(code, NULL);
 }
 
-/* The running thread's record, made if it must; NULL: out of memory, or the thread is at its end. */
+/* Return the running thread's record, or NULL if out of memory or at the thread's end. */
 static inline sm_hook_thread *sm_hub_event_thread(void) {
     sm_hook_thread *thread = sm_hook_this;
     return SM_LIKELY(thread != &sm_hook_no_thread) ? thread : sm_hub_thread();
 }
 
-/* The tools that want this kind of event in this code object, on whatever thread. */
+/* Return the tools that want this kind of event in this code object, on any thread. */
 static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
     uint64_t listeners = sm_hub.everywhere[kind];
     if (sm_hub.somewhere[kind] != 0) {
@@ -107,13 +103,12 @@ static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
     return listeners;
 }
 
-/* NULL: it has none. */
+/* Return the thread's record, or NULL. */
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
 
-void sm_hub_finish(sm_tool *tool);    /* one that is leaving, and is inside no callback any more */
-PyFrameObject *sm_hub_no_frame(void); /* NULL with an exception */
+void sm_hub_finish(sm_tool *tool);    /* for a leaving tool without running callbacks */
+PyFrameObject *sm_hub_no_frame(void); /* NULL with an exception set */
 
-/* sm_hub_frame(), for a tool that is called a million times a second. */
 static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
     PyFrameObject *frame = SM_SHARES_SLOTS ? thread->frame : NULL;
     if (frame == NULL)
@@ -121,7 +116,7 @@ static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
     return SM_LIKELY(frame != NULL) ? frame : sm_hub_no_frame();
 }
 
-/* One tool receives the event. -1 with the exception that it raised. */
+/* Deliver the event to one tool. Return -1 with its exception set. */
 static inline int sm_hub_dispatch_one(sm_hook_thread *thread, sm_tool *tool, const sm_hook_event *event) {
     sm_hook_visit visit = {tool, thread->visit};
     thread->visit = &visit;
@@ -135,10 +130,9 @@ static inline int sm_hub_dispatch_one(sm_hook_thread *thread, sm_tool *tool, con
 
 int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
 
-/* Hands the event to the listeners, who must be some, and among thread->tools. -1 with an exception: the first that a
- * tool raised; the others have received the event all the same. */
+/* Deliver the event to the listeners, a non-empty subset of thread->tools. Return -1 with the first exception set. */
 SM_INLINE int sm_hub_dispatch(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
-    if (SM_LIKELY((listeners & (listeners - 1)) == 0)) /* one: nobody can have come or gone in between */
+    if (SM_LIKELY((listeners & (listeners - 1)) == 0)) /* a single tool, so none can come or go in between */
         return sm_hub_dispatch_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);
     return sm_hub_dispatch_all(thread, listeners, event);
 }

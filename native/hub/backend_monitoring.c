@@ -1,15 +1,10 @@
 /* The hub's hook on 3.12 and later: a tool id of sys.monitoring.
  *
- * What every code object is wanted for is set for the whole interpreter. What only some code objects are wanted for is
- * set on these, at the first START, RESUME or THROW that comes from each: so while there is a filtered tool, these
- * three are wanted everywhere, and a place that no tool wants answers DISABLE and is never reported again. What cannot
- * be set on a code object (UNWIND, THROW, RAISE, before 3.15) is set for the interpreter as well; it is as rare as
- * exceptions are.
+ * Events wanted in all code are set for the interpreter; others on single code objects, at the first START, RESUME or
+ * THROW of each, which are global while there is a filtered tool. Before 3.15, UNWIND, THROW and RAISE cannot be local.
  *
- * LINE brings others along. JUMP, since sys.settrace reports a line for every jump back, even within the line that
- * runs, and LINE does not. And START is never switched off in code that is wanted for its lines, since from 3.13 on
- * the line of a `def` whose body stands in it is only reported while the code's first instruction is instrumented
- * (gh-155992). And from 3.14 on BRANCH_RIGHT, for the lines that LINE does not tell (code/unreported_lines.h). */
+ * LINE needs JUMP, because sys.settrace also reports jumps back within a line; START, on which LINE depends from
+ * 3.13 on (gh-155992); and BRANCH_RIGHT from 3.14 on, for lines that LINE omits (code/unreported_lines.h). */
 #include "code/unreported_lines.h"
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
@@ -22,21 +17,20 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
-/* Others count on 0 to 3: see source/monitoring/monitoring.c, which begins with 4. */
+/* in order of preference; see source/monitoring/monitoring.c */
 static const int order[6] = {5, 4, 3, 2, 0, 1};
 
 static int tool_id = -1;
-static long events_set = 0;            /* as last set */
-static long event_bits[SM_HOOK_KINDS]; /* what each kind needs; found at the first start */
+static long events_set = 0;
+static long event_bits[SM_HOOK_KINDS]; /* the events of each kind; found at the first start */
 
 SM_INLINE int offset_of(PyObject *number) {
-    const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
+    const PyLongObject *small = (const PyLongObject *)number; /* made by the interpreter, so no subclass */
     return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (int)PyUnstable_Long_CompactValue(small)
                                                        : (int)PyLong_AsLong(number);
 }
 
-/* Tells those on this thread. Whether the place may be switched off is for the caller to know: no tool wants it, on any
- * thread. */
+/* Deliver an event to this thread's listeners. off: disable the place if no tool wants it on any thread. */
 SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
     if (listeners == 0) {
         sm_hub.switched_off |= off;
@@ -49,9 +43,9 @@ SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const 
     return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
-/* The first event from a code object may be this one: START, RESUME, THROW. */
+/* Deliver START, RESUME or THROW, which may be the first event of a code object. */
 SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
+    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython has code-like objects */
         return Py_None;
     uint64_t listeners = sm_hub.everywhere[kind];
     if (sm_hub.filtered != 0) {
@@ -71,7 +65,7 @@ CALLBACK(resumed) {
     return enter(SM_HOOK_RESUME, args, NULL, true);
 }
 #if SM_HAS_FIRED_EVENTS
-/* The hub need not meet code objects at their start, which has the callbacks of others guarded. */
+/* The hub need not meet compiled code at its start, which would guard its callbacks, so this one checks for itself. */
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
     const PyThreadState *tstate = sm_hook_this->tstate;
     if (SM_UNLIKELY(tstate == NULL) || SM_UNLIKELY(tstate->current_exception != NULL))
@@ -113,12 +107,11 @@ CALLBACK(on_instruction) {
     return tell(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
 }
 
-/* C functions, as PyEval_SetProfile has always counted them: built-in functions and methods, and methods of built-in
- * types called with an object. Through a bound method the interpreter reports the method at the call and the function
- * behind it at the return (3.12). */
+/* Report C functions as PyEval_SetProfile does, method descriptors only if called with an object. For a bound
+ * method, 3.12 reports the method at the call and its function at the return. */
 SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     PyObject *callable = args[2];
-    if (Py_TYPE(callable) == &PyFunction_Type) /* most calls: its own START tells of it */
+    if (Py_TYPE(callable) == &PyFunction_Type) /* most calls; START reports them */
         return Py_None;
     if (SM_CALL_REPORTS_METHODS && Py_TYPE(callable) == &PyMethod_Type)
         callable = PyMethod_GET_FUNCTION(callable);
@@ -176,13 +169,13 @@ CALLBACK(on_jump) {
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int from = offset_of(args[1]), to = offset_of(args[2]);
     int number = to <= from ? PyCode_Addr2Line(code, to) : -1;
-    if (listeners == 0 || to > from || number != PyCode_Addr2Line(code, from)) /* else LINE reports it */
+    if (listeners == 0 || to > from || number != PyCode_Addr2Line(code, from)) /* otherwise LINE reports it */
         return tell(0, SM_HOOK_LINE, args, NULL, true);
     return number < 0 ? Py_None : line(listeners, code, number);
 }
 
 #if SM_LOOP_ENDS_HIDE_LINES
-CALLBACK(on_right) { /* a loop has ended */
+CALLBACK(on_right) { /* after a loop */
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
     PyCodeObject *code = (PyCodeObject *)args[0];
@@ -217,7 +210,7 @@ static const struct {
 };
 #define EVENTS (sizeof events / sizeof *events)
 
-/* Kept for good: one that is called may be the one that gives the tool id back. */
+/* Kept for good, because a running callback may free the tool id. */
 static PyObject *callbacks[EVENTS];
 static long event_numbers[EVENTS];
 
@@ -274,7 +267,7 @@ static long bits(uint32_t kinds) {
     return set;
 }
 
-/* Those that can be set on a code object. */
+/* The kinds that can be set on a code object. */
 #define LOCAL                                                                                                          \
     (SM_LOCAL_EXCEPTION_EVENTS                                                                                         \
          ? ~0u                                                                                                         \

@@ -1,21 +1,12 @@
 /* The hub's hook on 3.11: the profile slot and the trace slot of each thread (hooks/py311/thread_slots.h).
  *
- * The profile slot reports calls; the trace slot reports calls, lines and exceptions, at a price that every line of
- * every function in the thread pays. So the trace slot is only used as far as it must be:
+ * The profile slot reports calls. The trace slot also reports lines and exceptions, at a cost for every line of the
+ * thread. For tools that want the lines of all code, it is on. For tools that choose code, it *sleeps* unless the
+ * function that runs next has wanted lines: the callee of a call, the caller at a return. It is checked again after a C
+ * function, which may have switched greenlets. Other functions cost as much as an empty profile function.
  *
- * - A tool that wants the lines of all code: the slot is on in its threads, and tools of that kind receive calls by it,
- *   too. The profile slot is taken only if a tool wants C functions, or calls without lines.
- * - Tools that choose code: the profile slot is on, and receives every call and return. The trace slot is switched on
- * when the function that runs next is one that a tool wants lines of, and off when it is not: it *sleeps*. What runs
- * next is the callee at a call, and the caller at a return, which the interpreter's frame names. After a C function it
- * is looked at again, since that may have been greenlet's switch. Functions that no tool wants so cost what an empty
- *   profile function costs.
- *
- * A slot reports less than the hub's tools are told. An entry into a generator, its going on and an exception thrown
- * into it are all "call", a yield and a return are both "return". What is what stands in the code: the frame is at a
- * RESUME, whose argument is 0 at the beginning of a function, or, when something was thrown in, where it was left; and
- * it is left at YIELD_VALUE, or not. What was thrown in is not to be had (SM_HOOK_THROW has no arg), and the exception
- * by which a function is left only if it is the one that the trace slot reported just before. */
+ * Slots distinguish less than the hub. A call event is a start, resumption or throw, by the frame's instruction; a
+ * return is a yield at YIELD_VALUE. SM_HOOK_THROW has no arg, and SM_HOOK_UNWIND only the exception last traced. */
 #include "hub/backend.h"
 
 #include "compat/frame.h"
@@ -28,10 +19,10 @@
 #define BIT SM_HOOK_BIT
 #define TRACE_KINDS (BIT(SM_HOOK_LINE) | BIT(SM_HOOK_RAISE) | BIT(SM_HOOK_STOP_ITERATION) | BIT(SM_HOOK_OPCODE))
 
-/* What the tools of a thread need. */
+/* The needs of a thread's tools. */
 typedef struct {
     bool lines;      /* of all code */
-    bool some_lines; /* of code that they choose */
+    bool some_lines; /* of chosen code */
     bool calls;      /* without lines */
     bool c_calls;
 } needs;
@@ -72,10 +63,10 @@ static inline int offset_of(const sm_frame *frame) {
     return offset < 0 ? -1 : offset;
 }
 
-/* The instruction at which the frame stands; argument: its own. */
+/* Return the opcode of the frame's instruction, and its argument. */
 static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int *argument) {
     (void)frame;
-    if (offset < 0 || offset >= (int)Py_SIZE(code) * 2) { /* a frame that Cython made up */
+    if (offset < 0 || offset >= (int)Py_SIZE(code) * 2) { /* a frame that Cython made */
         *argument = 0;
         return RESUME;
     }
@@ -98,7 +89,7 @@ static sm_hook_kind return_kind(PyFrameObject *frame, PyCodeObject *code, int of
     return instruction(frame, code, offset, &argument) == YIELD_VALUE ? SM_HOOK_YIELD : SM_HOOK_RETURN;
 }
 
-/* Are there tools with lines of all code on this thread? Then the trace slot is never asleep. */
+/* Return the tools with lines of all code on this thread, which keep the trace slot awake. */
 static inline uint64_t unfiltered_tracing(const sm_hook_thread *thread) {
     return thread->tools & sm_hub.tracing & ~sm_hub.filtered;
 }
@@ -107,19 +98,18 @@ static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *fr
     uint64_t listeners = sm_hub_listeners(event->kind, event->code) & tools;
     if (listeners == 0)
         return 0;
-    PyFrameObject *outer = thread->frame; /* sys.call_tracing: events within an event */
+    PyFrameObject *outer = thread->frame; /* events within an event (sys.call_tracing) */
     thread->frame = frame;
     int result = sm_hub_dispatch(thread, listeners, event);
     thread->frame = outer;
     return result;
 }
 
-/* The exception that the last event of this thread was about, if it was of that kind; both borrowed: while nothing else
- * happens, the exception is on its way, and the frame runs. */
+/* The thread's last event if it was an exception, borrowed: until the next event, the exception and the frame live. */
 typedef struct {
     const PyFrameObject *frame;
     PyObject *exception;
-    uint64_t changes; /* sm_hub.changes then: no tool has come since, and missed what came between */
+    uint64_t changes; /* sm_hub.changes then: a tool added since has missed it */
 } raised;
 static __thread raised last_raised __attribute__((tls_model("initial-exec")));
 
@@ -131,14 +121,14 @@ static inline PyObject *take_raised(const PyFrameObject *frame) {
     return last.frame == frame && last.changes == sm_hub.changes ? last.exception : NULL;
 }
 
-/* The interpreter reports instructions of frames that have been told to. */
+/* Make the interpreter report this frame's instructions, if a tool wants them. */
 static void mark_opcodes(sm_hook_thread *thread, PyFrameObject *frame, PyCodeObject *code) {
     if (SM_UNLIKELY(sm_hub.somewhere[SM_HOOK_OPCODE] != 0) &&
         (sm_hub_listeners(SM_HOOK_OPCODE, code) & thread->tools) != 0)
         sm_frame_trace_opcodes(frame);
 }
 
-/* globals: its frame's, borrowed; NULL: it is the running frame's code. */
+/* globals: borrowed, or NULL for the running frame's code. */
 static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObject *globals) {
     const sm_hook_code *known = sm_hub_known(code);
     if (SM_UNLIKELY(known == NULL || known->decided != sm_hub.changes))
@@ -152,10 +142,10 @@ static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObje
 
 static void fall_asleep(sm_hook_thread *thread) {
     sm_thread_slots_sleep(thread->tstate, &trace);
-    sm_hub.switched_off = true; /* until again(), when what is wanted changes */
+    sm_hub.switched_off = true; /* until again(), when the wanted events change */
 }
 
-/* The trace slot sleeps or wakes, as the frame that runs next wants. */
+/* Set the trace slot for the frame that runs next. */
 static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
     if (next != NULL && wants_lines(thread, sm_frame_code(next), sm_frame_globals(next)))
         sm_thread_slots_wake(thread->tstate, &trace);
@@ -163,22 +153,21 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
         fall_asleep(thread);
 }
 
-/* What the tools make of the profile slot together; kept by want(). */
 static struct {
-    sm_tool *lone; /* there is no other, and it receives all calls and C functions, in the slot's own terms; or NULL */
-    sm_tool *tracer;   /* the same for all calls, lines and exceptions, and the trace slot */
+    sm_tool *lone;     /* the only tool, if it takes all calls and C functions directly */
+    sm_tool *tracer;   /* the same for all calls, lines and exceptions of the trace slot */
     bool choosing;     /* no tool wants calls or C functions of all code */
-    bool sleeping;     /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
-    unsigned received; /* a bit for each PyTrace_... that leads anywhere */
+    bool sleeping;     /* tools choose the code for lines: the trace slot sleeps at times */
+    unsigned received; /* a bit for each PyTrace_... that is used */
 } profiled;
 
-/* Does no tool want anything in this code? False also when no tool has been asked yet. */
+/* Return true if no tool wants this code; false if undecided. */
 static inline bool is_unwanted(const sm_frame *frame) {
     const sm_hook_code *known = sm_hub_known(sm_frame_code(frame));
     return known != NULL && known->decided == sm_hub.changes && known->given == 0;
 }
 
-/* The way of nearly all events when tools choose their code: none wants it, and the trace slot sleeps and is to. */
+/* Return true for nearly all events of tools with a filter: unwanted, and the trace slot stays asleep. */
 static inline bool is_nothing(PyFrameObject *frame, int what) {
     const sm_frame *own = sm_frame_of(frame);
     if (!profiled.choosing || !is_unwanted(own))
@@ -201,7 +190,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
     sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own), NULL};
-    bool by_trace = false; /* tools that receive it by the trace slot */
+    bool by_trace = false; /* tools that receive it from the trace slot */
     if (what == PyTrace_CALL) {
         event.kind = call_kind(frame, event.code, event.offset);
         event.arg = NULL;
@@ -230,7 +219,6 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     return result;
 }
 
-/* Short, and without anything on the stack: nearly every event ends here. */
 static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     sm_tool *lone = profiled.lone;
     if (lone == NULL) {
@@ -270,7 +258,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
         event.kind = return_kind(frame, code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
         break;
-    case PyTrace_EXCEPTION: /* (type, value, traceback); the value does not have the traceback yet */
+    case PyTrace_EXCEPTION: /* (type, value, traceback); the value lacks the traceback */
         event.kind = SM_HOOK_RAISE;
         event.arg = PyTuple_GET_ITEM(arg, 1);
         if (PyExceptionInstance_Check(event.arg) && PyTraceBack_Check(PyTuple_GET_ITEM(arg, 2)))
@@ -280,7 +268,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
         event.kind = SM_HOOK_OPCODE;
         break;
     default:
-        event.line = PyFrame_GetLineNumber(frame); /* the interpreter has put it into the frame */
+        event.line = PyFrame_GetLineNumber(frame); /* from the frame, where the interpreter has set it */
     }
     if (!all_lines && !wants_lines(thread, code, NULL)) {
         fall_asleep(thread);
@@ -295,7 +283,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     return result;
 }
 
-/* ---- for the hub ------------------------------------------------------------------------------------------------ */
+/* ---- interface to the hub --------------------------------------------------------------------------------------- */
 
 static const char *objection(void) {
     return NULL;
@@ -311,21 +299,20 @@ static int start(void) {
     return 0;
 }
 
-/* A hook that is installed says so to audit hooks, as the interpreter's own functions do. */
 static int join(sm_thread_slot_user *user, const char *audit) {
     if (user->joined)
         return 0;
     return PySys_Audit(audit, NULL) < 0 ? -1 : sm_thread_slots_join(user);
 }
 
-/* What runs now is found out at its next line. */
+/* Let the next line decide about running frames. */
 static void wake_all(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
         sm_thread_slots_wake(tstate, &trace);
 }
 
-/* Nothing is to be prepared: sm_hook_code.given says it at the event. */
+/* sm_hook_code.given is read at the event */
 static int want_in(PyCodeObject *Py_UNUSED(code), uint32_t Py_UNUSED(kinds)) {
     return 0;
 }

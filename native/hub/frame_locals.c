@@ -10,7 +10,7 @@ PyObject *sm_locals(PyFrameObject *frame) {
         PyObject *namespace = PyFrame_GetLocals(frame);
         if (namespace == NULL)
             PyErr_Clear();
-        /* a class body's may be a mapping of the program's own */
+        /* A class body's namespace may be a mapping of the program's. */
         variables = namespace != NULL && PyDict_CheckExact(namespace) ? PyDict_Copy(namespace) : PyDict_New();
         Py_XDECREF(namespace);
         Py_DECREF(code);

@@ -1,12 +1,11 @@
-/* The local variables of a frame, without the snapshot that `f_locals` makes up to 3.12 (it keeps values alive, and
- * changes what the program's own locals() shows). */
+/* The local variables of a frame, without the snapshot of `f_locals` up to 3.12, which the program could notice. */
 #ifndef SM_HUB_FRAME_LOCALS_H
 #define SM_HUB_FRAME_LOCALS_H
 
 #include <Python.h>
 
-/* A new dict: those variables that have a value, of a function in the order of its definition (arguments first); of a
- * module or class body its namespace. NULL with an exception: out of memory. */
+/* Return a new dict of the variables with a value, of a function in the order of definition, of a module or class
+ * body its namespace. Return NULL with an exception set if out of memory. */
 PyObject *sm_locals(PyFrameObject *frame);
 
 #endif

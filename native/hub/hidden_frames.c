@@ -3,15 +3,14 @@
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
 
-typedef struct { /* on the C stack of who calls the program */
+typedef struct { /* on the caller's C stack */
     sm_recursion calls;
     void *frames;
 } sm_hidden_frames;
 
 #if SM_HAS_MONITORING
-/* Whoever changes what sys.monitoring or a trace function asks for has the code of all frames on the stacks prepared
- * for it, and the interpreter takes for granted that this was done: 3.15 reads through NULL where an exception leaves
- * code that was not. Ours were not to be found. So something is changed, and changed back, as soon as they are. */
+/* A change of monitoring or trace events instruments the code of all frames on the stacks, and 3.15 crashes when an
+ * exception leaves code that was not. Ours were hidden, so an event is set and removed when they are visible again. */
 static void prepare_frames(void) {
     static const int order[6] = {4, 5, 3, 2, 0, 1};
     sm_exception kept = sm_exception_keep();
@@ -22,7 +21,7 @@ static void prepare_frames(void) {
         (void)sm_monitoring_set(tool, 0);
         PyErr_Clear();
         sm_monitoring_free(tool);
-    } else { /* all six are taken */
+    } else { /* all six ids are in use */
         PyErr_Clear();
         (void)sm_monitoring_restart();
     }
@@ -40,7 +39,7 @@ PyObject *sm_hidden_frames_run(PyObject *what, PyObject *with) {
     PyObject *result = NULL;
     if (!PyCode_Check(what))
         result = PyObject_Call(what, with, NULL);
-    else if (PySys_Audit("exec", "O", what) == 0) /* as the interpreter does before it runs a program */
+    else if (PySys_Audit("exec", "O", what) == 0) /* as the interpreter does for a program */
         result = PyEval_EvalCode(what, with, with);
     sm_tstate_recursion_add(tstate, ours.calls, -1);
     sm_tstate_give_frames(tstate, ours.frames);

@@ -1,16 +1,11 @@
-/* The hub: who wants what.
+/* The hub: masks of tools and records of code objects.
  *
- * Every question on the way of an event is one of masks, with a bit for each tool: those that want this kind in all
- * code, or in this code object, and this thread's. The masks are kept up to date when a tool comes or goes, which is
- * rare, so that an event needs no look at a tool that does not want it.
+ * At an event, all decisions are masks with a bit for each tool: of this kind in all code, in this code object, and on
+ * this thread. They are updated when a tool comes or goes. A code object's record keeps the filtered tools' verdicts.
+ * `changes` counts added tools, so an outdated record asks only the new ones.
  *
- * What filtered tools say of a code object is kept in a record, found by its address (code/code_map.h). A verdict is
- * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
- * only these. The records go with the last tool, once none is in use.
- *
- * A tool that leaves is out of all masks at once, and thereby receives nothing more; its memory is its maker's again
- * when none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask
- * still has its bit: the event is older than the tool then, and skips it. */
+ * A tool that leaves is removed from all masks at once; its memory is its maker's when its callbacks have returned.
+ * Its slot may be reused while an event is delivered whose mask has its bit, so a newer tool is skipped. */
 #include "hub/hub.h"
 
 #include <pthread.h>
@@ -52,7 +47,6 @@ static void drop_data(sm_hook_thread *thread, sm_tool *tool) {
     sm_free(data);
 }
 
-/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. */
 static void thread_ended(PyObject *capsule) {
     sm_hook_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
     if (thread == NULL) {
@@ -91,7 +85,7 @@ sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate) {
     return thread;
 }
 
-/* NULL with an exception. */
+/* Return a new record, or NULL with an exception set. */
 static sm_hook_thread *new_thread(PyThreadState *tstate) {
     if (tstate->dict == NULL)
         tstate->dict = PyDict_New();
@@ -172,7 +166,7 @@ static void code_died(sm_code_entry *entry) {
     sm_free(known);
 }
 
-/* While a record is in hand that has to stay, though its tools may go. */
+/* Keep all records until end_work(), even if the last tool leaves. */
 static void begin_work(void) {
     sm_hub.busy++;
 }
@@ -187,7 +181,7 @@ static void end_work(void) {
 }
 
 static sm_hook_code *code_record(PyCodeObject *code) {
-    if (!sm_hub.holds) /* the last tool has just gone */
+    if (!sm_hub.holds) /* the last tool has just left */
         return NULL;
     sm_code_entry *entry = sm_code_entry_make(code);
     if (entry != NULL && entry->of[SM_CODE_HOOKS] != NULL)
@@ -205,7 +199,7 @@ static sm_hook_code *code_record(PyCodeObject *code) {
     return sm_hub.codes = known;
 }
 
-/* Gives the backend this code object's kinds, if they are others than it has. -1 with an exception. */
+/* Pass the code object's kinds to the backend, if they changed. Return -1 with an exception set. */
 static int give(sm_hook_code *known) {
     uint32_t kinds = 0;
     for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
@@ -213,7 +207,7 @@ static int give(sm_hook_code *known) {
     if (kinds == known->given || sm_hook_backend_here.want_in == NULL)
         return 0;
     uint32_t before = known->given;
-    known->given = kinds; /* first: the call may lead back here */
+    known->given = kinds; /* first, because the call may recurse */
     if (sm_hook_backend_here.want_in(known->code, kinds) == 0)
         return 0;
     known->given = before;
@@ -229,7 +223,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
         uint64_t before = known->decided;
         known->decided = sm_hub.changes;
         if (globals == NULL && sm_hub.filtered != 0)
-            globals = PyEval_GetGlobals(); /* borrowed: the running frame's, whose code this is */
+            globals = PyEval_GetGlobals(); /* borrowed; of the running frame, which runs this code */
         for (uint64_t tools = sm_hub.filtered; tools != 0; tools &= tools - 1) {
             sm_tool *tool = sm_hub.tools[__builtin_ctzll(tools)];
             if (tool->since <= before)
@@ -247,14 +241,13 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     }
     end_work();
     if (!sm_hub.holds)
-        known = NULL; /* who was asked was the last tool, and has gone */
+        known = NULL; /* the last tool left meanwhile */
     sm_engine_look_again();
     sm_exception_restore(kept);
     return known;
 }
 
-/* The code objects whose record has the bit in it, as a list that keeps them alive while something is done to them.
- * NULL with an exception. */
+/* Return a list of the code objects whose record has the bit, which keeps them alive, or NULL with an exception set. */
 static PyObject *codes_with(uint64_t bit) {
     PyObject *list = PyList_New(0);
     for (sm_hook_code *known = sm_hub.codes; known != NULL && list != NULL; known = known->next) {
@@ -267,7 +260,7 @@ static PyObject *codes_with(uint64_t bit) {
     return list;
 }
 
-/* The tool wants nothing in any code object any more. */
+/* Remove the tool from the records of all code objects. */
 static void withdraw(sm_tool *tool) {
     PyObject *list = codes_with(BIT(tool));
     for (sm_hook_code *known = sm_hub.codes; known != NULL; known = known->next) {
@@ -283,7 +276,7 @@ static void withdraw(sm_tool *tool) {
     PyErr_Clear();
 }
 
-/* Frames that run already have had their START: decide their code now. */
+/* Decide the code of frames that run already, whose START has passed. */
 static void decide_running(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
@@ -336,9 +329,9 @@ static void finish(sm_tool *tool) {
     tool->removed(tool);
 }
 
-/* Only the forking thread goes on: what the others were in the middle of will never end. */
+/* Only the forking thread continues, so callbacks on other threads will never return. */
 static void child_forked(void) {
-    if (!sm_holds_gil()) /* a thread of C has forked: nothing of Python can go on in this child */
+    if (!sm_holds_gil()) /* a C thread forked: no Python can run in this child */
         return;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         if (sm_hub.tools[slot] != NULL)
@@ -371,7 +364,7 @@ static int prepare(void) {
     return why_not != NULL ? -1 : 0;
 }
 
-/* The slot above the highest in use, so that the newest receives first; below it only when the top is reached. */
+/* Return the slot above the highest in use, so that the newest tool receives first, or another free one. */
 static int free_slot(void) {
     int top = SM_HUB_TOOLS;
     while (top > 0 && sm_hub.tools[top - 1] == NULL)
@@ -387,7 +380,7 @@ static int free_slot(void) {
     return -1;
 }
 
-/* Takes the tool out of everything; `removed` is not called yet. */
+/* Remove the tool from all masks, without calling `removed`. */
 static void take_out(sm_tool *tool) {
     sm_exception kept = sm_exception_keep();
     begin_work();
@@ -409,7 +402,7 @@ int sm_hub_add(sm_tool *tool) {
     if (prepare() < 0 || (slot = free_slot()) < 0)
         return -1;
     if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
-        return -1; /* without a record its end would go unseen */
+        return -1; /* its end would not be noticed without a record */
     if (sm_hub.active == 0 && sm_hook_backend_here.start() < 0)
         return -1;
     if (!sm_hub.holds) {
@@ -499,12 +492,12 @@ int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hoo
         listeners ^= 1ull << slot;
         sm_tool *tool = sm_hub.tools[slot];
         if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
-            continue; /* gone, or come, while the others received it */
+            continue; /* left, or added, during this delivery */
         if (SM_UNLIKELY(sm_hub_dispatch_one(thread, tool, event) < 0)) {
             if (result == 0)
                 first = sm_exception_keep();
             else
-                PyErr_Clear(); /* the program can only get one of them */
+                PyErr_Clear(); /* only one can be raised */
             result = -1;
         }
     }

@@ -34,7 +34,7 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
     return call(function, frame, what, arg);
 }
 
-/* The kinds that tell a trace tool of frames' beginnings and ends, which it needs for their local functions. */
+/* The kinds for the beginnings and ends of frames, which a trace tool needs for their local functions. */
 #define FRAME_EVENTS                                                                                                   \
     (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_UNWIND) |                          \
      SM_HOOK_BIT(SM_HOOK_OPCODE))
@@ -49,7 +49,7 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
     sm_pyhook *hook = sm_pyhook_of(tool);
     if (hook->choice.filter != NULL && !sm_tool_filter_of_event(&hook->choice, event))
         return 0;
-    PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
+    PyFrameObject *frame = sm_hub_frame_of(thread); /* borrowed; it is running */
     PyObject *arg, *made;
     if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
         return -1;
@@ -63,7 +63,7 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
     return 0;
 }
 
-/* As the interpreter calls the one profile function. */
+/* Call the function as the interpreter calls its only profile function. */
 static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg) {
     sm_pyhook *hook = sm_pyhook_of(tool);
     PyObject *function = Py_NewRef(hook->function);
@@ -127,7 +127,7 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
 }
 
 int sm_pyhook_add(sm_pyhook *hook) {
-    Py_INCREF(hook); /* the hub's, until removed() */
+    Py_INCREF(hook); /* the hub's reference, until removed() */
     if (sm_hub_add(&hook->tool) < 0) {
         Py_DECREF(hook);
         return -1;
@@ -175,12 +175,12 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
     sm_hook_thread *thread = sm_hub_find_thread(tstate);
     if (thread != NULL) {
         sm_tool *before = thread->stand_in[trace];
-        thread->stand_in[trace] = hook ? &hook->tool : NULL; /* borrowed: the hub holds it while it is active */
+        thread->stand_in[trace] = hook ? &hook->tool : NULL; /* borrowed; the hub holds it while active */
         if (before != NULL)
             sm_hub_remove(before);
         nothing = before == NULL && hook == NULL;
     }
-    /* As the interpreter's own function would: what C code has set with PyEval_SetTrace() is taken off. */
+    /* Like the interpreter's function, this removes what C code has set with PyEval_SetTrace(). */
     if (nothing && tstate == PyThreadState_Get())
         sm_thread_slots_clear(trace);
     Py_XDECREF(hook);

@@ -1,19 +1,12 @@
 /* Trace functions in Python, with their local trace functions.
  *
- * The interpreter has one tracer, and keeps its local functions in the frames: frame.f_trace, with f_trace_lines and
- * f_trace_opcodes next to it. Here there are several tracers, each with local functions of its own for the same frames,
- * and each is to find in frame.f_trace what it put there. So every tool has a table of its locals for each thread,
- * keyed by frame and checked against the code (an address is used again): while a tool's function runs, the frame shows
- * that tool's; afterwards the frame shows those of the thread's *home* tool, its first, which is how code that
- * writes f_trace from elsewhere, as debuggers do, reaches a tool: what is found there at the home tool's next event is
- * adopted.
+ * The interpreter has one tracer, whose local functions are in the frames (f_trace). Several tracers share them here,
+ * so every tool has a table of locals for each thread, by frame and checked against the code. While a tool's function
+ * runs, the frame shows its local. Otherwise it shows the one of the thread's *home* tool, its first, which adopts what
+ * a debugger writes there. While a foreign tracer has the thread's own trace slot, f_trace is its, and no tool is at
+ * home. `epoch` counts these changes, so that a local is set again afterwards.
  *
- * While another tracer holds the interpreter's own trace slot in this thread, f_trace is its, and no tool is at home.
- * To tell what it left behind from what was adopted, the table counts such times (`epoch`): a local that was last put
- * into its frame before the foreign tracer came is put there anew.
- *
- * A frame's local lives from its first event to its end, over all suspensions. A frame that ends unseen (a generator,
- * before gh-140373 was mended) leaves its local behind until the address begins another frame, or the thread ends. */
+ * A local lives until its frame ends. If that is not reported (gh-140373), it stays until the address is reused. */
 #include <string.h>
 
 #include "base/map.h"
@@ -22,17 +15,17 @@
 #include "hub/python_hook.h"
 
 typedef struct {
-    uint64_t frame; /* its address, never followed */
+    uint64_t frame; /* its address, never dereferenced */
     const PyCodeObject *code;
-    PyObject *function; /* owned; NULL: none */
-    uint32_t epoch;     /* when it was put into its frame; 0: never */
+    PyObject *function; /* owned, or NULL */
+    uint32_t epoch;     /* when it was set in its frame; 0 if never */
     char lines, opcodes;
-    char instructions; /* times that they have been asked for anew: see keep() */
+    char instructions; /* times requested again; see keep() */
 } local;
 
-typedef struct {    /* a tool's memory of a thread */
+typedef struct {    /* a tool's data of a thread */
     sm_map table;   /* local */
-    uint32_t epoch; /* odd: no foreign tracer; even: there is one */
+    uint32_t epoch; /* even while there is a foreign tracer */
 } locals;
 
 uint64_t sm_pytrace_tools = 0;
@@ -41,14 +34,14 @@ static local *find(const locals *locals, const PyFrameObject *frame) {
     return sm_map_find(&locals->table, (uintptr_t)frame, sizeof(local));
 }
 
-/* The function is released last: that may run anything. */
+/* The function is released last, because that may run any code. */
 static void forget(locals *locals, local *gone) {
     PyObject *function = gone->function;
     sm_map_remove(&locals->table, gone, sizeof *gone);
     Py_XDECREF(function);
 }
 
-/* A new local with nothing in it; NULL: out of memory. */
+/* Return a new, empty local, or NULL if out of memory. */
 static local *insert(locals *locals, const PyFrameObject *frame, const PyCodeObject *code) {
     local *made = sm_map_make(&locals->table, (uintptr_t)frame, sizeof *made, 16);
     if (made != NULL) {
@@ -83,7 +76,7 @@ void sm_pytrace_forget(sm_pyhook *hook) {
     }
 }
 
-/* What a frame shows of a tracer. */
+/* The fields of a frame that belong to a tracer. */
 typedef struct {
     PyObject *function; /* owned */
     char lines, opcodes;
@@ -103,7 +96,7 @@ static void show(sm_frame_object *frame, view shown) {
     Py_XDECREF(before);
 }
 
-/* Keeps what the frame shows, after the tool's function has run. */
+/* Keep what the frame shows after the tool's function has run. */
 static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyCodeObject *code, bool home, bool ends) {
     const sm_frame_object *fields = (const sm_frame_object *)frame;
     local *known = find(table, frame);
@@ -119,8 +112,8 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     known->lines = fields->trace_lines;
     known->opcodes = fields->trace_opcodes;
     if (known->opcodes && fields->trace != NULL && known->instructions < 2) {
-        /* Setting f_trace_opcodes in a frame that has an f_trace makes the interpreter's own tracer receive
-         * instructions. Functions that do it do it at each event: the first time that it can tell is the second. */
+        /* Setting f_trace_opcodes on a frame with an f_trace makes the interpreter's own tracer receive
+         * instructions. Most functions set it at each event, so it shows at the second one. */
         known->instructions++;
         sm_hub_opcodes_again((PyCodeObject *)code);
         known = find(table, frame);
@@ -132,14 +125,14 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     }
 }
 
-/* Is what the frame shows what is kept of it already? */
+/* Return true if the table has what the frame shows. */
 static inline bool is_kept(const local *known, const PyFrameObject *frame) {
     const sm_frame_object *fields = (const sm_frame_object *)frame;
     return known->frame == (uintptr_t)frame && known->function == fields->trace &&
            known->lines == fields->trace_lines && !known->opcodes && !fields->trace_opcodes;
 }
 
-/* The tool's function for this event has its say, the frame showing what is the tool's. -1: it raised. */
+/* Call the tool's function for this event, with its local in the frame. Return -1 if it raised. */
 static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event) {
     sm_frame_object *fields = (sm_frame_object *)frame;
     bool begins = (SM_HOOK_BIT(event->kind) &
@@ -183,7 +176,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     Py_INCREF(frame);
     bool foreign = sm_hook_backend_here.foreign_tracer(thread->tstate);
-    if ((table->epoch & 1) == foreign) /* it came, or it went */
+    if ((table->epoch & 1) == foreign) /* it came or went */
         table->epoch++;
     uint64_t tracers = thread->tools & sm_pytrace_tools;
     bool home = !foreign && 1ull << tool->slot == (tracers & -tracers);
@@ -214,7 +207,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     if (hook->choice.filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
     if (hook->choice.filter != NULL || !in_frame || ends)
-        known = NULL; /* what is kept has to be looked for anew */
+        known = NULL; /* the call may move table entries */
     const void *places = table->table.places;
     result = run(hook, frame, event);
     if (result < 0 || known == NULL || table->table.places != places || !is_kept(known, frame))
@@ -229,8 +222,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
 
 #if SM_SHARES_SLOTS
 
-/* The nearly always: a call into a frame that is new, and a line of one whose local function is where it was put. There
- * is one tool, at home, so nothing is exchanged. */
+/* Handle a call into a new frame, or a line with the local function in place, for a tool that is alone and at home. */
 int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg) {
     sm_pyhook *hook = sm_pyhook_of(tool);
     locals *table = thread->data[tool->slot];
@@ -246,7 +238,7 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
     PyObject *function = calls ? hook->function : fields->trace;
     if (function == NULL || !fields->trace_lines)
         return 1;
-    Py_INCREF(hook); /* it may be removed while this runs, and its table with it */
+    Py_INCREF(hook); /* it may be removed meanwhile, with its table */
     Py_INCREF(function);
     PyObject *result = sm_pyhook_call(function, frame, what, arg);
     bool failed = result == NULL;

@@ -1,15 +1,10 @@
-/* A program makes ten million objects a second, a Python callback is told of a fraction of that. So events are kept in
- * two steps that lose no count. First, one by one: an entry with type, address and event, in the order in which they
- * came, all threads in one row (they hold the GIL). When the entries are full, which takes one long C call or a main
- * thread that waits, because otherwise they are taken away at the half: by type, a count of each event in a small
- * table, without addresses. Only when that is full too are events just counted, as lost.
+/* A program makes far more objects than a Python callback can handle, so events are kept in two levels. Entries have
+ * type, address and event, in order, for all threads. They are taken when half of them are used. If they fill up,
+ * during a long C call, events are counted by type, and only when that table is full as lost. While one half is
+ * converted to tuples, which may let other threads run, events go to the other half.
  *
- * There are two halves. While one is turned into tuples, which makes objects and may let other threads run, the events
- * of those fill the other.
- *
- * A type is kept by a reference from the event until its tuple has it, so what the callback gets is the type itself,
- * never an address that meanwhile is another's. A reference to a type may be taken inside the hook: its object has one.
- * The price is that a class which dies lives on until the batch is taken. */
+ * The batch owns references to types, so a type's address is not reused. The object has one too, so this is safe
+ * inside the hook. The cost is that a class lives on until the batch is taken. */
 #include "hub/reference_batch.h"
 
 #include "base/alloc.h"
@@ -28,8 +23,7 @@ bool sm_reference_batch_init(sm_reference_batch *batch, uint32_t size) {
     return made;
 }
 
-/* Releasing a type may run code, which makes events, which may come to this half when it is the filling one: what is to
- * be released is out of the half before that. */
+/* Releasing a type may run code and cause events in this half, so each item is removed before its release. */
 static void forget_half(sm_reference_half *half) {
     while (half->used > 0) {
         PyTypeObject *type = half->entries[--half->used].type;
@@ -100,7 +94,7 @@ bool sm_reference_batch_add(sm_reference_batch *batch, PyObject *object, sm_refe
     return half->used >= batch->size / 2;
 }
 
-/* Steals the type. */
+/* Append a row. Steals the type. */
 static int add(PyObject *list, PyObject *type, uint64_t count, uintptr_t address, PyObject *event) {
     PyObject *row = PyTuple_New(4);
     PyObject *number = row ? PyLong_FromUnsignedLongLong(count) : NULL;
@@ -120,9 +114,9 @@ static int add(PyObject *list, PyObject *type, uint64_t count, uintptr_t address
     return done;
 }
 
-/* Appends a row, or gives the list up: then all that it stood for is missed. Steals the type. */
+/* Rows, or the number of events missed once a row could not be made. Adding steals the type. */
 typedef struct {
-    PyObject *list;        /* owned; NULL: given up */
+    PyObject *list;        /* owned; NULL after a failure */
     uint64_t kept, missed; /* events */
 } rows;
 

@@ -1,4 +1,4 @@
-/* What a Python callback is told of objects, collected inside the hook, handed over outside it: reference_batch.c. */
+/* A batch of object events, handed to a Python callback outside of the hook. */
 #ifndef SM_HUB_REFERENCE_BATCH_H
 #define SM_HUB_REFERENCE_BATCH_H
 
@@ -8,15 +8,15 @@
 
 #include "hooks/reference_tracer.h"
 
-#define SM_REFERENCE_MORE 512 /* types that are counted when there is no more room; a power of two */
+#define SM_REFERENCE_MORE 512 /* types counted once the entries are full; a power of two */
 
 typedef struct {
     PyTypeObject *type; /* owned */
-    uintptr_t what;     /* the object's address, which is even, + the event */
+    uintptr_t what;     /* the object's address, which is even, plus the event */
 } sm_reference_entry;
 
 typedef struct {
-    PyTypeObject *type; /* owned; NULL: free */
+    PyTypeObject *type; /* owned, or NULL if free */
     uint64_t counts[2]; /* by event */
 } sm_reference_more;
 
@@ -29,15 +29,14 @@ typedef struct {
 
 typedef struct {
     sm_reference_half halves[2];
-    uint32_t filling; /* which one events go to */
+    uint32_t filling; /* the half that receives events */
     uint32_t size;    /* entries of a half */
 } sm_reference_batch;
 
-bool sm_reference_batch_init(sm_reference_batch *batch,
-                             uint32_t size);             /* false: out of memory; nothing is owned then */
-void sm_reference_batch_free(sm_reference_batch *batch); /* outside events */
+bool sm_reference_batch_init(sm_reference_batch *batch, uint32_t size); /* false if out of memory, with nothing owned */
+void sm_reference_batch_free(sm_reference_batch *batch);                /* outside of events */
 
-/* True: it is time to take. Inside an event: makes nothing, allocates nothing. */
+/* Add an event, inside of it, without any allocation. Return true if it is time to take the batch. */
 bool sm_reference_batch_add(sm_reference_batch *batch, PyObject *object, sm_reference_event event);
 
 static inline bool sm_reference_batch_empty(const sm_reference_batch *batch) {
@@ -45,11 +44,10 @@ static inline bool sm_reference_batch_empty(const sm_reference_batch *batch) {
     return half->used == 0 && half->types == 0 && half->removed == 0 && half->lost == 0;
 }
 
-/* Outside events, not while another thread is at it: a new list of tuples (type, count, address, event), and the batch
- * is empty. names: of the events by number, and "lost". NULL with MemoryError: what was not turned into tuples counts
- * as lost next time. */
+/* Return the batch as a new list of tuples (type, count, address, event), and clear it. names: of the events, and
+ * "lost". Return NULL with a MemoryError set; its events are lost. Outside of events, by one thread at a time. */
 PyObject *sm_reference_batch_take(sm_reference_batch *batch, PyObject *const names[4]);
 
-void sm_reference_batch_forget(sm_reference_batch *batch); /* outside events */
+void sm_reference_batch_forget(sm_reference_batch *batch); /* outside of events */
 
 #endif

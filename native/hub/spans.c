@@ -1,23 +1,14 @@
-/* Which call a thread is in.
+/* The span of each thread.
  *
- * At most one span runs on a thread, so a thread's state is one: the span and the frame of the call that it is. The
- * frame's address says which of the events to come belong to it: RETURN and UNWIND of that frame end the span, YIELD
- * suspends it. All others are calls inside and are passed over, which costs a comparison however deep a recursion goes.
+ * At most one span runs on a thread: RETURN and UNWIND of its frame end it, YIELD suspends it, and other events cost
+ * one comparison. A suspended call waits in a table, by its frame's address, until RESUME or THROW on any thread. A
+ * generator that resumes inside another span stays in the table, and its work counts for that span.
  *
- * A suspended call waits in a table, by its frame's address, which a generator or coroutine keeps for its life; RESUME
- * and THROW find it there, on whatever thread. So the spans of a hundred tasks interleave on one thread and each gets
- * what happened while it ran. A generator that goes on inside another span stays in the table: what it does there
- * belongs to that span, and its own end is noticed all the same.
+ * Ends can be missed. If a suspended generator is closed without an event (gh-140373), its span ends when a new call
+ * has the address. A greenlet exchanges the stack without an event. At the next event of a chosen function, the running
+ * span's top chunk of the data stack is then not in the thread's chain of chunks, so the span is put aside.
  *
- * What can go wrong is that an end is not reported. A generator that is closed where it waits is not reported by some
- * versions (gh-140373): its entry stays until a new call has the address, and the span ends then. A greenlet exchanges
- * the thread's stack without a word: the span of the thread then has its frame on a stack that is not there. That is
- * seen at the next event of a chosen function, since the interpreter keeps a stack in a chain of chunks, and the chunk
- * that was on top when the span began to run is in the chain for as long as that runs. The span is set aside among
- * those that wait, where its end finds it. Until that event, what the other greenlet does counts for it.
- *
- * Why the hub and not a source of the engine: chosen functions are few, and the hub has the interpreter say nothing of
- * any others. */
+ * Spans use the hub, not a source of the engine, because the hub disables all other functions. */
 #include "hub/spans.h"
 
 #include <string.h>
@@ -25,11 +16,11 @@
 #include "base/alloc.h"
 
 typedef struct {           /* of a thread */
-    sm_span_waiting call;  /* that runs; span 0: none */
-    const sm_chunk *chunk; /* on top of the stack when it began to run; never followed */
+    sm_span_waiting call;  /* span 0 if none */
+    const sm_chunk *chunk; /* top of the stack when it began to run; never dereferenced */
 } here;
 
-/* ---- those that wait ---- */
+/* ---- waiting calls ---- */
 
 static void put_aside(sm_spans *spans, const sm_span_waiting *call) {
     sm_span_waiting *made = sm_map_make(&spans->waiting, call->frame, sizeof *made, 64);
@@ -39,7 +30,7 @@ static void put_aside(sm_spans *spans, const sm_span_waiting *call) {
         *made = *call;
 }
 
-/* Takes a frame's call out. Its span is 0 if it has none. */
+/* Remove a frame's call from the table and return it; its span is 0 if there is none. */
 static sm_span_waiting take(sm_spans *spans, const void *frame) {
     sm_span_waiting *found = sm_map_find(&spans->waiting, (uintptr_t)frame, sizeof *found);
     if (found == NULL)

@@ -8,24 +8,24 @@ int64_t sm_fact_depth(void) {
     return sm_tstate_depth(PyThreadState_Get());
 }
 
-/* sys.modules[name].attribute, new; NULL without an exception. Nothing is imported. */
+/* Return sys.modules[name].attribute, a new reference, or NULL without an exception. Imports nothing. */
 static PyObject *from_module(const char *name, const char *attribute) {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules != NULL && PyDict_Check(modules) ? PyDict_GetItemString(modules, name) : NULL;
     if (module == NULL || !PyModule_CheckExact(module))
         return NULL;
-    PyObject *value = PyDict_GetItemString(PyModule_GetDict(module), attribute); /* past a module's __getattr__ */
+    PyObject *value = PyDict_GetItemString(PyModule_GetDict(module), attribute); /* bypasses __getattr__ */
     return Py_XNewRef(value);
 }
 
-static PyObject *only_text(PyObject *value) { /* steals */
+static PyObject *only_text(PyObject *value) { /* steals the reference */
     if (value != NULL && PyUnicode_CheckExact(value))
         return value;
     Py_XDECREF(value);
     return NULL;
 }
 
-/* `threading` knows running threads by their identifiers, in a dict of its own. */
+/* Look the thread up in threading's dict of running threads. */
 static PyObject *thread_name(void) {
     unsigned long self = PyThread_get_thread_ident();
     PyObject *main = from_module("threading", "_main_thread");
@@ -58,10 +58,10 @@ PyObject *sm_fact_thread_name(void) {
     return name;
 }
 
-/* The running task of the running loop. Up to 3.11 only a dictionary has it. */
+/* Return the running loop's task. Up to 3.11 only a dictionary has it. */
 static PyObject *running_task(void) {
     PyObject *get_loop = from_module("_asyncio", "_get_running_loop");
-    /* not what the program may have put there */
+    /* Check that the program has not replaced it. */
     PyObject *loop = get_loop != NULL && PyCFunction_Check(get_loop) ? PyObject_CallNoArgs(get_loop) : NULL;
     PyObject *task = NULL;
     if (loop != NULL && loop != Py_None) {
@@ -86,7 +86,7 @@ PyObject *sm_fact_task_name(void) {
     PyObject *task = running_task(), *name = NULL;
     if (task != NULL && task != Py_None) {
         PyObject *kind = from_module("_asyncio", "Task");
-        /* the C type's own method: a subclass may have another, which is the program's code */
+        /* A subclass may override the C type's method with code of the program. */
         if (kind != NULL && PyType_Check(kind) && PyObject_TypeCheck(task, (PyTypeObject *)kind))
             name = PyObject_CallMethod(kind, "get_name", "O", task);
         Py_XDECREF(kind);

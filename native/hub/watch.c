@@ -1,16 +1,11 @@
-/* How a call is known when it ends.
+/* Running calls of watched code.
  *
- * A call that matched at its start, or may match at its end, is kept as a *call*: on the stack of its thread while it
- * runs, in a map of the watch's while it is suspended. Both are searched by the address of the interpreter's frame,
- * which a generator or coroutine keeps for its life and an ordinary frame for as long as it runs. The search of the
- * stack starts at its top, where the call nearly always is: only greenlets, which exchange stacks without telling,
- * make it look deeper. A call whose end is not reported (gh-140373: a generator closed where it waits) stays in the
- * map until the address is used again; then the newcomer replaces it.
+ * A call that matched at its start, or may match at its end, is kept on its thread's stack while it runs, and in a
+ * table while it is suspended, by its frame's address. It is nearly always on top, except with greenlets. A call whose
+ * end is not reported (gh-140373) stays in the table until its address is reused.
  *
- * Own time: each call adds up its callees' time in `nested`, as they end or are suspended. It is right when all calls
- * are kept, and asked for only then. What is always known is how long a call ran itself or in calls that did not match:
- * that is `ran` less `matched_inside`, which a callee adds to as far as it is known to match: whoever matches from its
- * start whenever it leaves the stack, whoever matches at its end then, with all that it ran. */
+ * Own time is the call's time minus `nested`, the time of its callees, if all calls are kept. The time that a call
+ * spent itself or in calls that did not match is `ran` minus `matched_inside`, to which matched callees add. */
 #include "hub/watch.h"
 
 #include <string.h>
@@ -22,17 +17,16 @@
 #include "hub/thread_facts.h"
 
 typedef struct sm_watch_call {
-    struct sm_watch_call *next; /* below it on the stack */
-    const void *frame;          /* an address, never followed */
+    struct sm_watch_call *next; /* of the same thread */
+    const void *frame;          /* never dereferenced */
     sm_watched *of;
     uint64_t number;
-    uint64_t begun, resumed, nested,
-        active;                   /* ns: at its start; when it last went on; callees since; own before that */
-    uint64_t ran, matched_inside; /* ns: it ran until it was suspended; of that in matched calls that have ended */
+    uint64_t begun, resumed, nested, active; /* ns: start; last resumption; callees since; own time before */
+    uint64_t ran, matched_inside;            /* ns: until its suspension; in matched calls that ended */
     uint32_t nesting;
-    bool handed;      /* its start was handed over */
+    bool handed;      /* its start was reported */
     bool undecided;   /* its end decides */
-    PyObject *raised; /* owned: class of the last exception in its frame, where UNWIND may not tell; else NULL */
+    PyObject *raised; /* owned, or NULL; class of the frame's last exception, if UNWIND lacks it */
 } sm_watch_call;
 
 typedef struct {
@@ -41,8 +35,8 @@ typedef struct {
 } suspended_call;
 
 typedef struct {
-    sm_watch_call *top; /* owned, as all below */
-    uint64_t spent;     /* ns in handing over: no call's time */
+    sm_watch_call *top; /* owned, with all below it */
+    uint64_t spent;     /* ns in reports, which no call includes */
 } thread_calls;
 
 int (*sm_watch_keep)(void);
@@ -51,24 +45,24 @@ static uint64_t now_of(const thread_calls *thread) {
     return sm_monotonic_ns() - thread->spent;
 }
 
-/* What an answer is asked with. */
+/* The context of an evaluation. */
 typedef struct {
     sm_watch *watch;
     const sm_watched *of;
-    const sm_watch_call *call; /* that ends; NULL: times are not known */
+    const sm_watch_call *call; /* that ends, or NULL if times are unknown */
     uint64_t now;
-    PyObject *text; /* owned: the last one given */
+    PyObject *text; /* owned; the last text returned */
     char none[1];
 } question;
 
-/* What is known of functions. */
+/* Functions. */
 
-/* What an import or `python -m` runs before the program's own code: it raises and catches at every step. */
+/* Return true for files of the import system, which raises and catches at every step. */
 static bool is_machinery(const char *file) {
     return strncmp(file, "<frozen importlib", 17) == 0 || strncmp(file, "<frozen runpy", 13) == 0;
 }
 
-/* NULL: out of memory (counted). */
+/* Return the function's record, or NULL if out of memory (counted). */
 static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *globals) {
     const sm_function *function = sm_function_of_code(code, globals);
     if (function == NULL)
@@ -120,7 +114,7 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     return events & tool->events;
 }
 
-/* Calls under way. */
+/* Running calls. */
 
 static uint64_t own_of(const sm_watch_call *call, uint64_t now) {
     uint64_t stretch = now - call->resumed;
@@ -134,7 +128,7 @@ static void forget(sm_watch *watch, sm_watch_call *call) {
     sm_free(call);
 }
 
-/* Takes the suspended call of this frame out of the map. NULL: there is none. */
+/* Remove the frame's suspended call from the table and return it, or NULL. */
 static sm_watch_call *take_suspended(sm_watch *watch, const void *frame) {
     suspended_call *found = sm_map_find(&watch->suspended, (uintptr_t)frame, sizeof *found);
     if (found == NULL)
@@ -151,7 +145,7 @@ static void push(thread_calls *thread, sm_watch_call *call) {
     thread->top = call;
 }
 
-/* Takes the running frame's call off the stack and its time into its caller's. NULL: it is not kept. */
+/* Remove the running frame's call and add its time to its caller's. Return it, or NULL if it is not kept. */
 static sm_watch_call *pop(thread_calls *thread, const void *frame, uint64_t now) {
     for (sm_watch_call **link = &thread->top; *link != NULL; link = &(*link)->next) {
         sm_watch_call *call = *link;
@@ -174,7 +168,7 @@ static void suspend(sm_watch *watch, thread_calls *thread, const void *frame) {
     if (call == NULL)
         return;
     call->active = own_of(call, now);
-    call->begun += thread->spent; /* it may go on on another thread */
+    call->begun += thread->spent; /* it may resume on another thread */
     suspended_call *made = sm_map_make(&watch->suspended, (uintptr_t)frame, sizeof *made, 128);
     watch->lost += made == NULL;
     sm_watch_call *gone = made != NULL ? made->call : call;
@@ -194,7 +188,7 @@ static void resume(sm_watch *watch, thread_calls *thread, const void *frame) {
     push(thread, call);
 }
 
-/* Questions. */
+/* Evaluation. */
 
 static bool number_of(void *context, sm_fact fact, int64_t *value) {
     const question *q = context;
@@ -235,7 +229,7 @@ static sm_verdict python_of(void *context, uint32_t term) {
     return watch->python == NULL ? SM_UNKNOWN : watch->python(watch, term);
 }
 
-/* call: the one that ends with this event; NULL: none, or it is not kept. */
+/* Evaluate the filter for an event. call: the kept call that ends with it, or NULL. */
 static sm_verdict ask(sm_watch *watch, const sm_watched *of, sm_event_kind kind, const sm_hook_event *event,
                       const sm_watch_call *call, uint64_t now) {
     uint32_t bit = SM_EVENT_BIT(kind);
@@ -284,7 +278,7 @@ static int report(sm_watch *watch, thread_calls *thread, const sm_match *match) 
     return status;
 }
 
-/* Counts a match and hands it over, if the limit allows. taken: whether it did. */
+/* Count and report a match, if the limit allows. Set *taken if so. */
 static int hand_over(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_match *match, bool *taken) {
     *taken = watch->matched < watch->limit;
     if (!*taken)
@@ -365,14 +359,14 @@ static int end(sm_watch *watch, thread_calls *thread, const sm_hook_event *event
     if (counted && watch->times)
         sm_watch_time(watch, of, (double)match.duration_ns,
                       call->ran > call->matched_inside ? (double)(call->ran - call->matched_inside) : 0);
-    if (!call->handed && thread->top != NULL) /* the caller, but for greenlets */
+    if (!call->handed && thread->top != NULL) /* the caller, except with greenlets */
         thread->top->matched_inside += counted ? call->ran : call->matched_inside;
     forget(watch, call);
     leave_if_through(watch);
     return status;
 }
 
-/* Any event that needs no more than an answer. */
+/* Handle an event that only needs a verdict. */
 static int plain(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {
     sm_event_kind kind = (sm_event_kind)event->kind;
     if (((of->verdict.yes | of->verdict.maybe) & SM_EVENT_BIT(kind)) == 0)
@@ -399,7 +393,7 @@ static int plain(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm
     return status;
 }
 
-/* An exception is reported again in every frame it passes; its traceback then holds more than the running one. */
+/* Return true if the exception was raised in this frame: its traceback grows in each frame that it passes. */
 static bool raised_here(PyObject *exception) {
     if (exception == NULL || !PyExceptionInstance_Check(exception))
         return true;
@@ -480,7 +474,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     return status;
 }
 
-/* Coming and going. */
+/* Start and end. */
 
 static void thread_gone(sm_tool *tool, void *data) {
     thread_calls *thread = data;

@@ -1,4 +1,4 @@
-/* The durations of matched calls, summed up and in steps. */
+/* The durations of matched calls: sums and a histogram. */
 #include "base/alloc.h"
 #include "hub/watch.h"
 

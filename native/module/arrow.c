@@ -5,14 +5,13 @@
 #include "module/column.h"
 #include "module/module.h"
 
-/* What the stream's buffers belong to: views held until the consumer has released everything. */
+/* The buffers of a stream, held until the consumer has released everything. */
 typedef struct {
     Py_ssize_t count;
     Py_buffer views[];
 } keeper;
 
-/* May be called by the consumer from any thread, without the GIL, even while the interpreter ends: then the views are
- * left to it. */
+/* Called from any thread, without the GIL. After finalization, the views are left to the interpreter. */
 static void drop_keeper(void *memory) {
     keeper *k = memory;
     if (Py_IsInitialized()) {
@@ -25,7 +24,7 @@ static void drop_keeper(void *memory) {
     sm_free(k);
 }
 
-/* Takes a view of `source` into the keeper. Returns its memory, or NULL with an exception set. */
+/* Add a view of `source` to the keeper. Return its memory, or NULL with an exception set. */
 static const void *keep(keeper *k, PyObject *source, const char *name, char format, Py_ssize_t *length) {
     Py_buffer *view = &k->views[k->count];
     if (PyObject_GetBuffer(source, view, PyBUF_FORMAT | PyBUF_ND) < 0) {
@@ -39,10 +38,10 @@ static const void *keep(keeper *k, PyObject *source, const char *name, char form
         return NULL;
     }
     *length = view->shape[0];
-    return view->buf ? view->buf : ""; /* consumers want an address even of nothing */
+    return view->buf ? view->buf : ""; /* consumers need an address even without data */
 }
 
-/* Offsets that begin at 0 or more, never fall, and end within the text. */
+/* Return true if the offsets are not negative, never decrease, and end within the text. */
 static int good_offsets(const int64_t *offsets, Py_ssize_t count, Py_ssize_t text) {
     for (Py_ssize_t i = 0; i < count; i++) {
         if (offsets[i] < (i ? offsets[i - 1] : 0) || offsets[i] > text) {
@@ -52,8 +51,7 @@ static int good_offsets(const int64_t *offsets, Py_ssize_t count, Py_ssize_t tex
     return count > 0;
 }
 
-/* Fills one column from (name, format, values[, offsets]); *rows is checked, or set when -1. 0, or -1 with an
- * exception. */
+/* Fill a column from (name, format, values[, offsets]). *rows is checked, or set if -1. */
 static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ssize_t *rows) {
     PyObject *values, *offsets = Py_None; /* borrowed */
     const char *format;

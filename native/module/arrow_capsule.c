@@ -1,13 +1,12 @@
-/* arrow_capsule.h says what this is for. */
 #include "module/arrow_capsule.h"
 
 #include "base/alloc.h"
 #include "file/columns.h"
 
-static const char NAME[] = "arrow_array_stream"; /* as the interface has it */
+static const char NAME[] = "arrow_array_stream"; /* from the interface */
 
 static void drop(struct ArrowArrayStream *stream) {
-    if (stream->release) { /* nobody took it */
+    if (stream->release) { /* it has no consumer */
         stream->release(stream);
     }
     sm_free(stream);
@@ -16,7 +15,7 @@ static void drop(struct ArrowArrayStream *stream) {
 static void capsule_destructor(PyObject *capsule) {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, NAME);
     if (stream == NULL) {
-        PyErr_Clear(); /* cannot be: it is ours */
+        PyErr_Clear(); /* unreachable: the capsule is ours */
         return;
     }
     drop(stream);

@@ -1,4 +1,4 @@
-/* A stream of Arrow's C interface as Python hands it on: a capsule of the Arrow PyCapsule interface. */
+/* A stream of Arrow's C interface in a capsule of the Arrow PyCapsule interface. */
 #ifndef SM_MODULE_ARROW_CAPSULE_H
 #define SM_MODULE_ARROW_CAPSULE_H
 
@@ -6,8 +6,7 @@
 
 struct ArrowArrayStream;
 
-/* The capsule takes the stream, which sm_alloc made, and releases it if no consumer does. The stream is taken even
- * where there is no memory for a capsule: then NULL, with an exception set. */
+/* Return a capsule that owns the stream (from sm_alloc), or NULL with an exception set and the stream released. */
 PyObject *sm_arrow_capsule(struct ArrowArrayStream *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* seismo._core.Profiler: what cProfile's _lsprof.Profiler is, over native/hub/callstats/callstats.c. */
+/* seismo._core.Profiler: the equivalent of cProfile's _lsprof.Profiler, over native/hub/callstats/callstats.c. */
 #include <string.h>
 
 #include "compat/exception.h"
@@ -6,7 +6,7 @@
 #include "module/module.h"
 
 typedef struct {
-    PyObject_HEAD sm_callstats *stats; /* owned; NULL: __new__ could not make it */
+    PyObject_HEAD sm_callstats *stats; /* owned; NULL if __new__ failed */
 } profiler;
 
 static PyTypeObject *entry_type, *subentry_type; /* owned by the module, which is made once */
@@ -66,7 +66,7 @@ static int profiler_traverse(PyObject *self, visitproc visit, void *arg) {
 
 static int profiler_clear_references(PyObject *self) {
     sm_callstats *stats = ((profiler *)self)->stats;
-    ((profiler *)self)->stats = NULL; /* letting go of the timer may lead back here */
+    ((profiler *)self)->stats = NULL; /* releasing the timer may lead back here */
     if (stats != NULL)
         sm_callstats_free(stats);
     return 0;
@@ -82,7 +82,7 @@ static void profiler_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* A profiler that is garbage may be asked once more by what is garbage with it. */
+/* Return the profiler's statistics, or NULL with an exception set if it was collected: finalizers may still use it. */
 static sm_callstats *stats_of(PyObject *self) {
     sm_callstats *stats = ((profiler *)self)->stats;
     if (stats == NULL)

@@ -1,8 +1,6 @@
-/* The C API: what src/seismo/include/seismo.h declares, handed out as a capsule. A hook is a tool of the hub or of the
- * reference tracer around an extension's C function.
- *
- * A hook is known to its maker by a number that is never used again, so that removing twice, from the callback, or what
- * has removed itself, is harmless: no pointer can dangle. With the GIL, as everything here. */
+/* The C API of src/seismo/include/seismo.h, as a capsule. A hook is a tool of the hub or of the reference tracer
+ * around an extension's C function. Its number is never reused, so removing it twice is harmless. Guarded by the
+ * GIL. */
 #include <Python.h>
 #include <seismo.h>
 #include <stddef.h>
@@ -20,7 +18,7 @@
 typedef struct hook {
     uint64_t id;
     int kind; /* SEISMO_PROFILE ... */
-    union {   /* which is the hub's or the tracer's, until it says removed */
+    union {   /* the hub's or the tracer's, until `removed` */
         sm_tool tool;
         sm_reference_tool ref;
     };
@@ -33,7 +31,7 @@ typedef struct hook {
     struct hook *next;
 } hook;
 
-static hook *hooks; /* owned: active ones, and those whose callback is still on a stack */
+static hook *hooks; /* owned: active ones, and those with a callback on a stack */
 static uint64_t last_id;
 
 #define HOOK_OF(member, pointer) ((hook *)((char *)(pointer) - offsetof(hook, member)))
@@ -83,7 +81,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     hook *self = HOOK_OF(tool, tool);
     if (self->choice.filter != NULL && !sm_tool_filter_of_event(&self->choice, event))
         return 0;
-    PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
+    PyFrameObject *frame = sm_hub_frame_of(thread); /* borrowed; it is running */
     PyObject *arg, *made;
     if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
         return -1;
@@ -97,7 +95,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     if (self->kind == SEISMO_TRACE && result == 0 && !opcodes && fields->trace_opcodes)
         result = sm_hub_opcodes(tool, event->code, true);
     Py_XDECREF(made);
-    if (result < 0) /* as the interpreter does: in this thread, it is unset */
+    if (result < 0) /* like the interpreter: unset in this thread */
         sm_hub_leave(thread, tool);
     return result;
 }
@@ -106,14 +104,14 @@ static void tool_removed(sm_tool *tool) {
     destroy(HOOK_OF(tool, tool));
 }
 
-/* What one is not to find at work when the interpreter is taken down. */
+/* Remove the hooks before the interpreter is finalized. */
 static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
     for (bool again = true; again;) {
         again = false;
         for (hook *hook = hooks; hook != NULL && !again; hook = hook->next) {
             if (hook->kind != SEISMO_REF_TRACER && hook->tool.active) {
                 sm_hub_remove(&hook->tool);
-                again = true; /* the list may be another one now */
+                again = true; /* the list may have changed */
             }
         }
     }
@@ -122,7 +120,7 @@ static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) 
 
 static PyMethodDef exit_method = {"seismo_hooks_exit", run_exit, METH_NOARGS, NULL};
 
-/* A new hook, in the list; NULL with MemoryError. */
+/* Return a new hook in the list, or NULL with a MemoryError set. */
 static hook *new_hook(int kind) {
     hook *made = sm_calloc(1, sizeof *made);
     if (made == NULL) {
@@ -136,7 +134,7 @@ static hook *new_hook(int kind) {
     return made;
 }
 
-/* The filter of an expression, held; NULL with an exception. */
+/* Return the filter of an expression, held, or NULL with an exception set. */
 static sm_filter *compile(const char *where, bool trace) {
     PyObject *text = PyUnicode_FromString(where);
     PyObject *made = text ? sm_compile_where(text, trace) : NULL;

@@ -95,7 +95,7 @@ int sm_column_take(PyObject *dict, const char *what, const char *name, char form
     if (taken < 0) {
         return -1;
     }
-    /* 'l' is what array and ctypes call int64 on this platform */
+    /* array and ctypes use 'l' for int64 on this platform. */
     int same = view->format[0] == format || (format == 'q' && view->format[0] == 'l' && sizeof(long) == 8);
     if (!same || view->format[1] != 0 || view->ndim != 1) {
         PyErr_Format(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);

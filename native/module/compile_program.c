@@ -1,9 +1,4 @@
-/* seismo._core.compile_program: what compile() does with a program's text, and nothing for trees.
- *
- * compile() asks whether it was given an abstract syntax tree. To know one, it makes the classes of all of their nodes,
- * a hundred and twenty-six: a quarter of what it takes to start and end a recording of counts, and classes among the
- * program's objects that it does not have when it runs by itself. The interpreter's own way to a script does not ask.
- */
+/* seismo._core.compile_program: compile() for source text, without the 126 classes of syntax trees that it makes. */
 #include "module/module.h"
 
 static PyObject *compile_program(PyObject *Py_UNUSED(module), PyObject *arguments) {

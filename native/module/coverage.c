@@ -90,7 +90,7 @@ static PyObject *cover_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* A test's name may have lone surrogates in it (parametrized with them): these are passed, as everywhere in a file. */
+/* Test names may have lone surrogates, which pass as everywhere in a file. */
 static PyObject *cover_context(PyObject *Py_UNUSED(module), PyObject *name) {
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "the name of a context must be a str, not %.100s", Py_TYPE(name)->tp_name);

@@ -1,4 +1,4 @@
-/* The engine's Python functions: start, stop, snapshot and what they are about. */
+/* The engine's Python functions: start, stop, snapshot and others. */
 #include <string.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulat
 static const char *const choices_timing[] = {"sampled", "every", "none", NULL}; /* in the order of sm_timing_way */
 static const char *const choices_objects[] = {"lines", "types", NULL};
 
-/* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
+/* Return the equal static string, so that settings need not own it, or NULL with a ValueError set. */
 static const char *choose(const char *what, const char *given, const char *const *choices) {
     for (; *choices != NULL; choices++) {
         if (strcmp(*choices, given) == 0)
@@ -62,7 +62,7 @@ static const sm_source *choose_source(const sm_recorder *recorder, const char *n
     return NULL;
 }
 
-/* Facts about this process that every recording carries. */
+/* Set a fact about this process for every recording. */
 static void replace(char **target, PyObject *text) {
     Py_ssize_t size;
     const char *data = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
@@ -73,7 +73,7 @@ static void replace(char **target, PyObject *text) {
     PyErr_Clear();
 }
 
-/* What start() was asked for, as far as it needs checking. */
+/* Options of start() that need checking. */
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
     int paths, apart, journal;
@@ -84,7 +84,7 @@ typedef struct {
     PyObject *where, *span;
 } start_options;
 
-/* -1 with an exception. The settings' texts are static. */
+/* Set the settings, with static strings. Return -1 with an exception set. */
 static int check_options(const start_options *given, sm_settings *settings) {
     settings->flush_ns = given->flush_ms * 1000000ull;
     settings->max_paths = given->max_paths;
@@ -103,7 +103,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0;
-    settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
+    settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* longer than any stack */
     settings->journal_least_ns = given->min_duration_ns;
     bool calls = strcmp(given->recorder, sm_calltree.name) == 0;
     const char *why_not = NULL;
@@ -122,8 +122,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     return why_not != NULL ? -1 : 0;
 }
 
-/* Who records: the one that was asked for, or for call paths of objects the call tree with that alongside it. What the
- * source cannot see is left out of the settings. -1 with an exception. */
+/* Choose the recorder and its source; for the call paths of objects, the call tree with objects alongside. */
 static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair *main, sm_pair *alongside) {
     main->recorder = choose_recorder(given->recorder);
     bool paths = given->paths && main->recorder == &sm_objects_recorder;
@@ -141,7 +140,7 @@ static int choose_pairs(const start_options *given, sm_settings *settings, sm_pa
     return 0;
 }
 
-/* The filter of start()'s argument, NULL for None. -1 with an exception. */
+/* Set the filter of start()'s argument, or NULL for None. Return -1 with an exception set. */
 static int filter_from(PyObject *given, sm_filter **filter) {
     *filter = given == Py_None ? NULL : sm_filter_from(given);
     return *filter == NULL && given != Py_None ? -1 : 0;
@@ -198,7 +197,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
         return NULL;
     sm_wire(main.recorder, main.source, alongside.recorder, &settings);
     if (main.recorder == &sm_objects_recorder || settings.timing == SM_TIMING_NONE)
-        calibrate = 0; /* no times are kept that the hook could be in */
+        calibrate = 0; /* there are no times that include the hook */
     if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <
         0)
         return NULL;
@@ -245,7 +244,7 @@ static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
     Py_RETURN_NONE;
 }
 
-/* Runs something of ours, or for us, that must not be seen: no event of this thread reaches any tool meanwhile. */
+/* Call a function while no event of this thread reaches any tool. */
 static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
     if (count < 1) {
         PyErr_SetString(PyExc_TypeError, "quietly() takes a function and the arguments to call it with");
@@ -284,7 +283,7 @@ static PyObject *clock_facts(const sm_clock *clock) {
                          sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick);
 }
 
-/* Device and inode of the file that an output goes into: another one after it was written anew. */
+/* Return the device and inode of an output's file, which change when it is rewritten. */
 static PyObject *pair_of(const uint64_t identity[2]) {
     return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
@@ -378,8 +377,7 @@ static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(a
     return PyBool_FromLong(right && (sm_engine.alongside.recorder == NULL || sm_engine.alongside.recorder->check()));
 }
 
-/* Anchors that a processor's counter might give, one after the other, (ticks, ns) each: the scale, and how often it ran
- * off. The first is that at the start. */
+/* Return the scale and the number of drifts after these anchors, (ticks, ns) each, from the start on. */
 static PyObject *learn_clock(PyObject *Py_UNUSED(module), PyObject *args) {
     sm_clock clock = {.kind = SM_CLOCK_TSC};
     PyObject *anchors;

@@ -1,5 +1,4 @@
-/* seismo._core.estimate, aggregate, combine, sum_by: the model's arithmetic on columns. Everything is checked here
- * (formats, lengths, references in range, parents first), so that no caller can make the C below read out of bounds. */
+/* seismo._core.estimate, aggregate, combine, sum_by: the model's arithmetic on columns, with all arguments checked. */
 #include "estimate/estimate.h"
 #include "base/alloc.h"
 #include "estimate/aggregate.h"
@@ -9,7 +8,7 @@
 
 enum { MOST_VIEWS = 48 };
 
-/* The buffers one call has taken; `failed` once a Python exception is set, after which nothing more is taken. */
+/* The buffers of a call. Once `failed` is set, with an exception, no more are added. */
 typedef struct {
     Py_buffer views[MOST_VIEWS];
     int count;
@@ -35,7 +34,7 @@ static void release(views *v) {
     }
 }
 
-/* Whether all values are in [from, below); otherwise ValueError is set. */
+/* Return true if all values are in [from, below), otherwise set a ValueError. */
 static int in_range(views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from, int64_t below) {
     for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
         if (values[i] < from || values[i] >= below) {
@@ -56,7 +55,7 @@ static int parents_first(views *v, const int64_t *parents, Py_ssize_t rows) {
     return !v->failed;
 }
 
-/* A new column's memory. */
+/* Allocate a new column's memory. */
 static void *fresh(views *v, Py_ssize_t rows) {
     void *memory = v->failed ? NULL : sm_malloc((size_t)rows * 8);
     if (memory == NULL && !v->failed) {
@@ -73,7 +72,7 @@ typedef struct {
     char format;
 } output;
 
-/* A dict of Columns; the memory is theirs, or freed when `v` has failed. */
+/* Return a dict of Columns that own the memory, or free it if `v` has failed. */
 static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int count) {
     PyObject *dict = v->failed ? NULL : PyDict_New(); /* owned, returned */
     for (int i = 0; i < count; i++) {
@@ -91,7 +90,7 @@ static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int c
     return dict;
 }
 
-/* The table `name` of `tables`: borrowed, for whoever calls holds `tables`; NULL with v->failed. */
+/* Return the table, borrowed from `tables`, or NULL with v->failed. */
 static PyObject *table_of(views *v, PyObject *tables, const char *name) {
     PyObject *table = v->failed ? NULL : PyDict_GetItemString(tables, name);
     if (table == NULL && !v->failed) {

@@ -1,22 +1,12 @@
-/* How the end of a recording leaves the end of its process: seismo._core.at_end, run_program, exit_with.
+/* The effects of a recording's end on the end of its process: seismo._core.at_end, run_program, exit_with.
  *
- * The end of a recording is an exit function, and the program's signal handlers are still set: Ctrl-C would raise
- * KeyboardInterrupt in the middle of it, and the file would have no end. So while at_end() calls a function, a signal
- * with a handler in Python is only noted, whichever thread it interrupts. It is dropped afterwards, since the bare
- * process would be gone by then, unless the function calls hear_signals(): then the handlers run, also for the signals
- * that came before.
+ * A recording ends in an exit function, while the program's signal handlers are still set. To keep Ctrl-C from
+ * interrupting it, signals with a Python handler are only recorded while at_end() calls a function, and then dropped,
+ * unless it calls hear_signals(). at_end() also restores the interpreter's note to die of SIGINT, which evaluating
+ * source text clears up to 3.13.
  *
- * Nor does Ctrl-C interrupt our frames between the program, which a KeyboardInterrupt has ended, and the function that
- * prints it. A second one that comes so soon is the same one, as it is to the system while the first is pending.
- *
- * Up to 3.13 the evaluation of a text makes the interpreter forget that the process is to die of SIGINT
- * (compat/runtime.h), and reports evaluate texts. at_end() leaves that as it was.
- *
- * exit_with() sets the status of a process whose program ended well and whose recording is found wanting. It is known
- * only when the last of the program's own handlers has run, from an atexit handler, whose result nobody asks for. So
- * the status is kept until the interpreter is finalized: the last thing it does is to call functions like ours, when
- * all files are flushed and nothing of Python is left; what libraries registered with the C library's atexit still
- * runs. os._exit there instead would skip what the interpreter does in between. */
+ * exit_with() sets the status of a process whose program succeeded and whose recording failed a check. An atexit
+ * handler's result is ignored, so the status is kept until the end of finalization, when all files are flushed. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -25,7 +15,7 @@
 #include "hub/hidden_frames.h"
 #include "module/module.h"
 
-static int status; /* under the GIL; read when there is none any more */
+static int status; /* written with the GIL, read after finalization */
 
 static void leave(void) {
     if (status != 0)
@@ -48,7 +38,7 @@ static PyObject *exit_with(PyObject *Py_UNUSED(module), PyObject *value) {
     Py_RETURN_NONE;
 }
 
-static struct { /* under the GIL, but for `came` */
+static struct { /* guarded by the GIL, except `came` */
     PyObject *getsignal;
     struct sigaction theirs[NSIG];
     bool held[NSIG], holding;
@@ -98,7 +88,7 @@ static PyObject *hear_signals(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(n
 static PyObject *at_end(PyObject *Py_UNUSED(module), PyObject *function) {
     int *place = sm_interrupt_note(), interrupted = place != NULL ? *place : 0;
     bool held = sm_signals_hold();
-    if (PyErr_CheckSignals() < 0) /* one that came before: this end is not cut short either */
+    if (PyErr_CheckSignals() < 0) /* an earlier signal must not interrupt this end */
         PyErr_Clear();
     PyObject *result = PyObject_CallNoArgs(function);
     if (held)
@@ -123,8 +113,8 @@ static PyObject *run_program(PyObject *module, PyObject *arguments) {
     if (result == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         sm_exception kept = sm_exception_keep();
         (void)sm_signals_hold();
-        (void)PyErr_CheckSignals(); /* one that has come already */
-        sm_exception_restore(kept); /* in place of what that raised */
+        (void)PyErr_CheckSignals(); /* a signal that came already */
+        sm_exception_restore(kept); /* replaces the exception of its handler */
     }
     return result;
 }

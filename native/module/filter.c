@@ -1,5 +1,4 @@
-/* seismo._core.Filter: an expression's program in the core. Whoever takes events gets one and asks it natively; its
- * methods here are for tests and for those who have the facts as a dict. */
+/* seismo._core.Filter: an expression's program in the core. Its methods serve tests and facts in a dict. */
 #define PY_SSIZE_T_CLEAN
 #include "module/filter.h"
 
@@ -11,7 +10,7 @@ typedef struct {
     PyObject_HEAD sm_filter *filter; /* held */
 } filter_object;
 
-static PyTypeObject *filter_type = NULL; /* owned: the module is loaded once in a process */
+static PyTypeObject *filter_type = NULL; /* owned; the module is loaded once in a process */
 
 sm_filter *sm_filter_from(PyObject *filter) {
     if (filter_type != NULL && Py_IS_TYPE(filter, filter_type))
@@ -25,12 +24,12 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     Py_buffer program;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
-    if (SM_FREE_THREADED) { /* functions are named in tables that lean on the interpreter's lock */
+    if (SM_FREE_THREADED) { /* tables of functions depend on the GIL */
         PyErr_SetString(PyExc_RuntimeError, sm_interpreter_objection());
         PyBuffer_Release(&program);
         return NULL;
     }
-    if (sm_engine_init() < 0) { /* functions are named through it, and a filter is asked about them */
+    if (sm_engine_init() < 0) { /* makes the names of functions available */
         PyBuffer_Release(&program);
         return NULL;
     }
@@ -58,7 +57,7 @@ static void filter_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* A verdict as True, False, None. New reference. */
+/* Return True, False or None for a verdict, a new reference. */
 static PyObject *answer(sm_verdict verdict) {
     return Py_NewRef(verdict == SM_YES ? Py_True : verdict == SM_NO ? Py_False : Py_None);
 }
@@ -77,7 +76,7 @@ static PyObject *filter_of_code(PyObject *self, PyObject *arguments) {
 /* ---- an event from a dict ---- */
 
 typedef struct {
-    PyObject *facts; /* borrowed: a dict */
+    PyObject *facts; /* borrowed; a dict */
 } from_dict;
 
 static const char *const fact_names[SM_THREAD_FACTS] = {
@@ -87,7 +86,7 @@ static const char *const fact_names[SM_THREAD_FACTS] = {
     [SM_FACT_DURATION] = "duration", [SM_FACT_OWN] = "own",
 };
 
-static PyObject *fact(PyObject *facts, const char *name) { /* borrowed; NULL: not known */
+static PyObject *fact(PyObject *facts, const char *name) { /* borrowed, or NULL if unknown */
     PyObject *value = PyDict_GetItemString(facts, name);
     return value == Py_None ? NULL : value;
 }
@@ -112,7 +111,7 @@ static const char *dict_text(void *context, sm_fact which) {
     return utf8(fact(((from_dict *)context)->facts, fact_names[which]));
 }
 
-/* A function of no code object, for the facts' names; valid as long as the dict. */
+/* Make a function without a code object from the facts; valid as long as the dict. */
 static bool function_from(PyObject *facts, const char *module, const char *qualname, sm_function *function) {
     PyObject *line = fact(facts, "line");
     const char *texts[] = {utf8(fact(facts, module)), utf8(fact(facts, qualname)), utf8(fact(facts, "file"))};
@@ -151,7 +150,7 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     sm_filter_code of = sm_filter_of_code(filter, facts.function, NULL);
     uint32_t bit = SM_EVENT_BIT(kind);
     sm_verdict whole = sm_filter_of_event(filter, &of, &facts);
-    /* What the function decides, an event cannot decide otherwise. */
+    /* A verdict on an event must not contradict that on its function. */
     if (known && (((of.yes & bit) != 0 && whole != SM_YES) || (((of.yes | of.maybe) & bit) == 0 && whole != SM_NO)))
         return PyErr_Format(PyExc_AssertionError, "a verdict of %d for a code object with %x and %x", (int)whole,
                             of.yes, of.maybe);

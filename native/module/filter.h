@@ -1,4 +1,4 @@
-/* From a Python argument to a filter. */
+/* Conversion of a Python argument to a filter. */
 #ifndef SM_MODULE_FILTER_H
 #define SM_MODULE_FILTER_H
 
@@ -6,7 +6,7 @@
 
 #include "filter/filter.h"
 
-/* The _core.Filter's filter, borrowed from it (sm_filter_hold keeps it); NULL with TypeError set. */
+/* Return the _core.Filter's filter, borrowed (sm_filter_hold keeps it), or NULL with a TypeError set. */
 sm_filter *sm_filter_from(PyObject *filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* seismo._core.slots_taken: for doctor, which says who holds the interpreter's hooks. */
+/* seismo._core.slots_taken: the interpreter's used slots, for `seismo doctor`. */
 #include "compat/hook_slots.h"
 #include "module/module.h"
 

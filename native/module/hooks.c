@@ -1,4 +1,4 @@
-/* Python functions on the interpreter's events: set_profile, set_trace, their handles, and stand-ins for sys's own. */
+/* Python functions as hooks: set_profile, set_trace, their handles, and stand-ins for the functions of sys. */
 #include "hub/python_hook.h"
 
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "module/filter.h"
 #include "module/module.h"
 
-static PyTypeObject *hook_type = NULL; /* owned: the module is loaded once in a process */
+static PyTypeObject *hook_type = NULL; /* owned; the module is loaded once in a process */
 
-/* A UsageError; returns NULL. */
+/* Set a UsageError and return NULL. */
 static PyObject *bad_usage(const char *what, const char *hint) {
     PyObject *errors = PyImport_ImportModule("seismo.errors");
     PyObject *type = errors ? PyObject_GetAttrString(errors, "UsageError") : NULL;
@@ -69,7 +69,7 @@ static PyObject *hook_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py_
     Py_RETURN_NONE;
 }
 
-/* A tool for one thread that has ended is removed by the hub itself. */
+/* The hub itself removes a tool for one thread that has ended. */
 static PyObject *hook_active(PyObject *self, void *Py_UNUSED(closure)) {
     return PyBool_FromLong(((sm_pyhook *)self)->tool.active);
 }
@@ -121,10 +121,10 @@ static PyType_Spec hook_spec = {
 /* The functions. */
 
 PyObject *sm_compile_where(PyObject *where, bool trace) {
-    if (sm_engine_init() < 0) /* functions are named through it */
+    if (sm_engine_init() < 0) /* makes the names of functions available */
         return NULL;
     PyThreadState *tstate = PyThreadState_Get();
-    PyThreadState_EnterTracing(tstate); /* what runs here is nothing that other tools want to be told of */
+    PyThreadState_EnterTracing(tstate); /* this import is invisible to other tools */
     PyObject *module = PyImport_ImportModule("seismo.hooks");
     PyObject *filter = module ? PyObject_CallMethod(module, "_filter", "Oi", where, trace) : NULL;
     Py_XDECREF(module);
@@ -206,8 +206,7 @@ static PyObject *gettrace(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)
     return Py_NewRef(function ? function : Py_None);
 }
 
-/* Every thread that runs now. The list cannot be walked while tools are added to it, since that may let go of the GIL:
- * the walk begins anew after each, with those that are not done yet. */
+/* Set the stand-in of every running thread. Adding a tool may release the GIL, so the walk restarts after each. */
 static PyObject *stand_in_everywhere(PyObject *function, bool trace) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     PyObject *wanted = function == Py_None ? NULL : function;

@@ -1,4 +1,4 @@
-/* seismo._core.code_branches: the table of a code object's conditional jumps, for tests and tools. */
+/* seismo._core.code_branches: a code object's conditional jumps, for tests and tools. */
 #include "code/jumps.h"
 #include "module/module.h"
 

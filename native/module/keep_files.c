@@ -1,11 +1,6 @@
-/* seismo._core.keep: a Python function that writes what this process records in Python, the files of watches. It is
- * called now and then, so that a killed process leaves nearly all, and before the process dies of a signal that nobody
- * handles (engine/fatal_signals.h).
- *
- * Now and then: by the main thread between two instructions (hooks/safepoint.h), or with a match, on whichever thread
- * it comes, if that is first; so neither a main thread that waits in C for the others nor a program that has stopped
- * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
- * raises is the program's, and is raised there. */
+/* seismo._core.keep: a Python function that writes the files of watches, called before the process dies of an
+ * unhandled signal (engine/fatal_signals.h), and at times: at safe points of the main thread (hooks/safepoint.h) or
+ * with a match on any thread. It runs untraced. Exceptions of signal handlers inside are raised in the program. */
 #include "compat/exception.h"
 #include "engine/engine.h"
 #include "engine/fatal_signals.h"
@@ -15,10 +10,10 @@
 
 #define SM_KEEP_NS (SM_FLUSH_MS * 1000000ull)
 
-static PyObject *function; /* owned; NULL: there is nothing to keep */
+static PyObject *function; /* owned, or NULL */
 static bool inside;
 
-/* how: of what the process is about to die; "": of nothing. -1 with an exception. */
+/* how: the signal that kills the process, or "". Return -1 with an exception set. */
 static int call(const char *how) {
     if (function == NULL || (inside && how[0] == '\0'))
         return 0;
@@ -59,7 +54,7 @@ static void stop(void) {
     Py_CLEAR(function);
 }
 
-/* Registered with atexit: nothing may ask for calls of an interpreter that is gone. */
+/* Registered with atexit, since no calls may be requested afterwards. */
 static PyObject *at_exit(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
     if (function == NULL)
         Py_RETURN_NONE;

@@ -1,4 +1,4 @@
-/* seismo._core: composes the engine, the sources, the recorders and the file into one extension module. */
+/* seismo._core: the extension module of the engine, the sources, the recorders and the file. */
 #include "module/module.h"
 
 static int (*const parts[])(PyObject *module) = {
@@ -21,12 +21,11 @@ static int module_exec(PyObject *module) {
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, module_exec},
 #ifdef Py_mod_multiple_interpreters
-    /* What records belongs to the main interpreter and says so in others; in those with a lock of their own, it would
-     * have to be kept apart from what reads. */
+    /* Recording is refused in subinterpreters; those with a GIL of their own are not supported. */
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_SUPPORTED},
 #endif
 #ifdef Py_mod_gil
-    /* To read a recording needs no lock: importing this must not switch it on. Recording is refused without it. */
+    /* Reading a recording needs no GIL, so this import must not enable it. Recording is refused without it. */
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},

@@ -1,11 +1,11 @@
-/* The pieces of the extension module: each file of this folder adds its own functions and types. */
+/* The parts of the extension module: each file of this folder adds its functions and types. */
 #ifndef SM_MODULE_MODULE_H
 #define SM_MODULE_MODULE_H
 
 #include <Python.h>
 #include <stdbool.h>
 
-/* Each returns 0, or -1 with a Python exception set. */
+/* Each returns 0, or -1 with an exception set. */
 int sm_module_add_engine(PyObject *module);           /* start, stop, snapshot, status ... (engine.c) */
 int sm_module_add_reader(PyObject *module);           /* read, Writer (reader.c) */
 int sm_module_add_estimate(PyObject *module);         /* estimate, aggregate, combine (estimate.c) */
@@ -28,19 +28,18 @@ int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c)
 int sm_module_add_timeline(PyObject *module);         /* Journal (trace_reader.c) */
 int sm_module_add_journal(PyObject *module);          /* journaling, instant (trace_marks.c) */
 
-/* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
- * _core.Filter, or NULL with an exception. */
+/* Return a new _core.Filter for a `where` expression (a str), or NULL with an exception set. */
 PyObject *sm_compile_where(PyObject *where, bool trace);
 
-/* module.register(function), or module.register(keyword=function) if there is one. -1 with an exception. */
+/* Call module.register(function), with the keyword if there is one. Return -1 with an exception set. */
 int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
 
-/* Around what must not be cut short: signals that have a handler in Python do not run it (exit_status.c). False: that
- * is so already. deliver: those that have come run theirs now. With the GIL and no exception set. */
+/* Delay the Python handlers of signals, and run them on a release with `deliver`. Return false if they are delayed
+ * already. With the GIL and no exception set. */
 bool sm_signals_hold(void);
 void sm_signals_release(bool deliver);
 
-/* Before the first sm_reference_add: what has to be done at exit and in a forked child. -1 with an exception. */
+/* Register functions for exit and forks, before the first sm_reference_add. Return -1 with an exception set. */
 int sm_reftracer_prepare(void);
 
 #endif

@@ -1,8 +1,5 @@
-/* The objects recorder's Python functions: objects_quiet, objects_mark, objects_alive and what asks for single objects.
- *
- * They are called inside the recorded program, by the session (seismo.sessions.objects). What they make is not the
- * program's: they are quiet while they make it, and look at the live table before they make anything, since an object
- * that is made may be recorded in the table that is being looked at. */
+/* The objects recorder's Python functions. The session (seismo.sessions.objects) calls them inside the recorded
+ * program. Their objects are not the program's, so they are quiet meanwhile and read the live table first. */
 #include "module/objects.h"
 
 #include <string.h>
@@ -48,7 +45,7 @@ void sm_module_objects_spans_forked(void) {
     sm_spans_forked(&spans);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static PyObject *objects_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
     int truth = PyObject_IsTrue(on);
@@ -81,7 +78,7 @@ static PyObject *objects_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ig
 typedef struct { /* births in (first, last] */
     uint64_t first, last;
     uint64_t *counts; /* by site */
-    /* of objects_addresses */
+    /* For objects_addresses. */
     bool spans;
     uint64_t limit;
     sm_object *found;
@@ -103,7 +100,7 @@ static void find_alive(const sm_object *object, void *context) {
     asked->found[asked->found_count++] = *object;
 }
 
-/* From Python's arguments; last < 0: until now. */
+/* Set the range of births; a negative `last` means until now. */
 static void set_range(question *asked, unsigned long long first, long long last) {
     asked->first = first;
     asked->last = last < 0 ? UINT64_MAX : (uint64_t)last;
@@ -146,7 +143,7 @@ static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyOb
     return alive;
 }
 
-/* Leaves no other sites to be found: of those, as many as the limit have been. False, with an exception: no numbers. */
+/* Restrict the search to these sites, by counting others as at the limit. Return false with an exception set. */
 static bool choose_sites(question *asked, PyObject *sites) {
     for (uint32_t i = 0; i < sm_objects.sites_count; i++)
         asked->counts[i] = asked->limit;
@@ -229,7 +226,7 @@ static PyObject *objects_site(PyObject *Py_UNUSED(module), PyObject *number) {
 
 /* ---- holders ---- */
 
-/* A row's own number in the list, or that of the row that it replaces; fields as in the file. */
+/* Convert a row with its own number in the list, or that of the row it replaces, and fields as in the file. */
 static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_objects_holder *holder) {
     unsigned int object, flags;
     long long parent;
@@ -253,7 +250,7 @@ static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_objec
     return true;
 }
 
-/* Two passes: what is wrong is found, and what is there already goes, before anything is added. */
+/* The first pass checks all rows and removes old ones, before the second adds any. */
 static PyObject *add_holders(PyObject *rows) {
     Py_ssize_t count = PyTuple_GET_SIZE(rows);
     sm_objects_holder holder;
@@ -268,7 +265,7 @@ static PyObject *add_holders(PyObject *rows) {
         if (!holder_from(PyTuple_GET_ITEM(rows, i), count, first, &holder))
             return NULL;
         if (!sm_objects_add_holder(&holder)) {
-            sm_objects_cut_holders(first); /* all or none: their parents are among them */
+            sm_objects_cut_holders(first); /* all or none, because their parents are among them */
             return PyErr_NoMemory();
         }
     }

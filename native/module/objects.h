@@ -1,4 +1,4 @@
-/* The objects recorder's side of start, stop, after_fork and status (engine.c). */
+/* The objects recorder's part of start, stop, after_fork and status (engine.c). */
 #ifndef SM_MODULE_OBJECTS_H
 #define SM_MODULE_OBJECTS_H
 
@@ -6,15 +6,15 @@
 
 #include "filter/filter.h"
 
-/* Before a recording of anything: may this be the filter of its spans (NULL: none)? -1 with an exception. */
+/* Check a filter for spans (may be NULL), before any recording. Return -1 with an exception set. */
 int sm_module_objects_prepare(const sm_filter *span);
 
-/* Begins with the spans of a recording that has just started. -1 with an exception. */
+/* Start the spans of a recording that has just started. Return -1 with an exception set. */
 int sm_module_objects_spans_start(sm_filter *filter);
-void sm_module_objects_spans_stop(void); /* no effect when there are none */
+void sm_module_objects_spans_stop(void); /* no effect without spans */
 void sm_module_objects_spans_forked(void);
 
-/* Adds what is known of the recording that runs, or ran last. -1 with an exception. */
+/* Add facts about the present or last recording. Return -1 with an exception set. */
 int sm_module_objects_status(PyObject *status);
 
 #endif

@@ -1,17 +1,12 @@
-/* The functions by which a process ends or starts another, entered through ours while a recording wants to be told of
- * it.
+/* Overrides of the builtins by which a process ends or starts another, while a recording needs notification.
  *
- * A built-in function finds what to run through its PyMethodDef, an entry of a table that its module keeps in writable
- * memory. The entries of os._exit, execv, execve, posix_spawn and posix_spawnp, of _posixsubprocess.fork_exec, on which
- * subprocess and multiprocessing stand, and of those after which files may be out of reach (chroot, setuid), are given
- * functions of ours, which tell the receiver and call the interpreter's own. So the functions stay the objects that
- * they are, under whatever name a program has kept them: their types, their signatures, what os.supports_fd holds. What
- * they raise has no frame of ours in it.
+ * A builtin finds its C function through its PyMethodDef, in writable memory of its module. These entries get our
+ * functions, which notify the receiver and call the originals. The function objects stay the same, and their exceptions
+ * have no frame of ours. chroot and setuid are included because they may put files out of reach.
  *
- * The receiver is a Python function, called as receiver(name, values, names) before the interpreter's function, with
- * its arguments as the vectorcall protocol has them; it may return a tuple of other values. An exec that comes back has
- * failed: receiver(name, None, ()). No tool is told anything of what the receiver does, and what it raises is
- * forgotten. A signal's handler does not run in the middle of it, but when it has returned. */
+ * The receiver is called as receiver(name, values, names) with the vectorcall arguments; it may return a tuple of
+ * other values. After a failed exec it is called as receiver(name, None, ()). It runs untraced and with delayed
+ * signal handlers. */
 #include <limits.h>
 #include <string.h>
 
@@ -27,7 +22,7 @@ typedef enum {
     SETEUID,
     SETREUID,
     SETRESUID,
-    SPAWN, /* from here on: those that start processes */
+    SPAWN, /* from here on: functions that start processes */
     SPAWNP,
     FORK_EXEC,
     METHODS
@@ -35,12 +30,12 @@ typedef enum {
 typedef PyObject *(*fast_function)(PyObject *self, PyObject *const *values, Py_ssize_t count);
 typedef PyObject *(*keyword_function)(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
-static struct { /* under the GIL; the entries are the process', the receiver the main interpreter's */
+static struct { /* guarded by the GIL; shared by all interpreters, unlike the receiver */
     PyMethodDef *entry;
-    PyCFunction original; /* NULL: ours is not in the way. Kept while another tool's function may still call ours */
+    PyCFunction original; /* NULL if not overridden; kept while another tool's function may call ours */
     PyCFunction ours;
 } methods[METHODS];
-static PyObject *receiver; /* owned; NULL: nobody listens */
+static PyObject *receiver; /* owned, or NULL */
 
 static const struct {
     const char *module, *name;
@@ -53,11 +48,11 @@ static const struct {
     [SETRESUID] = {"posix", "setresuid"},
 };
 
-static bool listens(void) { /* a subinterpreter shares the tables */
+static bool listens(void) { /* false in a subinterpreter, which shares the tables */
     return receiver != NULL && PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
-/* What the receiver says: a tuple of values to go on with, or NULL without an exception for those that there are. */
+/* Call the receiver. Return a tuple of replaced values, or NULL without an exception to keep them. */
 static PyObject *tell(method of, PyObject *values, PyObject *names) {
     sm_exception kept = sm_exception_keep();
     PyObject *receives = Py_NewRef(receiver), *empty = PyTuple_New(0), *answer = NULL;
@@ -74,7 +69,7 @@ static PyObject *tell(method of, PyObject *values, PyObject *names) {
         Py_CLEAR(answer);
     Py_XDECREF(empty);
     Py_DECREF(receives);
-    sm_exception_restore(kept); /* and with it goes what the receiver raised */
+    sm_exception_restore(kept); /* drops the receiver's exception */
     return answer;
 }
 
@@ -99,8 +94,8 @@ static PyObject *original(method of, PyObject *self, PyObject *const *values, Py
     }
 }
 
-/* The one argument of os._exit as the number that it is for the interpreter, new. NULL: it will be refused, and without
- * an exception that is still to be said. Asked once, since it may be code of the program's that answers. */
+/* Return os._exit's argument as an int, a new reference, or NULL if it is invalid. Converting may run the program's
+ * code, so it is done once. */
 static PyObject *exit_status(PyObject *const *values, Py_ssize_t count, PyObject *names) {
     Py_ssize_t named = names != NULL ? PyTuple_GET_SIZE(names) : 0;
     if (count + named != 1 || !PyIndex_Check(values[0]) ||
@@ -182,7 +177,7 @@ static const PyCFunction ways[METHODS][4] = {
     [SPAWN] = WAYS(spawn),         [SPAWNP] = WAYS(spawnp), [FORK_EXEC] = WAYS(fork_exec),
 };
 
-/* Ours for a function that takes its arguments in this way; NULL: in none that is known. */
+/* Return our function for this calling convention, or NULL if it is unknown. */
 static PyCFunction way_of(method of, int flags) {
     switch (flags & ~METH_STATIC) {
     case METH_FASTCALL | METH_KEYWORDS:
@@ -198,8 +193,7 @@ static PyCFunction way_of(method of, int flags) {
     }
 }
 
-/* The entry of the built-in function, wherever a program has put another in its place: the module's definition has it,
- * or, where a module has none, the function. NULL without an exception: there is none. */
+/* Return the builtin's entry, which a program cannot replace, or NULL without an exception. */
 static PyMethodDef *find(const char *module_name, const char *name) {
     PyObject *module = PyImport_ImportModule(module_name);
     PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
@@ -217,13 +211,12 @@ static PyMethodDef *find(const char *module_name, const char *name) {
     return found;
 }
 
-/* A built-in function's hash is made of ml_meth, too. So the sets of the interpreter's that hold one from before are to
- * hold it anew: os.supports_fd, with execve in it. */
+/* A builtin's hash depends on ml_meth, so the sets of os that contain it are updated. */
 static const char *const sets[] = {"supports_fd", "supports_dir_fd", "supports_follow_symlinks",
                                    "supports_effective_ids"};
 #define SETS (sizeof sets / sizeof *sets)
 
-/* The set's member that the entry is behind, new; NULL: there is none. */
+/* Return the set's member with this entry, a new reference, or NULL. */
 static PyObject *member(PyObject *set, const PyMethodDef *entry) {
     PyObject *all = PySequence_List(set), *found = NULL;
     for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(all); i++) {
@@ -260,7 +253,7 @@ static void listen(method of) {
         methods[of].entry = find(places[of].module, places[of].name);
     PyMethodDef *entry = methods[of].entry;
     if (entry == NULL || methods[of].original != NULL)
-        return; /* ours is there, or called by whoever did the same after us */
+        return; /* ours is installed, or called by a later override */
     methods[of].ours = way_of(of, entry->ml_flags);
     if (methods[of].ours == NULL)
         return;

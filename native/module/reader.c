@@ -1,4 +1,4 @@
-/* seismo._core.read: a recording's bytes as columns. Writer is in writer.c. */
+/* seismo._core.read: a recording's bytes as columns. */
 #include "file/reader.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #include "module/module.h"
 #include "module/writer.h"
 
-/* Puts a new reference under a name and drops it. 0, or -1 with an exception set (value NULL too). */
+/* Store a new reference under a name. Return 0, or -1 with an exception set, also if value is NULL. */
 static int put(PyObject *dict, const char *name, PyObject *value) {
     int done = value ? PyDict_SetItemString(dict, name, value) : -1;
     Py_XDECREF(value);
@@ -51,7 +51,7 @@ static PyObject *problem_list(const sm_read_data *data) {
     return list;
 }
 
-/* The columns move out of `table` into the Columns. */
+/* The columns are moved from `table` to the Columns. */
 static PyObject *table_dict(PyObject *module, const sm_table *about, sm_read_table *table) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     if (dict && put(dict, "rows", PyLong_FromSize_t(table->rows)) < 0) {
@@ -78,7 +78,7 @@ static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
     return dict;
 }
 
-/* Where the pieces of a journal, or the sheets of its levels, are: offset, length, offset ... of payloads. */
+/* Return a column of places: offset, length, offset ... of payloads. */
 static PyObject *places_column(PyObject *module, sm_buffer *taken) {
     int64_t *places = (int64_t *)(void *)taken->bytes;
     Py_ssize_t numbers = (Py_ssize_t)(taken->size / sizeof *places);
@@ -86,7 +86,7 @@ static PyObject *places_column(PyObject *module, sm_buffer *taken) {
     return sm_column_new(module, places ? places : sm_malloc(0), numbers, 'q');
 }
 
-/* {table: how many of its first rows have the ids that they were written with} */
+/* Return {table: number of its first rows with the ids that they were written with}. */
 static PyObject *sound_dict(const sm_read_data *data) {
     return Py_BuildValue("{sn sn}", "nodes", (Py_ssize_t)data->sound[SM_NODES], "threads",
                          (Py_ssize_t)data->sound[SM_THREADS]);
@@ -146,8 +146,7 @@ static PyObject *core_read(PyObject *module, PyObject *source) {
     return result;
 }
 
-/* {table: [(column, format), ...]}: 'q' integer, 's' string index, 'd' float64. For Python code that goes through them.
- */
+/* Return {table: [(column, format), ...]} with 'q' integer, 's' string index, 'd' float64. */
 static PyObject *core_schema(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyObject *dict = PyDict_New(); /* owned, returned */

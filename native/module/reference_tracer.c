@@ -1,6 +1,5 @@
-/* seismo._core.RefTracer: a Python callback as a tool of the reference tracer. Inside the hook its events go into a
- * batch (hub/reference_batch.c); at safe points, at flush() and at remove() the callback gets them as a list. What a
- * delivery itself makes and destroys on its thread is in no callback's batch. */
+/* seismo._core.RefTracer: a Python callback as a tool of the reference tracer. It gets batches of events at safe
+ * points, at flush() and at remove(). Objects of a delivery on its thread are in no batch. */
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -18,7 +17,7 @@ typedef struct {
     uint64_t batches;
 } tracer;
 
-static PyObject *names[4]; /* owned; by event number, and of what was lost */
+static PyObject *names[4]; /* owned; by event number, and "lost" */
 
 static __thread bool delivering_here __attribute__((tls_model("initial-exec")));
 
@@ -34,8 +33,7 @@ static int on_event(sm_reference_tool *tool, PyObject *object, sm_reference_even
     return 0;
 }
 
-/* Gives the callback what there is. -1 with its exception: it is removed then. From inside it, or while another thread
- * is at it: does nothing. */
+/* Deliver the batch, unless a delivery is under way. Return -1 with the callback's exception set. */
 static int deliver(tracer *self) {
     if (self->delivering || self->callback == NULL || sm_reference_batch_empty(&self->batch))
         return 0;
@@ -48,7 +46,7 @@ static int deliver(tracer *self) {
         self->batches++;
         PyObject *callback = Py_NewRef(self->callback);
         PyThreadState *tstate = PyThreadState_Get();
-        PyThreadState_EnterTracing(tstate); /* nor is it part of what profilers and debuggers see */
+        PyThreadState_EnterTracing(tstate); /* hidden from profilers and debuggers too */
         PyObject *result = PyObject_CallOneArg(callback, list);
         PyThreadState_LeaveTracing(tstate);
         Py_DECREF(list);
@@ -69,7 +67,7 @@ static void at_safe_point(sm_reference_tool *tool) {
         PyErr_WriteUnraisable(tracer_of(tool)->callback);
 }
 
-static void forked(sm_reference_tool *tool) { /* what the parent has not delivered is the parent's */
+static void forked(sm_reference_tool *tool) { /* undelivered events belong to the parent */
     bool outer = delivering_here;
     delivering_here = true;
     sm_reference_batch_forget(&tracer_of(tool)->batch);
@@ -80,7 +78,7 @@ static void removed(sm_reference_tool *tool) {
     Py_DECREF(tracer_of(tool));
 }
 
-/* ---- what happens at exit and after a fork ---- */
+/* ---- exit and forks ---- */
 
 static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
     sm_reference_exit();
@@ -114,14 +112,13 @@ int sm_register_call(const char *module_name, const char *registrar, const char 
 int sm_reftracer_prepare(void) {
     static bool prepared;
     if (prepared || sm_reference_objection() != NULL)
-        return 0; /* sm_reference_add says it */
+        return 0; /* sm_reference_add reports the reason */
     static const char *const texts[4] = {"create", "destroy", "removed", "lost"};
     for (int i = 0; i < 4; i++) {
         if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
             return -1;
     }
-    /* Not by compat/forks.h, which is told before the interpreter has put its own threads and locks right in the child:
-     * the slot is set by the interpreter's functions. */
+    /* compat/forks.h is too early: the interpreter has not yet reset its threads and locks in the child. */
     if (sm_register_call("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
         sm_register_call("atexit", "register", NULL, &exit_method) < 0)
         return -1;
@@ -161,7 +158,7 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     self->tool.safe = self->tool.exiting = at_safe_point;
     self->tool.forked = forked;
     self->tool.removed = removed;
-    Py_INCREF(self); /* the hook's, until `removed` */
+    Py_INCREF(self); /* the hook's reference, until `removed` */
     if (sm_reference_add(&self->tool) < 0) {
         Py_DECREF(self);
         Py_DECREF(self);
@@ -181,7 +178,7 @@ static int tracer_clear(PyObject *self) {
     return 0;
 }
 
-static void tracer_dealloc(PyObject *object) { /* removed, so no event comes any more */
+static void tracer_dealloc(PyObject *object) { /* the tool is removed, so no event comes */
     tracer *self = (tracer *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
@@ -201,7 +198,7 @@ static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
 static PyObject *tracer_remove(PyObject *object, PyObject *Py_UNUSED(none)) {
     tracer *self = (tracer *)object;
     if (self->tool.active) {
-        sm_reference_poll(); /* so that a slot that was taken meanwhile is told */
+        sm_reference_poll(); /* so that a lost slot is reported */
         sm_reference_remove(&self->tool);
         if (deliver(self) < 0)
             return NULL;

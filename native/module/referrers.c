@@ -1,26 +1,23 @@
-/* Find who refers to objects, for the search for holders (seismo.process.objects.holder_search).
- *
- * An object's referents are those that the tp_traverse of its type visits. That is C code: nothing of the program runs,
- * and nothing is made that the collector would count. Each referent is looked up by its address in a map of the wanted
- * objects, which takes some nanoseconds. The caller owns all objects, for as long as a call lasts. */
+/* Finding the referrers of objects (seismo.process.objects.holder_search). tp_traverse visits an object's referents,
+ * which runs no code of the program and makes no tracked object. The caller owns all objects during a call. */
 #include <assert.h>
 
 #include "base/map.h"
 #include "module/module.h"
 
-enum { SMALLEST = 64 }; /* map */
+enum { SMALLEST = 64 }; /* of a map */
 
 typedef struct {
     uint64_t address;
-    PyObject *found; /* of the caller's {id: list}; None: an end */
+    PyObject *found; /* of the caller's {id: list}; None for an end */
 } wanted;
 
 typedef struct {
     sm_map wanted;
-    PyObject *holder;           /* whose referents are visited */
-    Py_ssize_t of_a_type, most; /* referrers to be found */
-    PyObject *heap;             /* gets what the collector does not track, too */
-    sm_map seen;                /* addresses of that */
+    PyObject *holder;           /* the object that is visited */
+    Py_ssize_t of_a_type, most; /* limits on the referrers */
+    PyObject *heap;             /* gets untracked objects too */
+    sm_map seen;                /* their addresses */
     bool holds;                 /* the holder may be one of a wanted object */
 } search;
 
@@ -46,7 +43,7 @@ static bool go_through(PyObject *object, visitproc visit, search *asked) {
     return traverse == NULL || traverse(object, visit, asked) == 0;
 }
 
-/* ---- who refers to objects ---- */
+/* ---- referrers ---- */
 
 static int note_referrer(PyObject *part, void *context) {
     const search *asked = context;
@@ -76,7 +73,7 @@ static PyObject *objects_referrers(PyObject *Py_UNUSED(module), PyObject *args) 
     return done ? Py_NewRef(Py_None) : NULL;
 }
 
-/* ---- what a heap has ---- */
+/* ---- objects of a heap ---- */
 
 /* Keep a wanted object that was met. Return false with an exception if memory runs out. */
 static bool note_wanted(const wanted *one, PyObject *object) {
@@ -89,7 +86,7 @@ static int look_at(PyObject *part, void *context) {
     const wanted *one = sm_map_find(&asked->wanted, (uintptr_t)part, sizeof *one);
     if (!note_wanted(one, part))
         return -1;
-    /* Types, modules and code are ends, too; what the collector does not know refers to nothing. */
+    /* Types, modules and code are ends, too; untracked objects refer to nothing. */
     if (one != NULL ? one->found != Py_None
                     : PyObject_IS_GC(part) && !PyType_Check(part) && !PyModule_Check(part) && !PyCode_Check(part))
         asked->holds = true;

@@ -1,6 +1,4 @@
-/* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that reads as it goes
- * (trace/arrow_batches.h).
- */
+/* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that is read on demand. */
 #define PY_SSIZE_T_CLEAN
 #include "trace/arrow_batches.h"
 
@@ -9,8 +7,8 @@
 #include "module/trace_reader.h"
 
 typedef struct {
-    PyObject *journal; /* owned: what the stream reads belongs to it */
-    PyObject *told;    /* owned: called with what was wrong */
+    PyObject *journal; /* owned; the stream reads its data */
+    PyObject *told;    /* owned; called with the problems */
     size_t dropped;
 } reader;
 
@@ -20,8 +18,7 @@ PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped) {
                          "dropped", (Py_ssize_t)dropped);
 }
 
-/* Both are called by the consumer from any thread, without the GIL, perhaps while the interpreter ends: then nobody is
- * told, and the objects are left to it. */
+/* Both are called by the consumer from any thread, without the GIL. After finalization, they do nothing. */
 static void done(void *receiver, const sm_wrong *wrong) {
     reader *r = receiver;
     if (!Py_IsInitialized()) {

@@ -7,7 +7,7 @@
 
 enum { HELD = 24 };
 
-typedef struct { /* all that is read and written, until the end */
+typedef struct { /* all buffers that are read or written */
     Py_buffer view[HELD];
     int count;
 } held;
@@ -18,7 +18,7 @@ static void let_go(held *all) {
     }
 }
 
-/* dict[name], to be read; NULL with an exception set. *rows: how many values, or as many as it must have. */
+/* Return dict[name] for reading, or NULL with an exception set. *rows is checked, or set to the number of values. */
 static const void *take(held *all, PyObject *dict, const char *name, char format, Py_ssize_t *rows) {
     static const int64_t nothing[1];
     Py_buffer *view = &all->view[all->count++];
@@ -29,7 +29,7 @@ static const void *take(held *all, PyObject *dict, const char *name, char format
     return view->buf ? view->buf : nothing;
 }
 
-/* dict[name], of 8 bytes for each node, to be written. */
+/* Return dict[name] for writing, with 8 bytes for each node. */
 static void *take_writable(held *all, PyObject *dict, const char *name, size_t nodes) {
     static int64_t nothing[1];
     Py_buffer *view = &all->view[all->count];
@@ -97,7 +97,7 @@ static int take_counts(held *all, PyObject *dict, size_t nodes, sm_cut_counts *c
     return 0;
 }
 
-/* The new tree, and which of the old rows are which of it. */
+/* Get the new tree, and the mapping from old rows to it. */
 static int take_tree(held *all, PyObject *dict, const sm_dictionary *old, sm_cut_order *order, sm_dictionary *tree) {
     Py_ssize_t nodes = -1, of_nodes = (Py_ssize_t)old->nodes, of_threads = (Py_ssize_t)old->threads;
     tree->parent = take(all, dict, "parent", 'q', &nodes);
@@ -143,7 +143,7 @@ static PyObject *result_of(int done, const sm_cut_notes *notes) {
         return PyErr_NoMemory();
     }
     if (done > 0) {
-        return NULL; /* what the receiver raised */
+        return NULL; /* the receiver's exception is set */
     }
     return Py_BuildValue("{sK sK sK sK sK}", "edges", notes->edges, "gaps", notes->gaps, "left_out", notes->left_out,
                          "damaged", notes->damaged, "streams", notes->streams);

@@ -1,4 +1,4 @@
-/* What the program says of itself, into the journal of a trace. */
+/* Marks of the program in the journal of a trace. */
 #define PY_SSIZE_T_CLEAN
 #include "module/module.h"
 #include "recorder/calls/trace.h"

@@ -1,4 +1,4 @@
-/* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
+/* seismo._core.Journal: the calls of a trace, from the pieces in its file. */
 #include "module/trace_reader.h"
 #include "base/alloc.h"
 #include "module/column.h"
@@ -10,7 +10,7 @@
 enum { DATA, PLACES, HEADS, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
 
 typedef struct {
-    PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
+    PyObject_HEAD Py_buffer view[VIEWS]; /* held while the journal reads them */
     sm_index index;
     sm_zoom_sheets sheets;
     sm_dictionary dictionary;
@@ -19,7 +19,7 @@ typedef struct {
     Py_ssize_t functions;
 } timeline;
 
-/* ---- made ---- */
+/* ---- construction ---- */
 
 static const char *const NAMES[VIEWS] = {"data",     "places", "heads", "levels",  "longest", "parent", "thread",
                                          "function", "own_ns", "calls", "resumes", "origin",  "end"};
@@ -57,8 +57,7 @@ static int check_nodes(const timeline *self) {
     return 0;
 }
 
-/* ns that a segment of a node takes on average: it has one for each time that it was entered, and one more for each
- * time that a child was. */
+/* Set each node's mean ns per segment. It has one for each entry, and one more for each entry of a child. */
 static int make_weights(timeline *self) {
     size_t nodes = (size_t)self->view[PARENT].shape[0];
     const int64_t *parent = self->view[PARENT].buf, *calls = self->view[CALLS].buf;
@@ -154,7 +153,7 @@ static void timeline_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* ---- read ---- */
+/* ---- reading ---- */
 
 static int put(PyObject *dict, const char *name, PyObject *value) {
     int done = value ? PyDict_SetItemString(dict, name, value) : -1;
@@ -199,7 +198,7 @@ static void fill_row(const timeline *self, const sm_window *window, const sm_win
     to[C_FLAGS][i] = call->flags;
 }
 
-/* Rows as columns; window NULL: rows stand alone. */
+/* Return rows as columns. A NULL window means that rows have no context. */
 static PyObject *call_columns(PyObject *module, const timeline *self, const sm_window *window,
                               const sm_window_call *rows, size_t count) {
     int64_t *memory[C_COLUMNS] = {NULL}; /* owned, until a Column has it */
@@ -339,7 +338,7 @@ static PyObject *run_columns(PyObject *module, const timeline *self, const sm_ov
     return dict;
 }
 
-/* Which threads are wanted, as bytes by thread; None: all. 0, or -1 with an exception. */
+/* Get the wanted threads, a byte for each, or None for all. Return 0, or -1 with an exception set. */
 static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
     if (given == Py_None) {
         return 0;
@@ -403,7 +402,7 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     return result;
 }
 
-/* Not while another thread reads: the sheets move. */
+/* Not while another thread reads, because sheets move. */
 static PyObject *timeline_build(PyObject *object, PyObject *least) {
     timeline *self = (timeline *)object;
     size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;
@@ -435,7 +434,7 @@ static PyObject *timeline_made(PyObject *object, PyObject *unused) {
     return list;
 }
 
-/* A column that takes *memory over. */
+/* Return a column that owns *memory. */
 static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
     int64_t *taken = *memory;
     *memory = NULL;

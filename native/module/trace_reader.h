@@ -1,4 +1,4 @@
-/* What seismo._core.Journal has from other files of this folder. */
+/* Methods of seismo._core.Journal in other files of this folder. */
 #ifndef SM_MODULE_TRACE_READER_H
 #define SM_MODULE_TRACE_READER_H
 
@@ -6,12 +6,12 @@
 
 #include "trace/call.h"
 
-/* The method `cut` of seismo._core.Journal (trace_excerpt.c). */
+/* The method `cut` (trace_excerpt.c). */
 PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments);
 
-/* The method `batches` (trace_batches.c); object: the Journal that all of this belongs to. */
+/* The method `batches` (trace_batches.c). object: the Journal that owns all arguments. */
 PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int64_t *function, PyObject *arguments);
-/* What was wrong as a new dict; dropped: pieces that are in no block. NULL with an exception set. */
+/* Return the problems as a new dict, or NULL with an exception set. dropped: pieces without a block. */
 PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped);
 
 #endif

@@ -1,5 +1,4 @@
-/* seismo._core.Watch: a watch that hands its matches to a Python function; and what such a function needs to look at a
- * program without changing it. */
+/* seismo._core.Watch: a watch that reports its matches to a Python function, and functions for such reports. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -13,7 +12,7 @@
 
 typedef struct {
     PyObject_HEAD sm_watch watch;
-    PyObject *report, *evaluate; /* owned; NULL: none, or the hub is done with it */
+    PyObject *report, *evaluate; /* owned; NULL if unused, or once the hub is done with it */
     char *hide;                  /* owned */
     bool started, running;
 } watch_object;
@@ -22,8 +21,7 @@ static watch_object *object_of(sm_watch *watch) {
     return (watch_object *)((char *)watch - offsetof(watch_object, watch));
 }
 
-/* What failed in Python code of ours is no business of the program's, except for the user's own Ctrl-C: whether the
- * exception that is set is one. Any other is cleared and counts as lost. */
+/* Return true if the current exception is the user's Ctrl-C; clear any other, which is our own error. */
 static bool is_interrupt(sm_watch *watch) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         return true;
@@ -59,7 +57,7 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
         return 0;
     }
     const sm_hook_event *event = match->event;
-    PyObject *report = Py_NewRef(self->report); /* the action may take the watch out */
+    PyObject *report = Py_NewRef(self->report); /* the action may remove the watch */
     PyObject *done = PyObject_CallFunction(
         report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
         event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
@@ -77,7 +75,7 @@ static void done(sm_watch *watch) {
     Py_CLEAR(self->report);
     Py_CLEAR(self->evaluate);
     sm_exception_restore(kept);
-    Py_DECREF(self); /* the hub's */
+    Py_DECREF(self); /* the hub's reference */
 }
 
 static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -134,7 +132,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 }
 
 static void watch_dealloc(PyObject *object) {
-    watch_object *self = (watch_object *)object; /* not running: the hub holds it while it is */
+    watch_object *self = (watch_object *)object; /* not running, because the hub holds it while it is */
     PyTypeObject *type = Py_TYPE(object);
     sm_watch_release(&self->watch);
     Py_XDECREF(self->report);
@@ -151,9 +149,9 @@ static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
         return NULL;
     }
     self->started = self->running = true;
-    Py_INCREF(self); /* the hub's, given back in done() */
+    Py_INCREF(self); /* the hub's reference, until done() */
     if (sm_watch_start(&self->watch) < 0) {
-        if (self->running) /* else the hub has said done() */
+        if (self->running) /* otherwise the hub has called done() */
             done(&self->watch);
         return NULL;
     }
@@ -178,8 +176,8 @@ static PyObject *buckets_of(const sm_watched *of) {
     return list;
 }
 
-/* One row a function that the watch has seen: (module, qualname, file, line, possible, calls, matches, timed, sum_ns,
- * min_ns, max_ns, buckets, own_ns). */
+/* Return a row for each function that was seen: (module, qualname, file, line, possible, calls, matches, timed,
+ * sum_ns, min_ns, max_ns, buckets, own_ns). */
 static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
     const sm_watch *watch = &((watch_object *)object)->watch;
     PyObject *rows = PyList_New(0);
@@ -254,7 +252,7 @@ static PyObject *frame_locals(PyObject *Py_UNUSED(module), PyObject *frame) {
     return sm_locals((PyFrameObject *)frame);
 }
 
-/* The instance's own dict, past any property of that name; None: it has none. */
+/* Return the instance's own dict, bypassing any property, or None. */
 static PyObject *instance_dict(PyObject *Py_UNUSED(module), PyObject *object) {
     PyObject *fields = PyType_Check(object) ? NULL : PyObject_GenericGetDict(object, NULL);
     if (fields != NULL && PyDict_CheckExact(fields))

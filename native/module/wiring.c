@@ -1,5 +1,4 @@
-/* Makes the sources' callbacks for the recorders' receivers: the only file that knows both. Another recorder, or
- * several at once, is another receiver here. */
+/* Instantiates the sources' callbacks for the recorders' receivers: the only file that knows both. */
 #include "module/wiring.h"
 
 #include "recorder/calls/calltree.h"
@@ -30,7 +29,7 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-/* What is done with an event of calls (sm_tree_way): a receiver for each, made at compile time. */
+/* The ways to handle an event of calls (sm_tree_way), with a receiver for each, made at compile time. */
 #define EACH_WAY(OF)                                                                                                   \
     OF(calls, SM_WAY_COUNT)                                                                                            \
     OF(trace, SM_WAY_JOURNAL)                                                                                          \
@@ -87,7 +86,7 @@ static inline void unborn_place(PyObject *number) {
     sm_objects_unborn(number);
 }
 
-/* With objects alongside: an int that the interpreter made to say where the event is was not the program's. */
+/* With objects alongside, the int that the interpreter made for an event's offset is not the program's. */
 static const sm_calls_receiver paths = {RECEIVER(calls), .place = unborn_place};
 
 #define CALLS_OF(receiver, way)                                                                                        \
@@ -110,7 +109,7 @@ CALLS_OF(paths, SM_WAY_COUNT)
 static const sm_monitoring_callbacks *const callbacks[] = {EACH_WAY(CALLS)};
 #endif
 
-/* ---- calls, by their starts alone ---- */
+/* ---- calls, by their starts ---- */
 
 #if SM_HAS_MONITORING
 static const sm_starts_receiver starts = {
@@ -184,8 +183,7 @@ static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int 
 
 /* ---- objects: by type; by line; by line and call path, with the call tree alongside ---- */
 
-/* On the direct path there is the main interpreter alone, so what runs is what holds its lock: a load instead of a
- * call. */
+/* On the direct path only the main interpreter runs, so the holder of its GIL is running: a load instead of a call. */
 static inline PyThreadState *direct_tstate(void) {
     return *sm_reference_direct.places.holder;
 }
@@ -198,7 +196,7 @@ static inline void born_by_line(PyObject *object) {
     sm_objects_born_by_line(object, direct_tstate(), NULL);
 }
 
-/* The node that the thread is at; NULL: it was not met yet, or its stack was exchanged since. */
+/* Return the thread's node, or NULL if it was not met yet or its stack was exchanged since. */
 static inline const void *path_here(const PyThreadState *tstate) {
     sm_thread *thread = sm_this_thread;
     bool known = thread->tstate == tstate && thread->session == sm_engine.session &&
@@ -268,7 +266,7 @@ void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_reco
     sm_tree_way way = settings->timing == SM_TIMING_NONE ? SM_WAY_BARE
                                                          : (settings->journal ? SM_WAY_JOURNAL : 0) |
                                                                (settings->timing == SM_TIMING_EVERY ? SM_WAY_EVERY : 0);
-    /* evalframe may have to fall back on profilefunc, so all are made ready */
+    /* All are set, because evalframe may switch to profilefunc. */
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder
                                          ? (settings->narrow ? &lines_by_ends_callbacks : &lines_by_depth_callbacks)

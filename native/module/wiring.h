@@ -1,21 +1,20 @@
-/* Where sources and recorders meet. */
+/* Combinations of sources and recorders. */
 #ifndef SM_MODULE_WIRING_H
 #define SM_MODULE_WIRING_H
 
 #include "engine/engine.h"
 #include "hub/spans.h"
 
-extern const sm_recorder *const sm_recorders[]; /* NULL at the end; the first is the default */
+extern const sm_recorder *const sm_recorders[]; /* ends with NULL; the first is the default */
 
-/* The sources that can feed a recorder, in order of preference, NULL at the end. */
+/* Return the sources that can feed a recorder, in order of preference, ending with NULL. */
 const sm_source *const *sm_sources_of(const sm_recorder *recorder);
 
-/* Instantiates the sources for a recorder, the source that was chosen, and the recorder one alongside it (NULL: none).
- */
+/* Set the chosen source's callbacks for a recorder and the one alongside it, which may be NULL. */
 void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_recorder *alongside,
              const sm_settings *settings);
 
-/* What the objects recorder does with spans. */
+/* The objects recorder's receiver of spans. */
 extern const sm_span_receiver sm_objects_span_receiver;
 
 #endif

@@ -1,4 +1,4 @@
-/* seismo._core.Writer writes whole columns: what a Python model is saved with. */
+/* seismo._core.Writer: writes whole columns, to save a Python model. */
 #include "module/writer.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 typedef struct {
     PyObject_HEAD sm_writer *writer; /* owned; NULL after finish */
-    int fd;                          /* borrowed; -1: memory */
-    sm_piece_heads heads;            /* of pieces that are written, and not told of */
+    int fd;                          /* borrowed; -1 for memory */
+    sm_piece_heads heads;            /* of written pieces, not in a HEAD chunk yet */
 } writer;
 
 static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -45,7 +45,7 @@ static void writer_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* The writer, or NULL with ValueError set when it is finished. */
+/* Return the writer, or NULL with a ValueError set if it is finished. */
 static sm_writer *open_writer(PyObject *self) {
     sm_writer *w = ((writer *)self)->writer;
     if (w == NULL) {
@@ -54,7 +54,7 @@ static sm_writer *open_writer(PyObject *self) {
     return w;
 }
 
-/* 0, or -1 with MemoryError or OSError set for what went wrong since the start. */
+/* Return 0, or -1 with a MemoryError or OSError set for a failure since the start. */
 static int check(const sm_writer *w) {
     int error = sm_writer_error(w);
     if (error == 0) {
@@ -97,7 +97,7 @@ static PyObject *writer_meta(PyObject *self, PyObject *text) {
     Py_RETURN_NONE;
 }
 
-/* Which table has this name; -1 with ValueError set if none. */
+/* Return the table with this name, or -1 with a ValueError set. */
 static int find_table(const char *name) {
     for (int t = 0; t < SM_TABLES; t++) {
         if (strcmp(sm_tables[t].name, name) == 0) {
@@ -135,7 +135,7 @@ static PyObject *writer_table(PyObject *self, PyObject *arguments) {
         return NULL;
     }
     Py_buffer views[SM_MAX_COLUMNS];
-    Py_ssize_t rows = -1; /* until the first column tells */
+    Py_ssize_t rows = -1; /* set by the first column */
     for (; taken < sm_tables[table].columns; taken++) {
         const sm_column *column = &sm_tables[table].column[taken];
         if (sm_column_take(columns, name, column->name, column->type == SM_TYPE_REAL ? 'd' : 'q', rows, &views[taken]) <
@@ -176,7 +176,7 @@ static void note_head(writer *self, const uint8_t *payload, size_t length) {
     }
 }
 
-/* A piece of a journal, as another recording has it. */
+/* Write a piece of a journal, from another recording. */
 static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     sm_writer *w = open_writer(self);
     Py_buffer view;
@@ -193,7 +193,7 @@ static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     Py_RETURN_NONE;
 }
 
-/* A chunk of a journal, as another recording has it. */
+/* Write a chunk of a journal, from another recording. */
 static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
     sm_writer *w = open_writer(self);
     const char *kind;

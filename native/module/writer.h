@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-/* Adds the type to the module. 0, or -1 with an exception set. */
+/* Add the type to the module. Return 0, or -1 with an exception set. */
 int sm_writer_add_type(PyObject *module);
 
 #endif

@@ -1,4 +1,4 @@
-/* The profilefunc source: the interpreter's profile function, on every thread (profilefunc_threads.c). */
+/* The profilefunc source: the interpreter's profile function, on every thread. */
 #include "source/profilefunc.h"
 
 #include <opcode.h>
@@ -9,13 +9,13 @@
 bool sm_profilefunc_c_functions = false;
 
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code) {
-    /* The code of whatever suspends begins: [MAKE_CELL, COPY_FREE_VARS], RETURN_GENERATOR, POP_TOP, RESUME. A fresh
-     * frame stands at the last two of these. */
+    /* The code begins with [MAKE_CELL, COPY_FREE_VARS], RETURN_GENERATOR, POP_TOP, RESUME; a fresh frame is at the
+     * last two. */
     const unsigned char *unit = (const unsigned char *)code->co_code_adaptive;
     int last = PyFrame_GetLasti(frame), size = (int)Py_SIZE(code) * 2;
     for (int offset = 0; offset < size && offset <= last; offset += 2) {
         if (unit[offset] == RETURN_GENERATOR)
-            return last == offset + 4; /* one thrown into before it began stands at RETURN_GENERATOR */
+            return last == offset + 4; /* if thrown into before it began, it is at RETURN_GENERATOR */
     }
     return last <= 4;
 }
@@ -40,9 +40,9 @@ static int start(const sm_settings *settings) {
     return sm_profile_threads_start();
 }
 
-/* Modules that Cython 3 compiled share their types in a module of this name. */
+/* Return true if a module compiled by Cython 3 is loaded: they share types in a module with this prefix. */
 static bool cython_is_here(void) {
-    PyObject *modules = PyImport_GetModuleDict(), *name, *module; /* borrowed */
+    PyObject *modules = PyImport_GetModuleDict(), *name, *module;
     Py_ssize_t place = 0;
     while (modules != NULL && PyDict_Check(modules) && PyDict_Next(modules, &place, &name, &module)) {
         const char *text = PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : NULL;

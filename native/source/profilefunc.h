@@ -1,7 +1,5 @@
-/* The profilefunc source's hook, over a receiver of calls.
- *
- * PyEval_SetProfile tells less than sys.monitoring: a generator's first entry and its resumptions are both "call", a
- * yield and a return are both "return". What is what follows from the code object and the place in it. */
+/* The profilefunc source's hook, over a receiver of calls. PyEval_SetProfile reports a generator's first entry and
+ * its resumptions as "call", its yields and returns as "return"; code object and instruction distinguish them. */
 #ifndef SM_SOURCE_PROFILEFUNC_H
 #define SM_SOURCE_PROFILEFUNC_H
 
@@ -11,18 +9,17 @@
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
 
-/* Is this the first entry into a generator's or coroutine's frame? */
+/* Return true at the first entry into a generator's or coroutine's frame. */
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code);
 extern bool sm_profilefunc_c_functions;
 
 /* profilefunc_threads.c: the hook on every thread. */
-int sm_profile_threads_start(void); /* -1 with an exception */
+int sm_profile_threads_start(void); /* -1 with an exception set */
 void sm_profile_threads_stop(void);
-unsigned sm_profile_threads_look(void); /* threads found without the hook */
+unsigned sm_profile_threads_look(void); /* returns the number of threads found without the hook */
 
 #if SM_SHARES_SLOTS
-static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {
-} /* hooks/py311/thread_slots.h sees to new threads */
+static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* thread_slots.h finds new threads */
 #else
 #define SM_THREAD_STARTERS 3
 extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];
@@ -38,7 +35,7 @@ static inline void sm_after_c_call(PyObject *callable) {
 #endif
 
 SM_INLINE void sm_profilefunc_frame(const sm_calls_receiver *to, PyFrameObject *frame, bool entering, PyObject *arg) {
-    PyCodeObject *code = PyFrame_GetCode(frame); /* the frame keeps it alive */
+    PyCodeObject *code = PyFrame_GetCode(frame); /* borrowed; the frame holds a reference */
     Py_DECREF(code);
     bool suspends = (code->co_flags & SM_SUSPENDS) != 0;
     sm_thread *thread = sm_event_thread(entering);
@@ -52,7 +49,6 @@ SM_INLINE void sm_profilefunc_frame(const sm_calls_receiver *to, PyFrameObject *
         (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
 }
 
-/* What a Py_tracefunc for this receiver does. */
 SM_INLINE int sm_profilefunc_event(const sm_calls_receiver *to, PyFrameObject *frame, int what, PyObject *arg) {
     const void *method;
     sm_thread *thread;

@@ -1,14 +1,11 @@
 /* The profile function on every thread.
  *
- * The hook is a slot of each thread. On 3.11 the slots are shared with the hub and with foreign tools, and found, by
- * hooks/py311/thread_slots.h. Later interpreters have sys.monitoring, so this source is a makeshift there, which takes
- * no slot that is in use and is told when it loses one.
+ * On 3.11, hooks/py311/thread_slots.h shares the slots with other tools and finds new threads. Later interpreters have
+ * sys.monitoring, so there this source is a fallback that uses free slots only.
  *
- * Threads have to be found. Those that run at the start are in the interpreter's list: the GIL is held from one end of
- * the walk to the other, and the hook has no object whose release could run code, which is what
- * PyEval_SetProfileAllThreads gets wrong (gh-137400). New ones announce themselves through threading's own hook for
- * profilers, whose first call exchanges itself for ours; those that threading does not know (_thread, C) are found by
- * looking at the list now and then, and counted as late. */
+ * At the start, one walk over the interpreter's list finds all threads. The GIL is held and no release of an object
+ * can run code, which PyEval_SetProfileAllThreads does not ensure (gh-137400). New threads come through threading's
+ * hook for profilers, whose first call installs ours; others (_thread, C) are found by polling and counted as late. */
 #include "source/profilefunc.h"
 
 #include <string.h>
@@ -39,12 +36,12 @@ unsigned sm_profile_threads_look(void) {
 
 #else
 
-/* What starts threads: after it, the new thread is in the list and has not had an event yet. */
+/* Functions that start a thread. When one returns, the new thread is in the list and has had no event yet. */
 const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];
 
 static void find_starters(void) {
     static const char *const names[SM_THREAD_STARTERS] = {"start_new_thread", "start_new", "start_joinable_thread"};
-    PyObject *module = PyImport_ImportModule("_thread"); /* built in, and there from the interpreter's start */
+    PyObject *module = PyImport_ImportModule("_thread"); /* a builtin module */
     for (int i = 0; module != NULL && i < SM_THREAD_STARTERS; i++) {
         PyObject *function = PyObject_GetAttrString(module, names[i]);
         if (function != NULL && PyCFunction_Check(function))
@@ -57,10 +54,10 @@ static void find_starters(void) {
 }
 
 static bool started = false;
-static PyObject *threading = NULL; /* owned, while our hook is in it */
-static PyObject *announcer = NULL; /* owned: what threading calls in a new thread */
+static PyObject *threading = NULL; /* owned while our hook is in it */
+static PyObject *announcer = NULL; /* owned; threading calls it in a new thread */
 
-/* Called as a Python profile function, once, in a thread that begins. */
+/* Install the hook in a new thread. threading calls this once, as a Python profile function. */
 static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
     PyObject *frame, *event, *arg;
     if (!PyArg_ParseTuple(args, "OOO", &frame, &event, &arg))
@@ -71,14 +68,14 @@ static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
     }
     (void)sm_set_profile(PyThreadState_Get(), sm_profilefunc_in_use);
     const char *name = PyUnicode_AsUTF8(event);
-    if (name != NULL && strcmp(name, "call") == 0 && PyFrame_Check(frame)) /* the event that brought us here */
+    if (name != NULL && strcmp(name, "call") == 0 && PyFrame_Check(frame)) /* the event that is being reported */
         (void)sm_profilefunc_in_use(NULL, (PyFrameObject *)frame, PyTrace_CALL, Py_None);
     Py_RETURN_NONE;
 }
 
 static PyMethodDef announce_method = {"seismo_thread_begins", announce, METH_VARARGS, NULL};
 
-/* Puts our announcer into threading, if that is imported and no other hook is there. */
+/* Install our announcer in threading, if it is imported and has no other hook. */
 static void watch_threading(void) {
     if (threading != NULL)
         return;
@@ -106,7 +103,7 @@ static void unwatch_threading(void) {
     PyErr_Clear();
 }
 
-/* Sets the hook on every thread that has none, or takes ours off every one. Returns the number of threads changed. */
+/* Set the hook on threads that have none, or remove ours from all. Return the number of threads changed. */
 static unsigned each_thread(bool on) {
     unsigned changed = 0;
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -140,7 +137,7 @@ void sm_profile_threads_stop(void) {
 unsigned sm_profile_threads_look(void) {
     watch_threading();
     if (PyThreadState_Get()->c_profilefunc != sm_profilefunc_in_use)
-        return 0; /* it has been taken from us, and stays so */
+        return 0; /* another tool replaced it, so it stays off */
     return each_thread(true);
 }
 

@@ -1,4 +1,4 @@
-/* The reftracer source: a tool of the reference tracer's shared slot. */
+/* The reftracer source: a tool on the shared slot of the reference tracer. */
 #include "source/reftracer.h"
 
 #include "engine/ticker.h"
@@ -14,14 +14,14 @@ static const char *objection(const sm_settings *Py_UNUSED(settings)) {
 static int start(const sm_settings *Py_UNUSED(settings)) {
     if (tool.active)
         return 0;
-    if (tool.leaving) { /* stopped inside an event, and `removed` is still to come */
+    if (tool.leaving) { /* stopped inside an event, and SM_REFERENCE_REMOVED has yet to come */
         PyErr_SetString(PyExc_RuntimeError, "the last recording has not ended yet");
         return -1;
     }
     tool = (sm_reference_tool){.call = sm_reftracer_in_use->call,
                                .direct = sm_reftracer_in_use->direct,
                                .poked = sm_reftracer_in_use->poked,
-                               .stays = true}; /* what dies while the program ends belongs to the recording */
+                               .stays = true}; /* objects that die during finalization are part of the recording */
     if (sm_reference_add(&tool) < 0)
         return -1;
     sm_ticker_start();
@@ -30,7 +30,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
 
 static void stop(void) {
     if (tool.active)
-        sm_reference_poll(); /* so that a slot that was taken meanwhile is told */
+        sm_reference_poll();
     sm_reference_remove(&tool);
 }
 

@@ -1,5 +1,4 @@
-/* The reftracer source: objects made and destroyed, from the interpreter's one reference tracer
- * (hooks/reference_tracer.h), over a receiver of objects. */
+/* The reftracer source: objects created and destroyed, from the shared reference tracer, over a receiver of objects. */
 #ifndef SM_SOURCE_REFTRACER_H
 #define SM_SOURCE_REFTRACER_H
 
@@ -14,16 +13,15 @@ typedef struct {
 
 extern const sm_reftracer_functions *sm_reftracer_in_use; /* set by wiring.c before a start */
 
-/* A recorder of objects: births and deaths on the direct path; rare is given whatever came the long way, and knows
- * quiet threads and collections. None of them makes an object, touches an exception or takes a lock. */
+/* The functions of a recorder of objects. All events but common births and deaths go to rare, which handles quiet
+ * threads and collections. None makes an object, touches an exception or takes a lock. */
 typedef struct {
     void (*born)(PyObject *object);
     void (*died)(PyObject *object);
     void (*rare)(PyObject *object, sm_reference_event event);
-    void (*blind)(void); /* events do not reach us for a while */
+    void (*blind)(void); /* no events arrive until further notice */
 } sm_objects_receiver;
 
-/* What a PyRefTracer for this receiver does. */
 SM_INLINE int sm_reftracer_direct(const sm_objects_receiver *to, PyObject *object, PyRefTracerEvent event, void *data) {
     if (sm_reference_is_rare())
         return sm_reference_shared(object, event, data);
@@ -36,7 +34,7 @@ SM_INLINE int sm_reftracer_direct(const sm_objects_receiver *to, PyObject *objec
     return 0;
 }
 
-/* What comes to this receiver the long way. */
+/* Pass an event from the slow path on. */
 SM_INLINE int sm_reftracer_call(const sm_objects_receiver *to, PyObject *object, sm_reference_event event) {
     if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED))
         to->blind();

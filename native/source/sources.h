@@ -1,15 +1,14 @@
-/* The sources, by name, and what they tell a recorder.
+/* The sources, by name, and their interfaces to recorders.
  *
  * A source's callbacks are inline functions over a receiver, a constant struct of the recorder's inline functions.
- * module/wiring.c makes a callback of each for a receiver: there the compiler sees through the pointers and leaves one
- * straight piece of code. So source and recorder do not know each other, and no indirect call stands on the way of an
+ * module/wiring.c instantiates each pair, so that source and recorder are independent without an indirect call per
  * event. */
 #ifndef SM_SOURCE_SOURCES_H
 #define SM_SOURCE_SOURCES_H
 
 #include "engine/engine.h"
 
-/* A recorder of calls. Functions that answer say whether the place need tell again. */
+/* The functions of a recorder of calls. Event functions that return bool return false if the place may be disabled. */
 typedef struct {
     bool (*call)(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
     bool (*resume)(sm_thread *thread, const void *key, PyObject *object);
@@ -19,33 +18,34 @@ typedef struct {
     bool (*c_leave)(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
     bool (*may_disable)(sm_thread *thread, const void *key, PyObject *callable);
     void (*site_off)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
-    void (*place)(PyObject *number); /* which the interpreter made to say where the event is */
+    void (*place)(PyObject *number); /* the offset object that the interpreter made for the event */
 } sm_calls_receiver;
 
-/* A recorder of calls that finds callers by the interpreter's frames. Functions that answer say whether the place need
- * tell again; those that are `known` do the common case of an event, without a call, and say whether it was one. */
+/* The functions of a recorder that finds callers by the interpreter's frames. Event functions that return bool
+ * return false if the place may be disabled; `known` and `near` ones handle a common case, or return false without
+ * any effect. */
 typedef struct {
     bool (*enter_known)(sm_thread *thread, const void *code, bool resumed);
-    bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* the next most common one */
+    bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* the next most common case */
     bool (*c_call_known)(sm_thread *thread, const void *key);
     bool (*c_leave_known)(sm_thread *thread);
     bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);
     bool (*unwind)(sm_thread *thread, const void *code);
     bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
     void (*c_leave)(sm_thread *thread, const void *key, sm_leaving how);
-    bool (*leave)(sm_thread *thread, const void *code, sm_leaving how); /* false: no more of this place */
+    bool (*leave)(sm_thread *thread, const void *code, sm_leaving how);
     bool (*may_disable)(sm_thread *thread, const void *key, PyObject *callable);
     void (*site_off)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 } sm_starts_receiver;
 
-/* A recorder of lines: calls need no event, it tells frames apart. */
+/* The functions of a recorder of lines, which distinguishes calls by their frames. */
 typedef struct {
     bool (*line)(sm_thread *thread, const void *code, const void *frame, int number);
     bool (*resume)(sm_thread *thread, const void *code, const void *frame, int offset);
     bool (*leave)(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
 } sm_lines_receiver;
 
-/* The callbacks that an instantiation gives to the monitoring source: one per event, in the order of its table. */
+/* The callbacks of the monitoring source, in the order of its table of events. */
 typedef enum {
     SM_PY_START,
     SM_PY_RESUME,
@@ -62,20 +62,19 @@ typedef enum {
 } sm_monitoring_event;
 
 typedef struct {
-    vectorcallfunc callback[SM_MONITORING_EVENTS];    /* NULL: that event is not wanted */
-    bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
+    vectorcallfunc callback[SM_MONITORING_EVENTS];    /* NULL for an event that is not needed */
+    bool (*wants)(PyObject *code, PyObject *globals); /* with where=, of a recorder of lines: code to instrument */
 } sm_monitoring_callbacks;
 
 extern const sm_source sm_source_monitoring, sm_source_starts, sm_source_profilefunc, sm_source_evalframe,
     sm_source_tracefunc, sm_source_reftracer;
 
-/* Set by wiring.c before a start. */
+/* Callbacks that wiring.c sets before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;
 extern Py_tracefunc sm_profilefunc_in_use, sm_tracefunc_in_use;
 extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
-/* For doctor and status. */
-int sm_monitoring_tool_id(void); /* -1: none held */
-uint32_t sm_sites_room(void);    /* in its table of the places that may be switched off */
+int sm_monitoring_tool_id(void); /* -1 if none is held */
+uint32_t sm_sites_room(void);    /* the size of the table of call sites */
 
 #endif

@@ -1,23 +1,19 @@
-/* The functions of the interpreter that use the slots or make threads, entered through ours while there are users.
+/* Overrides of the builtins that set slots or start threads, installed while there are users.
  *
- * A built-in function finds what to run through its PyMethodDef, which in 3.11 is an entry of a table that its module
- * keeps in writable memory. The entries of sys.setprofile, settrace, getprofile and gettrace, and of _thread's function
- * that starts threads, are given functions of ours, which call the interpreter's own. So the functions stay the objects
- * that they are, under whatever name a program has kept them, and nothing changes for a program that looks.
- *
- * Why this: whoever takes a slot by these functions has done so when they return, on whatever thread, and the event
- * that comes next must not be lost; the only other sign would be the release of an object in the midst of it. And a new
- * thread is in the interpreter's list when the function returns that starts it, and has not run yet. */
+ * A builtin finds its C function through its PyMethodDef, in writable memory of its module in 3.11. The entries of
+ * sys.setprofile, settrace, getprofile, gettrace and of _thread's starters get our functions, which call the
+ * originals. So the function objects stay the same under any name, a slot is repaired before its next event, and a
+ * new thread is found before it runs. */
 #include "hooks/py311/thread_slots.h"
 
 #if SM_SHARES_SLOTS
 
 typedef enum { SETPROFILE, SETTRACE, GETPROFILE, GETTRACE, START_THREAD, START_THREAD_OLD, METHODS } method;
 
-static PyCFunction originals[METHODS]; /* NULL: not ours */
+static PyCFunction originals[METHODS]; /* NULL if not replaced */
 static PyMethodDef *definitions[METHODS];
 
-static bool elsewhere(void) { /* a subinterpreter shares the tables */
+static bool elsewhere(void) { /* true in a subinterpreter, which shares the tables */
     return PyInterpreterState_Get() != PyInterpreterState_Main();
 }
 
@@ -62,10 +58,9 @@ static const struct {
     [START_THREAD_OLD] = {"_thread", "start_new", start_new},
 };
 
-/* The entry of the built-in function, wherever a program has put another in its place: the module's definition has it.
- */
+/* Return the builtin's entry in the module definition, which a program cannot replace. */
 static PyMethodDef *find(const char *module_name, const char *name) {
-    PyObject *module = PyImport_ImportModule(module_name); /* built in, and there from the interpreter's start */
+    PyObject *module = PyImport_ImportModule(module_name); /* a builtin module */
     PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
     Py_XDECREF(module);
     PyErr_Clear();
@@ -86,7 +81,7 @@ void sm_thread_slots_watch_methods(bool on) {
         if (on && entry->ml_meth != methods[i].ours) {
             originals[i] = entry->ml_meth;
             entry->ml_meth = methods[i].ours;
-        } else if (!on && entry->ml_meth == methods[i].ours) { /* else another tool replaced ours and calls it */
+        } else if (!on && entry->ml_meth == methods[i].ours) { /* otherwise another tool replaced ours and calls it */
             entry->ml_meth = originals[i];
         }
     }

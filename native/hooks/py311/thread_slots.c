@@ -1,33 +1,25 @@
 /* Sharing the profile slot and the trace slot.
  *
- * A slot is a pair of fields of a thread's state, a C function and the object that it is called with. The last one who
- * writes them wins, and is not told when it loses them. What makes a shared thing of them is the object that we put
- * there: a *guard*, one for a thread and a slot, which knows our users and the foreign tool.
+ * A slot is two fields of a thread state: a C function and the object that it is called with. The last writer wins, and
+ * the former owner is not notified. We set a *guard* as the object, one per thread and slot, which knows our users and
+ * the foreign tool.
  *
- *   one user alone         function: the user's own         the event costs what it costs without this file
- *   users and/or foreign   function: dispatch()             calls the foreign tool with its own object, and the users
+ *   one user alone         function: the user's own         an event costs no more than without this file
+ *   users and/or foreign   function: dispatch()             calls the foreign tool with its object, and the users
  *   all users asleep       function: none                   the slot costs nothing, and the guard stays
  *
- * Whoever takes the slot replaces the guard. That is noticed in one of four ways:
- * - sys.setprofile() and sys.settrace(), however they are reached: while we have users, these two functions are
- *   entered through ours (setter_overrides.c), which calls them and then takes what they left in the slot into the
- * guard and puts the guard back: the foreign tool is chained, or gone. The same makes sys.getprofile() show the foreign
- *   tool's object and never a guard.
- * - A foreign tool that exchanges or clears its function while we call it, as the interpreter itself does with a Python
- *   function that raises: dispatch() looks at the slot after each such call.
- * - C code that takes the slot (cProfile, coverage): the slot's reference to the guard was the only one, so the guard
- * is freed, which is how we learn of it. The thread is in the middle of that C code and the fields are about to be
- *   written, so nothing can be put right at once. Two things do it at the next opportunity: the thread's *other* slot
- *   is given a user of our own, the mender, whose first event does it; and a pending call, which the main thread runs
- *   before its next call or loop. On the main thread no Python call is lost so; on another, C calls of the same line.
- * - Whatever was missed: sm_thread_slots_look().
+ * A tool that sets the slot replaces the guard. That is noticed in one of four ways:
+ * - sys.setprofile() and sys.settrace() are overridden (setter_overrides.c): the guard adopts what they set.
+ * - A foreign tool may replace its function while it is called, so dispatch() checks the slot after each call.
+ * - C code (cProfile, coverage) frees the guard, whose deallocator runs just before the fields are written. The slot is
+ *   mended later, by a pending call or by the first event of a mender, a user of our own in the thread's *other* slot.
+ *   On the main thread no Python call is lost; on another, C calls of the same line.
+ * - sm_thread_slots_look() finds the rest.
  *
- * A guard is also freed when its thread ends or, in a forked child, has ended: then the thread has no frame, or is not
- * the running one, and nothing is put into its slots any more.
+ * The guard of a thread that ended is freed too. That thread has no frame or is not running, so its slots are kept.
  *
- * The fields are written directly, never through PyEval_SetProfile: that would release the foreign tool's object, run
- * audit hooks in the middle of the walk over the threads, and fail when two do it at once (gh-94510). The GIL makes the
- * walk safe: nothing between its two ends can run Python code. */
+ * The fields are written directly: PyEval_SetProfile would release the foreign tool's object, run audit hooks during
+ * the walk over the threads, and fail when two threads call it at once (gh-94510). */
 #include "hooks/py311/thread_slots.h"
 
 #include <string.h>
@@ -41,21 +33,21 @@
 
 typedef struct {
     PyObject_HEAD sm_thread_slot slot;
-    PyThreadState *tstate; /* borrowed: it owns this */
-    Py_tracefunc foreign;  /* NULL: there is none */
-    PyObject *foreign_obj; /* owned; may be NULL */
+    PyThreadState *tstate; /* borrowed; it owns this guard */
+    Py_tracefunc foreign;  /* NULL if there is none */
+    PyObject *foreign_obj; /* owned, or NULL */
     sm_thread_slot_user *users[USERS];
     bool asleep[USERS];
     unsigned count;
-    bool retired;           /* it has been taken out */
-    PyFrameObject *inside;  /* borrowed: the event that dispatch() is handing out; */
-    int inside_what;        /* NULL: none */
-    const void *unreported; /* borrowed: a frame in whose C call the foreign tool was set, see receives(); NULL: none */
+    bool retired;           /* no longer in the slot */
+    PyFrameObject *inside;  /* borrowed, or NULL; frame of the event in dispatch() */
+    int inside_what;        /* kind of that event */
+    const void *unreported; /* borrowed, or NULL; see receives() */
     bool unreported_met;    /* it has had an event since */
 } guard;
 
 sm_thread_slots_facts sm_thread_slots;
-static sm_thread_slot_user *users = NULL; /* those that have joined, menders included */
+static sm_thread_slot_user *users = NULL; /* joined users, including menders */
 static unsigned user_count = 0;           /* without the menders */
 static PyTypeObject guard_type;
 
@@ -80,7 +72,7 @@ static guard *guard_of(PyThreadState *tstate, sm_thread_slot slot) {
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
 static void tell_alongside(bool present);
 
-/* Writes the function that the guard's state asks for. */
+/* Set the slot's function by the guard's state. */
 static void point(guard *self) {
     Py_tracefunc function = self->foreign;
     bool several = function != NULL;
@@ -96,19 +88,18 @@ static void point(guard *self) {
 
 /* ---- guards ----------------------------------------------------------------------------------------------------- */
 
-/* What is in the slot now, if it is not this guard, is a foreign tool's or empty: the guard takes it in and goes
- * back to its place. */
+/* Adopt the foreign tool that replaced the guard, if any, and return the guard to the slot. */
 static void adopt(guard *self) {
     fields slot = fields_of(self->tstate, self->slot);
     if (self->retired || *slot.object == (PyObject *)self)
         return;
-    if (guard_of(self->tstate, self->slot) != NULL) { /* another one has been put there meanwhile */
+    if (guard_of(self->tstate, self->slot) != NULL) { /* another guard is in the slot */
         self->retired = true;
         return;
     }
     PyObject *before = self->foreign_obj;
     self->foreign = *slot.function;
-    self->foreign_obj = *slot.object; /* the slot's reference becomes the guard's */
+    self->foreign_obj = *slot.object; /* moves the slot's reference */
     sm_thread_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
@@ -136,7 +127,6 @@ static guard *new_guard(PyThreadState *tstate, sm_thread_slot slot) {
     return self;
 }
 
-/* The slot is the foreign tool's alone again, or empty. */
 static void give_back(guard *self) {
     fields slot = fields_of(self->tstate, self->slot);
     *slot.function = self->foreign;
@@ -149,7 +139,7 @@ static void give_back(guard *self) {
     Py_DECREF(self);
 }
 
-/* Makes a thread's slot what its users want now. Returns whether it had not been ours. */
+/* Set a thread's slot as its users want it now. Return true if it had no guard. */
 static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     sm_thread_slot_user *wanted[USERS];
     unsigned count = 0;
@@ -194,7 +184,7 @@ static unsigned arrange_all(void) {
     return fresh;
 }
 
-/* ---- the event -------------------------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     PyFrameObject *frame;
@@ -218,13 +208,12 @@ static void tell_foreign(guard *self, event *event) {
     if (self->foreign == NULL)
         return;
     PyObject *obj = self->foreign_obj;
-    Py_XINCREF(obj); /* it may take itself out */
+    Py_XINCREF(obj); /* it may remove itself */
     tell(event, self->foreign, obj);
     adopt(self);
     Py_XDECREF(obj);
 }
 
-/* A user may come or go while another receives. */
 static void tell_users(guard *self, event *event) {
     sm_thread_slot_user *receivers[USERS];
     unsigned count = 0;
@@ -244,11 +233,9 @@ static int outcome(const event *event) {
     return event->status;
 }
 
-/* Calls the foreign tool and the users. All receive the event, even when one of them fails. The foreign tool is called
- * first when something begins, and last when it ends, so that a recorder does not take its time for the function's. */
-/* Does the foreign tool receive the end of this C call? Bare, the interpreter decides when a C call begins whether it
- * will report its end: those that led to the tool's being set, in each frame on the stack, it does not. So in each of
- * these frames, once it is the innermost, the first event is kept from the tool if it is such an end. */
+/* Return true if the foreign tool receives this event. The interpreter does not report the ends of C calls that led
+ * to setting the tool, one in each frame on the stack. So the first event of each such frame is withheld if it is
+ * one. */
 static bool receives(guard *self, PyFrameObject *frame, int what) {
     if (self->unreported == NULL || self->unreported != sm_frame_behind(frame))
         return true;
@@ -263,11 +250,12 @@ static bool receives(guard *self, PyFrameObject *frame, int what) {
     return met || (what != PyTrace_C_RETURN && what != PyTrace_C_EXCEPTION);
 }
 
+/* Call the foreign tool first when something begins and last when it ends, so that recorders do not time it. */
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg) {
     guard *self = (guard *)obj;
     if (self->inside == frame && self->inside_what == what)
-        return 0; /* a foreign tool hands its events on to what it found, and we have it chained, too */
-    PyFrameObject *outer = self->inside; /* sys.call_tracing: events within an event */
+        return 0;                        /* a foreign tool passes its events on to a function that we call too */
+    PyFrameObject *outer = self->inside; /* events within an event (sys.call_tracing) */
     int outer_what = self->inside_what;
     self->inside = frame;
     self->inside_what = what;
@@ -285,10 +273,10 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     return outcome(&event);
 }
 
-/* ---- C code that takes a slot ----------------------------------------------------------------------------------- */
+/* ---- C code that sets a slot ------------------------------------------------------------------------------------ */
 
 #define TORN 16
-static PyThreadState *torn[SM_THREAD_SLOTS][TORN]; /* threads whose slot has been taken, borrowed: only compared */
+static PyThreadState *torn[SM_THREAD_SLOTS][TORN]; /* borrowed; only compared */
 static bool mend_pending = false;
 
 static bool is_torn(sm_thread_slot slot, PyThreadState *tstate) {
@@ -320,7 +308,7 @@ static int mend_profile(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame
     mend(PyThreadState_Get(), SM_THREAD_SLOT_PROFILE);
     return 0;
 }
-/* A call is reported to the trace slot first: by now our users there have missed it. */
+/* A call is reported to the trace slot first, so our users there have missed it. */
 static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     PyThreadState *tstate = PyThreadState_Get();
     mend(tstate, SM_THREAD_SLOT_TRACE);
@@ -347,7 +335,7 @@ static int mend_all(void *Py_UNUSED(nothing)) {
     return 0;
 }
 
-/* Is any function in a slot but those of the users that share this one's `alongside`, and the menders? */
+/* Return true if a slot has a function other than the menders' and those of users with the same `alongside`. */
 static bool is_alongside(const sm_thread_slot_user *user) {
     for (const sm_thread_slot_user *other = users; other != NULL; other = other->next) {
         if (other->alongside != user->alongside && other != &trace_mender && other != &profile_mender)
@@ -362,7 +350,7 @@ static bool is_alongside(const sm_thread_slot_user *user) {
     return false;
 }
 
-/* Another tool has come, or (false) may have gone. */
+/* Notify the users that another tool came or, if false, may have gone. */
 static void tell_alongside(bool present) {
     for (const sm_thread_slot_user *user = users; user != NULL; user = user->next) {
         if (user->alongside != NULL)
@@ -408,7 +396,7 @@ static PyTypeObject guard_type = {
     .tp_dealloc = guard_dealloc,
 };
 
-/* ---- for everybody ---------------------------------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------------------------------------------- */
 
 static void link_user(sm_thread_slot_user *user) {
     user->joined = true;
@@ -513,7 +501,7 @@ void sm_thread_slots_clear(bool trace) {
 PyObject *sm_thread_slots_set(sm_thread_slot slot, PyCFunction original, PyObject *module, PyObject *value) {
     PyThreadState *tstate = PyThreadState_Get();
     guard *self = guard_of(tstate, slot);
-    Py_XINCREF(self); /* the slot's own reference is about to go */
+    Py_XINCREF(self); /* the call releases the slot's reference */
     bool had = sm_thread_slots_foreign(tstate, slot);
     PyObject *result = original(module, value);
     if (self != NULL)

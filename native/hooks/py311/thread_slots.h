@@ -1,11 +1,6 @@
-/* The profile slot and the trace slot of every thread, as something that several can use: 3.11 only, where they are the
- * only hooks that see C calls and lines. Later interpreters have sys.monitoring, and next to nothing here is compiled.
- *
- * A *user* is one of ours that wants the events of a slot: the profilefunc source, the hub. Whoever else uses a slot, a
- * debugger, coverage, cProfile, is a *foreign tool*: it may have been there before us or come later, and receives every
- * event that it would receive without us; sys.getprofile() and sys.gettrace() answer as if we were not there.
- *
- * Ownership and threads: everything with the GIL. Users are static: they are never freed. */
+/* The profile slot and the trace slot of every thread, shared on 3.11, where only they report C calls and lines. A
+ * *user* is a part of seismo. Any other tool that sets a slot is a *foreign tool*: it receives all of its events,
+ * and sys.getprofile() and sys.gettrace() return its functions. Guarded by the GIL. Users are static. */
 #ifndef SM_HOOKS_PY311_THREAD_SLOTS_H
 #define SM_HOOKS_PY311_THREAD_SLOTS_H
 
@@ -20,55 +15,53 @@
 typedef enum { SM_THREAD_SLOT_PROFILE, SM_THREAD_SLOT_TRACE, SM_THREAD_SLOTS } sm_thread_slot;
 
 typedef struct sm_thread_slot_user {
-    /* Set by the user, and fixed. */
+    /* Set by the user, and constant. */
     sm_thread_slot slot;
-    /* The event, as the interpreter reports it: no exception is pending. Its first argument is not for it. -1 with an
-     * exception: raised in the program. May be called once more after it has left. */
+    /* Receives the event, with a NULL object and no exception set. Returns -1 with an exception set to raise it in
+     * the program. May be called once more after the user has left. */
     Py_tracefunc function;
-    /* Does it want this thread's events? NULL: every thread's. May not run Python code. */
+    /* Returns true if it wants this thread's events; NULL means all threads. Runs no Python code. */
     bool (*wants)(PyThreadState *tstate);
     /* It sleeps on each thread until it is woken there. */
     bool idle;
-    /* Called when another tool is in one of the two slots of any thread, before its first event, and when none is any
-     * more. It is called in the midst of what sets a slot: may not run Python code. NULL: does not care. */
+    /* Notifies of another tool in a slot of any thread, before its first event, and of the end of the last one.
+     * Called while a slot is being set, so it runs no Python code. May be NULL. */
     void (*alongside)(bool present);
-    /* Our own. */
+    /* Private. */
     bool joined;
     struct sm_thread_slot_user *next;
 } sm_thread_slot_user;
 
-/* From here on the user receives its slot on every thread that it wants, running and future. -1 with an exception. */
+/* Give the user its slot on all wanted threads, present and future. Return -1 with an exception set. */
 int sm_thread_slots_join(sm_thread_slot_user *user);
-/* Not any more: what was there before us, or came later, has the slots for itself. Leaves a pending exception alone. */
+/* Remove the user, and return the slots to foreign tools. Preserves the current exception. */
 void sm_thread_slots_leave(sm_thread_slot_user *user);
 
-/* Ask `wants` anew: of one thread, or of all (NULL). */
+/* Call `wants` again for one thread, or for all if NULL. */
 void sm_thread_slots_review(PyThreadState *tstate);
 
-/* While it sleeps, a user is not called in this thread, and when no other tool is there, the slot costs nothing. Does
- * nothing where the user is not in the slot. Cheap; sleep ends with sm_thread_slots_wake. */
+/* Stop calling a user on this thread until sm_thread_slots_wake; without another tool, the slot then costs nothing. */
 void sm_thread_slots_sleep(PyThreadState *tstate, const sm_thread_slot_user *user);
 void sm_thread_slots_wake(PyThreadState *tstate, const sm_thread_slot_user *user);
 
-/* Looks after what no hook reports: threads that C code made, slots that C code took. Returns how many threads it found
- * without us. */
+/* Check for threads made and slots set by C code. Return the number of threads that had no guard. */
 unsigned sm_thread_slots_look(void);
 
-/* Does a foreign tool have this slot, alone or with us? */
+/* Return true if a foreign tool uses this slot, alone or with us. */
 bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot);
 
 typedef struct {
-    uint64_t shared;                   /* times that a foreign tool was found in a slot, or came to one */
-    uint64_t evicted[SM_THREAD_SLOTS]; /* times that C code took a slot from us; events until we noticed are lost */
-    uint64_t late;                     /* threads found only by looking */
-    uint64_t lost;                     /* threads that were left out for want of memory */
+    uint64_t shared;                   /* foreign tools found in a slot */
+    uint64_t evicted[SM_THREAD_SLOTS]; /* slots overwritten by C code, with a loss of events */
+    uint64_t late;                     /* threads found by polling */
+    uint64_t lost;                     /* threads skipped for lack of memory */
 } sm_thread_slots_facts;
 extern sm_thread_slots_facts sm_thread_slots;
 
-/* Takes a foreign tool out of the running thread's slot, as sys.settrace(None) does. */
+/* Remove a foreign tool from the running thread's slot, as sys.settrace(None) does. */
 void sm_thread_slots_clear(bool trace);
 
-/* setter_overrides.c: sys's functions, while there are users. For thread_slots.c only. */
+/* For setter_overrides.c. */
 void sm_thread_slots_watch_methods(bool on);
 PyObject *sm_thread_slots_set(sm_thread_slot slot, PyCFunction original, PyObject *module, PyObject *value);
 PyObject *sm_thread_slots_shown(PyObject *value);

@@ -1,21 +1,14 @@
 /* Flat call statistics.
  *
- * An *entry* is what is known of a function, a *link* what is known of it under one caller (store.h). A
- * *lane* is a thread, a *track* one stack of calls on it (running.h).
+ * An event. Entering finds the function by the caller's newest link, or in the table of links. The clock is read last
+ * when entering and first when leaving. Leaving compares frame and code with the top call, and adds to its sums. The
+ * entry holds the code object, so its address is not reused.
  *
- * The way of an event. Entering looks the function up: the caller's newest link gives it in one comparison, else one
- * probe of the table of links, by the caller and the address of the code object or PyMethodDef. The entry holds the
- * code object, so that its address is not used again. A call is pushed and the clock read last. Leaving compares the
- * frame and the code with the call on top, reads the clock first, and adds to sums that the call points at. No
- * allocation but for what was never seen, no lock, no Python object.
+ * Balance. An end that matches a lower call also ends those above it, whose ends were not reported. One that matches
+ * none began before us and is ignored. So a lost event only affects one call.
  *
- * Balance. An end that fits the top call is the rule. One that fits a call further down says that those above it ended
- * without being reported: they end now. One that fits none began before us and changes nothing. So a lost event costs
- * one call's exactness, where a profiler that pops blindly charges the rest of the program to the wrong functions.
- *
- * A custom timer runs Python code in the middle: another thread may enter functions, and may stop or clear this very
- * recorder. Nothing found before is used after it without looking: `generation` tells whether calls were forgotten
- * meanwhile. From within its own timer a recorder cannot be changed, which `timing` tells. */
+ * A custom timer lets other threads enter functions, or stop or clear this recorder, so `generation` is checked
+ * after it. The threads in `timing`, which are in the timer, may not change the recorder. */
 #include "hub/callstats/callstats.h"
 
 #include <math.h>
@@ -37,18 +30,18 @@ typedef sm_call_track track;
 typedef sm_running_call call;
 
 struct sm_callstats {
-    tool *tool;     /* NULL: off */
-    int references; /* the maker, and each tool that the hub is not done with */
+    tool *tool;     /* NULL if off */
+    int references; /* the maker's, and one for each tool that the hub has */
     bool subcalls, builtins, no_memory, complained, this_thread;
     PyObject *timer; /* owned, or NULL */
     double unit;
     int64_t timer_last;
-    uint64_t generation;    /* calls were forgotten */
-    PyThreadState **timing; /* those in the timer */
+    uint64_t generation;    /* counts drops of all calls */
+    PyThreadState **timing; /* threads in the timer */
     uint32_t timing_count, timing_size;
     lane *lanes;
     sm_call_store store;
-    sm_call_entry *newest; /* called without a caller, or with links unwanted */
+    sm_call_entry *newest; /* called last without a caller, or with links off */
 };
 
 static sm_clock default_clock;
@@ -72,7 +65,7 @@ static int refuse_in_timer(const sm_callstats *stats, const char *what) {
     return -1;
 }
 
-/* What the timer gave, in units, or in nanoseconds when it gives seconds. -1 with an exception, or the value -1. */
+/* Return the timer's value in units, or in nanoseconds if it returns seconds. Return -1 with an exception set. */
 static int64_t timer_value(const sm_callstats *stats, PyObject *given) {
     if (stats->unit > 0.0)
         return PyLong_AsLongLong(given);
@@ -108,7 +101,7 @@ static int64_t ask_timer(sm_callstats *stats) {
         if (stats->complained)
             PyErr_Clear();
         else
-            PyErr_WriteUnraisable(timer); /* once: it would come with every event */
+            PyErr_WriteUnraisable(timer); /* once, since every event could fail */
         stats->complained = true;
         value = stats->timer_last;
     }
@@ -129,7 +122,7 @@ static inline int64_t read_clock(sm_callstats *stats) {
 
 /* ---- threads ---- */
 
-/* The thread's first event of this tool. */
+/* Make the lane at the thread's first event. */
 static lane *new_lane(sm_callstats *stats, lane **noted) {
     lane *l = noted ? sm_calloc(1, sizeof *l) : NULL;
     if (l == NULL) {
@@ -245,7 +238,7 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
         break;
     case SM_HOOK_C_RETURN:
     case SM_HOOK_C_RAISE:
-        if ((method = method_of(event->arg)) != NULL) /* of a call that was counted, whatever is wanted now */
+        if ((method = method_of(event->arg)) != NULL) /* of a counted call, whatever the settings are now */
             leave(stats, on, method, frame);
         break;
     default:
@@ -256,7 +249,7 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
 
 /* ---- on and off ---- */
 
-/* Ends what runs in these lanes, which nothing else refers to any more, and frees them. */
+/* End the running calls of these lanes, which nothing else refers to, and free them. */
 static void end_calls(sm_callstats *stats, lane *lanes) {
     uint64_t generation = ++stats->generation;
     bool valid = true;
@@ -291,12 +284,11 @@ static void thread_gone(sm_tool *base, void *data) {
     sm_call_lanes_free(l);
 }
 
-/* Only this thread came along; what the others were in the middle of goes on in the parent. Their lanes stay until the
- * hub says that they are gone. */
+/* Drop the running calls of other threads, which continue in the parent. The hub reports their ends later. */
 static void forked(sm_tool *base) {
     tool *t = (tool *)base;
     if (t->stats->tool != t || !PyGILState_Check())
-        return; /* C code forked without the GIL: whatever stood half written stays as it is */
+        return; /* C code forked without the GIL, so the state may be inconsistent */
     PyThreadState *here = PyThreadState_Get();
     t->stats->timing_count = 0;
     for (lane *l = t->stats->lanes; l != NULL; l = l->next) {
@@ -315,7 +307,7 @@ static void let_go(sm_callstats *stats) {
 static void removed(sm_tool *base) {
     tool *t = (tool *)base;
     sm_callstats *stats = t->stats;
-    if (stats->tool == t) { /* its one thread has ended */
+    if (stats->tool == t) { /* its only thread has ended */
         stats->tool = NULL;
         sm_call_lanes_free(stats->lanes);
         stats->lanes = NULL;
@@ -335,7 +327,7 @@ sm_callstats *sm_callstats_new(void) {
     return stats;
 }
 
-/* Takes its lanes from the tool, which receives nothing any more. */
+/* Remove the tool and return its lanes. */
 static lane *stop(sm_callstats *stats) {
     tool *t = stats->tool;
     lane *lanes = stats->lanes;
@@ -389,7 +381,7 @@ int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins) {
     stats->subcalls = subcalls < 0 ? stats->subcalls : subcalls > 0;
     stats->builtins = builtins < 0 ? stats->builtins : builtins > 0;
     if (stats->tool != NULL && stats->builtins && !(stats->tool->base.events & SM_HOOK_C_CALLS))
-        end_calls(stats, stop(stats)); /* other events than before: begins anew */
+        end_calls(stats, stop(stats)); /* the set of events changes, so start again */
     return stats->tool == NULL ? start(stats) : 0;
 }
 
@@ -445,7 +437,7 @@ PyObject *sm_callstats_timer(sm_callstats *stats) {
     return stats->timer;
 }
 
-/* ---- what was counted ---- */
+/* ---- results ---- */
 
 static sm_callstats_row row_of(const sm_call_entry *entry, const sm_call_sums *sums, double factor) {
     return (sm_callstats_row){Py_NewRef(entry->code), sums->calls, sums->recursive, (double)sums->total * factor,

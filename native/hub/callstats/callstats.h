@@ -1,9 +1,6 @@
-/* Flat statistics of calls, as cProfile keeps them, over the hub: for each function how often it was called, how long
- * it took with and without what it called, and the same for each pair of a caller and a function.
- *
- * Ownership and threads: everything with the GIL. A recorder belongs to whoever made it; what the hub holds of it is a
- * tool of its own, so that a recorder may go while the hub is still leaving one of its callbacks. Only a custom timer
- * runs Python code, and only there can another thread come in between. */
+/* Flat statistics of calls, as in cProfile, over the hub: numbers and times for each function, and each pair of
+ * caller and function. Guarded by the GIL. The hub has a separate tool, so a recorder may be freed before the hub is
+ * done with a callback. Only a custom timer runs Python code and lets other threads run. */
 #ifndef SM_HUB_CALLSTATS_CALLSTATS_H
 #define SM_HUB_CALLSTATS_CALLSTATS_H
 
@@ -13,39 +10,37 @@
 
 typedef struct sm_callstats sm_callstats;
 
-/* NULL with MemoryError. */
+/* NULL with a MemoryError set */
 sm_callstats *sm_callstats_new(void);
-/* Stops it, calls no timer, and lets go of everything. */
+/* Stop and free the recorder, without calling its timer. */
 void sm_callstats_free(sm_callstats *stats);
 
-/* A timer (borrowed; NULL: the default clock) and what one of its units is in seconds (0: it gives seconds). Forgets
- * what was counted. -1 with RuntimeError while it is on, or from its own timer. */
+/* Set a timer (borrowed, or NULL for the default clock) and its unit in seconds (0 if it returns seconds), and clear
+ * the counts. Return -1 with a RuntimeError set while it is on, or from its own timer. */
 int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool subcalls, bool builtins,
                        bool this_thread);
-PyObject *sm_callstats_timer(sm_callstats *stats); /* borrowed, NULL: none; for the garbage collector */
+PyObject *sm_callstats_timer(sm_callstats *stats); /* borrowed, or NULL; for tp_traverse */
 
-/* 1, 0, or -1 to leave each as it was. Idempotent. -1 with an exception (of the hub, or from its own timer). */
+/* Start with the settings 1 or 0, or -1 to keep each. Idempotent. Return -1 with an exception set. */
 int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins);
-/* Ends the calls that are running, now. Idempotent. -1 with RuntimeError from its own timer, or with MemoryError when
- * calls went uncounted for want of memory. */
+/* End the running calls and stop. Idempotent. Return -1 with an exception set, also if calls were not counted. */
 int sm_callstats_disable(sm_callstats *stats);
-/* Forgets everything, running calls included. -1 with RuntimeError from its own timer. */
+/* Clear everything, running calls included. Return -1 with a RuntimeError set from its own timer. */
 int sm_callstats_clear(sm_callstats *stats);
 
-/* What is known of a function, and of it under one caller. Times in seconds. */
+/* The statistics of a function, or of a function under one caller. Times are in seconds. */
 typedef struct {
     PyObject *code; /* a code object or a str */
     int64_t calls, recursive;
     double total, own;
 } sm_callstats_row;
 
-/* Calls `visit` for each function with rows[0] and, in rows[1] to rows[called], what it called. The rows are copies
- * that hold references, so that whatever Python code runs meanwhile may count on. -1 with an exception, from visit or
- * for want of memory. */
+/* Call `visit` for each function, with rows[0] for it and rows[1] to rows[called] for its callees. Rows own
+ * references, so Python code may run meanwhile. Return -1 with an exception set. */
 typedef int (*sm_callstats_visitor)(void *data, const sm_callstats_row *rows, size_t called);
 int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *data);
 
-/* names.c: what cProfile calls a C function: a new str, or NULL with no exception set. */
+/* Return cProfile's name of a C function, a new str, or NULL without an exception. */
 PyObject *sm_callstats_name(PyObject *callable);
 
 #endif

@@ -1,11 +1,7 @@
-/* The names that cProfile gives to C functions.
- *
- * "<method 'append' of 'list' objects>" is the representation of the type's method, "<built-in method math.sin>" is put
- * together from the module and the name. cProfile looks the method up by its name in the type of the object, and so
- * shows a method that a class overrides under whatever the class has there: "<function Log.append at 0x7f...>" for what
- * super().append(x) calls. Here the types are gone through for the one whose method it really is; only where none has
- * it (static and class methods, every type's __new__) the name is looked up, as there, but never in a way that could
- * run the program's code. */
+/* cProfile's names of C functions: "<method 'append' of 'list' objects>" or "<built-in method math.sin>". cProfile
+ * looks up the name in the object's type, and so shows the override of an overridden method. Here, the bases are
+ * searched for the method itself. Only if none has it (static and class methods, __new__), the name is looked up,
+ * without running the program's code. */
 #include "hub/callstats/callstats.h"
 
 #include <string.h>
@@ -15,7 +11,7 @@ static PyMethodDef *method_behind(PyObject *callable) {
                                        : ((PyMethodDescrObject *)callable)->d_method;
 }
 
-/* The attribute of one of the type's bases that is this method: borrowed, or NULL. */
+/* Return the attribute of one of the type's bases that is this method, borrowed, or NULL. */
 static PyObject *find_method(PyTypeObject *type, PyObject *name, const PyMethodDef *method) {
     PyObject *mro = type->tp_mro;
     for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); i++) {
@@ -41,7 +37,7 @@ static PyObject *name_descriptor(PyObject *descriptor) {
     return text;
 }
 
-/* Can its representation be had without running code of the program's? */
+/* Return true if repr() of it runs no code of the program. */
 static bool shows_itself(PyObject *found) {
     PyTypeObject *type = Py_TYPE(found);
     return PyCFunction_Check(found) || type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type ||

@@ -12,7 +12,7 @@ static int bucket_number(const sm_chunk *root) {
     return (int)((((uintptr_t)root >> 12) * 0x9E3779B97F4A7C15u) >> 58);
 }
 
-/* The chunk is another one than at the last event: the stack has grown or shrunk past it, or was exchanged. */
+/* The stack has grown or shrunk past a chunk, or was exchanged. */
 sm_call_track *sm_call_track_change(sm_call_lane *lane, sm_chunk *chunk) {
     sm_call_track *now = lane->now;
     if (now != NULL && chunk != NULL && (chunk->previous == now->chunk || chunk == now->below)) {
@@ -23,7 +23,7 @@ sm_call_track *sm_call_track_change(sm_call_lane *lane, sm_chunk *chunk) {
     sm_chunk *root = root_of(chunk);
     sm_call_track **bucket = &lane->buckets[bucket_number(root)], *found = NULL;
     for (sm_call_track *t = *bucket; t != NULL && (found == NULL || found->root != root); t = t->next) {
-        if (t->root == root || t->depth == 0) /* an idle one has nothing to lose */
+        if (t->root == root || t->depth == 0) /* an idle track can be reused */
             found = t;
     }
     if (found == NULL) {
@@ -67,7 +67,7 @@ sm_call_track *sm_call_track_next(const sm_call_lane *lane, const sm_call_track 
 
 void sm_call_lane_drop(sm_call_lane *lane) {
     for (sm_call_track *on = sm_call_track_next(lane, NULL); on != NULL; on = sm_call_track_next(lane, on)) {
-        for (size_t i = 0; i < on->depth; i++) { /* levels are counted anew */
+        for (size_t i = 0; i < on->depth; i++) { /* forces a recount of levels */
             on->calls[i].entry->sums.owner = NULL;
             if (on->calls[i].link != NULL)
                 on->calls[i].link->sums.owner = NULL;

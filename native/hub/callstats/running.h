@@ -1,15 +1,11 @@
-/* The calls that are running, thread by thread.
+/* The running calls of each thread.
  *
- * A *lane* is a thread; a *track* is one stack of calls of it: one for the thread itself, and one for each greenlet
- * that runs on it, told apart by the outermost chunk of the interpreter's data stack, which greenlets exchange when
- * they switch. A track has the calls that are running on it, the outermost first. Tracks are found in lists by a hash
- * of that chunk, where a new one takes over one that is idle, so that there are few more than were ever in use at once.
+ * A *lane* is a thread. A *track* is one of its stacks of running calls, the outermost first: the thread's own, or a
+ * greenlet's. The outermost chunk of the interpreter's data stack, which greenlets exchange, identifies it.
  *
- * Recursion. cProfile counts how often a function is on the stack, one number for it whoever runs it, and with two
- * threads in a function takes one for the other's recursion. Here the number belongs to a track: `level` counts the
- * calls on the track `owner`. When another track enters or leaves the function, it takes the number over by counting
- * its own calls. That is dear (a look at its whole stack) but happens only when threads take turns in a function, not
- * at its every call. */
+ * cProfile counts a function's running calls over all threads, and so mistakes two threads for recursion. Here,
+ * `level` counts the calls on the track `owner`. Another track counts its own calls when it enters or leaves the
+ * function. */
 #ifndef SM_HUB_CALLSTATS_RUNNING_H
 #define SM_HUB_CALLSTATS_RUNNING_H
 
@@ -21,14 +17,14 @@
 
 typedef struct {
     const void *key;
-    const void *frame; /* the function's own; of a C function, its caller's */
+    const void *frame; /* the function's own, or a C function's caller */
     sm_call_entry *entry;
-    sm_call_link *link; /* NULL: no caller, or not wanted */
+    sm_call_link *link; /* NULL without a caller, or if links are off */
     int64_t start, inner;
 } sm_running_call;
 
 typedef struct sm_call_track {
-    sm_chunk *root, *chunk, *below; /* the outermost, the newest at the last event, and the one under that */
+    sm_chunk *root, *chunk, *below; /* outermost, newest at the last event, and the one below it */
     sm_running_call *calls;
     size_t depth, size;
     struct sm_call_track *next; /* in its bucket */
@@ -43,14 +39,14 @@ typedef struct sm_call_lane {
     struct sm_call_lane *next;
 } sm_call_lane;
 
-/* The track of this chunk, which is another one than at the last event. NULL: out of memory. */
+/* Return the track of this chunk, which has changed since the last event, or NULL if out of memory. */
 sm_call_track *sm_call_track_change(sm_call_lane *lane, sm_chunk *chunk);
-bool sm_call_track_grow(sm_call_track *track); /* room for more calls; false: out of memory */
-/* The track after this one; the first after NULL; NULL at the end. */
+bool sm_call_track_grow(sm_call_track *track); /* false if out of memory */
+/* Return the track after this one, the first after NULL, or NULL at the end. */
 sm_call_track *sm_call_track_next(const sm_call_lane *lane, const sm_call_track *track);
-/* Forgets the lane's running calls: they count for nothing. */
+/* Drop the lane's running calls without counting them. */
 void sm_call_lane_drop(sm_call_lane *lane);
-/* A list of lanes, whose running calls are forgotten with them only if their entries are, too. */
+/* Free a list of lanes. Running calls may only be left if their entries are freed too. */
 void sm_call_lanes_free(sm_call_lane *lanes);
 
 void sm_call_count_level(sm_call_sums *sums, const sm_call_track *on, bool links);
@@ -73,7 +69,7 @@ static inline void sm_call_leave_sums(sm_call_sums *s, const sm_call_track *on, 
     s->calls++;
 }
 
-/* The track has room. */
+/* Push a call. The track has room. */
 static inline sm_running_call *sm_call_push(sm_call_track *on, const void *key, const void *frame, sm_call_entry *entry,
                                             sm_call_link *link) {
     sm_call_enter_sums(&entry->sums, on, false);
@@ -84,7 +80,7 @@ static inline sm_running_call *sm_call_push(sm_call_track *on, const void *key, 
     return made;
 }
 
-/* The newest call ends. */
+/* End the newest call. */
 static inline void sm_call_end(sm_call_track *on, int64_t now) {
     sm_running_call *top = &on->calls[on->depth - 1];
     int64_t total = now - top->start, own = total - top->inner;
@@ -96,7 +92,7 @@ static inline void sm_call_end(sm_call_track *on, int64_t now) {
     on->depth--;
 }
 
-/* How many calls there are up to and with the one that fits; 0: none does. */
+/* Return the number of calls up to and including the one that matches, or 0. */
 static inline size_t sm_call_find(const sm_call_track *on, const void *key, const void *frame) {
     size_t depth = on->depth;
     while (depth > 0 && (on->calls[depth - 1].key != key || on->calls[depth - 1].frame != frame))

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "hub/callstats/callstats.h"
 
-/* Links are in no map of base/map.h: they are found by two addresses in one probe, which is on the way of an event. */
+/* Links are not in a base/map.h table, because one probe by two addresses is needed at every event. */
 static inline size_t hash_of(const void *a, const void *b) {
     uint64_t mixed = ((uintptr_t)a >> 4) * 0x9E3779B97F4A7C15u ^ ((uintptr_t)b >> 4) * 0xC2B2AE3D27D4EB4Fu;
     return (size_t)(mixed >> 29);
@@ -83,7 +83,7 @@ void sm_call_store_forget(sm_call_store *store) {
     sm_free(store->links);
     sm_map_free(&store->by_key);
     *store = (sm_call_store){.first = NULL};
-    while (entry != NULL) { /* letting go may run code: nothing leads here any more */
+    while (entry != NULL) { /* releasing may run code, which finds the store empty */
         sm_call_entry *next = entry->next;
         Py_DECREF(entry->code);
         sm_free(entry);

@@ -1,5 +1,4 @@
-/* What call statistics are kept in: an *entry* for each function, a *link* for each function under one caller, both
- * found in one probe by addresses. Entries and links stay where they are until all are forgotten. */
+/* The tables of call statistics: an *entry* for each function, and a *link* for each pair of caller and function. */
 #ifndef SM_HUB_CALLSTATS_STORE_H
 #define SM_HUB_CALLSTATS_STORE_H
 
@@ -10,8 +9,8 @@
 
 typedef struct {
     int64_t calls, recursive;
-    int64_t total, own; /* ticks of the clock, units of a timer */
-    const void *owner;  /* the track that `level` is about; compared, never followed (callstats.c) */
+    int64_t total, own; /* ticks of the clock, or units of a timer */
+    const void *owner;  /* the track of `level`; never dereferenced */
     int64_t level;
 } sm_call_sums;
 
@@ -19,10 +18,10 @@ typedef struct sm_call_link sm_call_link;
 
 typedef struct sm_call_entry {
     const void *key; /* the code object or PyMethodDef */
-    PyObject *code;  /* owned: the code object or a str */
+    PyObject *code;  /* owned; a code object or a str */
     sm_call_sums sums;
     sm_call_link *newest; /* of its links as a caller, the one used last */
-    sm_call_link *links;  /* all of them */
+    sm_call_link *links;
     struct sm_call_entry *next;
 } sm_call_entry;
 
@@ -30,22 +29,22 @@ struct sm_call_link {
     const void *key; /* the callee's */
     sm_call_entry *caller, *callee;
     sm_call_sums sums;
-    sm_call_link *next; /* of the caller's */
+    sm_call_link *next; /* of the same caller */
 };
 
 typedef struct {
     sm_map by_key;                 /* of entries */
-    sm_call_entry *first, *newest; /* in the order of their first call */
+    sm_call_entry *first, *newest; /* by their first call */
     sm_call_link **links;          /* open addressing, by (caller, key) */
     size_t link_count, link_size;
 } sm_call_store;
 
-/* Finds or makes. named: the code object, or the callable that has the PyMethodDef `key`. NULL: out of memory. The name
- * of a C function is made of strings only, which sets off no garbage collection: no other code runs in between. */
+/* Find or make an entry; named is the code object, or the callable with the PyMethodDef `key`. Return NULL if out of
+ * memory. Naming a C function makes only strings, so no garbage collection runs code. */
 sm_call_entry *sm_call_store_entry(sm_call_store *store, const void *key, PyObject *named);
 sm_call_link *sm_call_store_link(sm_call_store *store, sm_call_entry *caller, const void *key, PyObject *named);
 
-/* Empties it. Letting go of code objects may run code, which finds it empty. */
+/* Clear the store. Releasing code objects may run code, which finds it empty. */
 void sm_call_store_forget(sm_call_store *store);
 
 #endif

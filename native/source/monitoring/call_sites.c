@@ -1,27 +1,18 @@
 /* Call sites that need not report any more (c_functions="auto").
  *
- * sys.monitoring can switch its CALL event off place by place. Two kinds of place are worth it: those that call a C
- * function that has proved trivial, and those that call Python functions or types, of which the event has nothing to
- * tell. Without that, its cost would stay in their callers' time, since nobody counts what is not recorded. A place may
- * call something else another time, so it must first have called the same thing eight times that we looked, at random
- * one CALL in eight: some 64 calls. (At random, since programs that take turns among eight functions are common.) A C
- * function that has not proved trivial counts among what a place has called, so that a place that goes on to call a
- * Python function is left on: it may call the C function again, and no mark would say that such calls are missing. The
- * recorder is told of each place of the first kind, and marks what can be missing from then on. Python functions are
- * counted exactly whatever happens here.
+ * A site's CALL event is disabled if the site calls a C function that has proved trivial, or Python functions or types,
+ * on which CALL reports nothing new. Its cost would otherwise stay in the caller's time. The site must first have
+ * called the same thing at eight looks, each at a random one of eight events: periodic looks would miss programs that
+ * alternate among functions. A C function that is not trivial counts as a callee, so a site that goes on to a Python
+ * function stays enabled. The recorder marks what can be missing. Python functions are always counted exactly.
  *
- * Looks are rarer, up to one CALL in 64, while they find nothing that was not known of a place: most calls that are
- * left to be told of are then those of C functions, whose places tell on. A look that finds more makes them frequent.
+ * Looks that find nothing new become rarer, up to one in 64.
  *
- * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
- * and whoever has our tool id next, are told of every place. restart_events() would do it for all tools, whose places
- * would all tell once more. So the code objects that have such places are marked (code/code_map.h) until they die, and
- * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
- * those that were switched off included, and the next recording sets all of them.
+ * Sites are enabled again at the end and in a forked child. restart_events() would affect all tools, so the code
+ * objects are marked instead, and local_events.c resets each.
  *
- * The map of places is keyed by the serial number of what is known of the code object, and offset: what has been
- * learned of a code object that died is not taken for that of another with its address. The dead are forgotten when the
- * map is full, which so is as large as the places of the code that lives. */
+ * The table is keyed by the serial number of a code object's entry, so a reused address has no history. Sites of
+ * dead code are dropped when it is full, which bounds it by the live code. */
 #include "base/lookup_count.h"
 #include "base/map.h"
 #include "source/monitoring/monitoring.h"
@@ -38,16 +29,16 @@ uint32_t sm_sites_to_go = SM_SITES_EVERY;
 #endif
 
 typedef struct {
-    uint64_t key;             /* serial number << 32 | offset; no serial number is 0 */
-    const PyCodeObject *code; /* an address, never followed */
+    uint64_t key;             /* serial number << 32 | offset; serial numbers begin at 1 */
+    const PyCodeObject *code; /* never dereferenced */
     const void *callee;
-    uint32_t looks; /* in a row at the same callee; UINT32_MAX: it has called different things, leave it on */
+    uint32_t looks; /* consecutive, same callee; UINT32_MAX: mixed, stays enabled */
 } site;
 
 static struct {
     sm_map places;  /* site */
-    uint32_t wait;  /* places that are met in vain before the full map is looked through again */
-    uint32_t every; /* calls from a look to the next, at the mean: SM_SITES_EVERY to SM_SITES_SELDOM */
+    uint32_t wait;  /* sites not added before the full table is scanned again */
+    uint32_t every; /* mean number of calls between looks, SM_SITES_EVERY to SM_SITES_SELDOM */
     uint64_t random;
 } sites;
 
@@ -56,7 +47,7 @@ static bool lives(const site *at) {
     return entry != NULL && entry->serial == (uint32_t)(at->key >> 32);
 }
 
-/* Makes room for one more, by forgetting the dead or by growing. */
+/* Make room for one more site by dropping dead ones or by growing. */
 static bool make_room(void) {
     sm_map *before = &sites.places;
     if (before->count * 2 < before->size)
@@ -101,7 +92,6 @@ void sm_sites_start(bool on) {
     sm_sites_on = on;
 }
 
-/* A look has found what was not known of its place, or has not. */
 static void learnt(bool anything) {
     if (anything)
         sites.every = SM_SITES_EVERY;

@@ -1,28 +1,17 @@
-/* The coverage recorder's source on 3.12 and later: lines and branches of the code objects that are wanted, by a tool
- * id of sys.monitoring of its own.
+/* The coverage recorder's source on 3.12 and later: a tool id of sys.monitoring for lines and branches.
  *
- * START and RESUME are set for the whole interpreter. The first of them that comes from a code object decides: code
- * that is not wanted answers DISABLE at this place and is never reported again; wanted code gets LINE, and the events
- * of branches, as local events of its own, at once, so that the line after START is told already. RESUME is for
- * generators that had begun before; for what runs at the start, the frames of all threads are walked.
+ * PY_START and PY_RESUME (for generators that began earlier) are global. The first of them from a code object decides:
+ * unwanted code returns DISABLE, wanted code gets local events at once, so that its first line is reported. At the
+ * start, the frames of all threads are walked.
  *
- * Places switched off are the recorder's business, as it answers; to switch a code object's places on again, its local
- * events are taken off and set again, which leaves other tools alone. (restart_events() would switch on everybody's,
- * everywhere.) It is used twice: at the start, for what an earlier recording or a former holder of the tool id left
- * switched off (gh-118327), and when the first context begins.
+ * Removing and setting local events enables disabled places for us alone. restart_events() does it for all tools, so it
+ * is used only at the start, after an earlier holder of the tool id (gh-118327), and when the first context begins.
  *
- * START stays on in code whose body stands on the line of its `def`: from 3.13 on the interpreter tells that line only
- * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
- * has been told.
- *
- * On 3.14 and later, code with lines that LINE does not tell (code/unreported_lines.h) gets BRANCH_RIGHT for them, if
- * branches are not asked for: with them, the recorder finds these lines with the branch.
- *
- * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
- * its own two instructions are switched off at their first event.
- *
- * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
- * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
+ * Further events fill gaps:
+ * - PY_START stays enabled where the body is on the line of its `def`: from 3.13 on, LINE needs it there (gh-155992).
+ * - BRANCH_RIGHT reports lines that LINE omits on 3.14 and later (code/unreported_lines.h).
+ * - INSTRUCTION reports the end of an async for on 3.12 and 3.13.
+ * - JUMP reports jumps back within a line, which sys.settrace counts and LINE omits. */
 #include "code/linewalk.h"
 #include "code/unreported_lines.h"
 #include "compat/exception.h"
@@ -36,8 +25,8 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
-/* As elsewhere, what others count on comes last: 0 for debuggers, 1 for coverage tools, 2 for profilers; but 2 is less
- * asked for by a program under test than by one that is profiled. */
+/* Ids that others expect come last: 0 for debuggers, 1 for coverage tools. Few programs under test need 2
+ * (profilers). */
 static const int order[6] = {5, 4, 3, 2, 0, 1};
 
 enum { START, RESUME, THROW, LINE, JUMP, BRANCH, INSTRUCTION, LEFT, RIGHT, RETURN, YIELD, UNWIND, EVENTS };
@@ -47,7 +36,7 @@ static long numbers[EVENTS];
 static PyObject *callbacks[EVENTS];
 
 static inline long number_of(PyObject *number) {
-    const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
+    const PyLongObject *small = (const PyLongObject *)number; /* made by the interpreter, so no subclass */
     return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (long)PyUnstable_Long_CompactValue(small)
                                                        : PyLong_AsLong(number);
 }
@@ -108,13 +97,13 @@ static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
 /* ---- callbacks ---- */
 
 static inline sm_cover_code *record_of(PyObject *const *args) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
+    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython has code-like objects */
         return NULL;
     sm_cover_code *record = sm_cover_known((PyCodeObject *)args[0]);
     return record == sm_cover_unwanted ? NULL : record;
 }
 
-/* NULL: unwanted. */
+/* Return the record of the code that begins, or NULL if it is unwanted. */
 static sm_cover_code *begin(PyObject *const *args, bool start) {
     if (!PyCode_Check(args[0]) || !sm_cover.running)
         return NULL;
@@ -163,14 +152,14 @@ CALLBACK(on_return) {
     return leave(args);
 }
 
-CALLBACK(on_unwind) { /* cannot be switched off before 3.15 */
+CALLBACK(on_unwind) { /* cannot be disabled before 3.15 */
     return leave(args);
 }
 
-/* With counts lines go on telling, mostly one after the other of the same code: what that one's counts are is asked
- * once. Only where a hit is no more than a number: not in contexts. Forgotten before its record is freed. */
+/* The counts of the code object whose line ran last, which saves a lookup. Unused in contexts, where a hit is more
+ * than a number. */
 static struct {
-    const void *code; /* NULL: none */
+    const void *code; /* NULL if there is none */
     uint64_t *counts;
     int first;
     uint32_t size;
@@ -198,14 +187,14 @@ CALLBACK(on_line) {
     return sm_cover_line(record, (int)number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
 
-CALLBACK(on_jump) { /* with counts */
+CALLBACK(on_jump) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
         return sm_monitoring_disable;
     int from = (int)number_of(args[1]), to = (int)number_of(args[2]);
     int line = to <= from ? PyCode_Addr2Line(record->code, to) : -1;
     if (line < 0 || line != PyCode_Addr2Line(record->code, from))
-        return sm_monitoring_disable; /* LINE tells it */
+        return sm_monitoring_disable; /* LINE reports this one */
     (void)sm_cover_line(record, line);
     return Py_None;
 }
@@ -221,7 +210,6 @@ CALLBACK(on_branch) {
     return line == 0 || sm_cover_line(record, line) ? sm_monitoring_disable : Py_None;
 }
 
-/* Each instruction once, in code that has an async for (3.12, 3.13). */
 CALLBACK(on_instruction) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
@@ -251,8 +239,8 @@ static const event_kind events[EVENTS] = {
 
 /* ---- start and end ---- */
 
-/* With threads that are left out, events are asked whose they are, by callbacks of their own: others pay nothing. What
- * says nothing switches nothing off. */
+/* With skipped threads, separate callbacks check the thread of each event. Events of a skipped thread disable
+ * nothing. */
 #define ASKED(name)                                                                                                    \
     CALLBACK(name##_asked) {                                                                                           \
         if (sm_is_apart(&sm_cover.apart, PyThreadState_Get()))                                                         \
@@ -300,8 +288,7 @@ static bool holds(void) {
     return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
-/* Code that runs now has begun already: the frames of all threads. The GIL is held throughout, and making a frame
- * object runs nothing of the program. */
+/* Meet the code that runs already. The GIL is held, and making a frame object runs no code of the program. */
 static void walk_frames(void) {
     PyThreadState *now = PyThreadState_Get();
     PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(now));

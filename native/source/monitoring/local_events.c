@@ -1,16 +1,11 @@
 /* Events of single code objects.
  *
- * A recording of everything asks for its events once, for the whole interpreter. One that where= narrows to a few
- * functions would pay for every line of the others once, at the least, so it asks only for what tells of code objects
- * that begin or go on; and when a wanted one does, for the others of it alone. The code objects whose events were
- * asked for are marked (code/code_map.h) until they die, and given back at the end: until 3.14, nothing else would do
- * it (gh-111963).
+ * With where=, only the events that report new code are global, because each line of unwanted code would otherwise
+ * report once. Wanted code gets the others when it begins or resumes, or at the start if a frame runs it. A recorder of
+ * lines sets BRANCH_RIGHT on code with lines that LINE omits (code/unreported_lines.h).
  *
- * A recorder of lines asks code with lines that LINE does not tell (code/unreported_lines.h) for BRANCH_RIGHT as well.
- *
- * Frames that run when the recording starts may never begin anything: those of all threads are looked at then.
- *
- * So are the code objects in which places were switched off (call_sites.c). */
+ * Such code objects, and those with disabled sites (call_sites.c), are marked until they die. At the end, the events
+ * of each are removed: until 3.14, nothing else does it (gh-111963). */
 #include "source/monitoring/monitoring.h"
 
 const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
@@ -22,8 +17,8 @@ const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
 
 static struct {
     int tool_id;
-    long events; /* to be asked for on each wanted code object; 0: all are the interpreter's */
-    long right;  /* BRANCH_RIGHT, of a recorder of lines; 0: lines are all told */
+    long events; /* set on each wanted code object; 0 if all are global */
+    long right;  /* BRANCH_RIGHT for a recorder of lines, or 0 if LINE reports all lines */
 } local;
 
 bool sm_monitoring_remember(const void *code) {
@@ -56,7 +51,7 @@ static bool ask(PyCodeObject *code) {
 }
 
 bool sm_monitoring_meet(PyObject *code) {
-    sm_exception kept = sm_exception_keep(); /* a throw comes with an exception */
+    sm_exception kept = sm_exception_keep(); /* a throw comes with an exception set */
     bool wanted = !sm_engine.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_engine.running) {
@@ -69,7 +64,7 @@ bool sm_monitoring_meet(PyObject *code) {
     return wanted;
 }
 
-static void meet_frames(PyFrameObject *frame) { /* steals it; NULL is none */
+static void meet_frames(PyFrameObject *frame) { /* steals the reference */
     while (frame != NULL) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         PyObject *globals = PyFrame_GetGlobals(frame);
@@ -90,8 +85,7 @@ void sm_monitoring_local_running(void) {
         meet_frames(PyThreadState_GetFrame(tstate));
 }
 
-/* A code object's events are only gone through when another set is wanted than before: the rarest event is, then none.
- */
+/* Instrumentation is updated only if the set of events changes, so set the rarest event first. */
 static void give_back(int tool_id, PyCodeObject *code, long rarest) {
     Py_INCREF(code);
     if (rarest > 0 && sm_monitoring_set_local(tool_id, code, rarest) < 0)
@@ -101,7 +95,7 @@ static void give_back(int tool_id, PyCodeObject *code, long rarest) {
     Py_DECREF(code);
 }
 
-/* The calls may let code objects die, which moves others in the table: until none is found. */
+/* These calls may destroy code objects, which moves table entries: repeat until none is found. */
 void sm_monitoring_local_stop(int tool_id) {
     long rarest = local.events == 0 ? sm_monitoring_number("PY_YIELD") : 0;
     PyErr_Clear();

@@ -1,4 +1,4 @@
-/* The monitoring source: takes a tool id, registers the callbacks, sets the events; and gives all of it back. */
+/* The monitoring source: a tool id, its callbacks and its events. */
 #include "source/monitoring/monitoring.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    bool c_functions; /* only wanted with C functions */
+    bool c_functions; /* registered only if C functions are recorded */
 } events[SM_MONITORING_EVENTS] = {
     [SM_PY_START] = {"PY_START", false},
     [SM_PY_RESUME] = {"PY_RESUME", false},
@@ -24,22 +24,22 @@ static const struct {
     [SM_C_RETURN] = {"C_RETURN", true},
     [SM_C_RAISE] = {"C_RAISE", true},
     [SM_LINE] = {"LINE", false},
-    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* of single code objects: local_events.c */
+    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* per code object (local_events.c) */
 };
 
 static int tool_id = -1;
 static long events_set = 0;
-static bool places_were_off = false; /* in this process, some place has been switched off, and was not given back */
+static bool places_were_off = false; /* places of this process are still disabled for our tool id */
 
 int sm_monitoring_tool_id(void) {
     return tool_id;
 }
 
-/* Those that others count on last: cProfile can only work with 2, hypothesis with 3, and debuggers and coverage expect
- * 0 and 1; a recorded program that uses them is to find them free. */
+/* Ids that others expect come last, for a recorded program to find them free: cProfile needs 2, hypothesis 3,
+ * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
 
-/* The events of these callbacks, as sys.monitoring numbers them in this version; -1 with an exception. */
+/* Return the events of these callbacks as a bit set, or -1 with an exception set. */
 static long event_set(const sm_settings *settings, bool register_them) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
@@ -97,7 +97,7 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
-    /* An earlier recording switched places off. Other tools answer DISABLE once more. */
+    /* An earlier recording disabled places. Other tools return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
             PyErr_Clear();
@@ -120,7 +120,7 @@ static void begin_again(void) {
     }
 }
 
-/* Another tool may have freed our id by force, or taken it over. */
+/* Another tool may have freed our id or taken it over. */
 static void poll(void) {
     if (tool_id >= 0 && !still_ours())
         sm_engine.hook_lost += sm_engine.hook_lost == 0;

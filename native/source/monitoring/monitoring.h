@@ -1,8 +1,7 @@
-/* The monitoring source's callbacks: what each event of sys.monitoring is to a receiver of calls or of lines.
+/* The monitoring source's callbacks: from each event of sys.monitoring to a receiver of calls or of lines.
  *
- * sys.monitoring calls an object; ours are instances of one static type whose instances carry their own vectorcall
- * function, which costs a third of a profile function. Arguments are borrowed; nothing here makes an object, takes a
- * lock or can raise. SM_MONITORING_CALLBACK makes a vectorcall function of a function below and a receiver. */
+ * They are instances of one static type with a vectorcall function each, at a third of the cost of a profile
+ * function. Arguments are borrowed. No callback makes an object, takes a lock or raises. */
 #ifndef SM_SOURCE_MONITORING_MONITORING_H
 #define SM_SOURCE_MONITORING_MONITORING_H
 
@@ -11,39 +10,39 @@
 #include "hooks/monitoring_tool.h"
 #include "source/sources.h"
 
-/* Defines RECEIVER_EVENT: sm_monitoring_EVENT (or sm_monitoring_lines_EVENT) for this receiver, a static constant. */
+/* Define RECEIVER_EVENT, which passes an event on to this static constant receiver. */
 #define SM_MONITORING_CALLBACK(function, receiver, event)                                                              \
     static PyObject *receiver##_##event(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),     \
                                         PyObject *Py_UNUSED(names)) {                                                  \
         return function##_##event(&receiver, args);                                                                    \
     }
 
-/* local_events.c: what was asked of single code objects. Of all the events to ask for, the ones that are the
- * interpreter's. narrow: those alone that cannot be local, or tell of code not met yet. -1 with an exception. */
+/* local_events.c: events of single code objects. Return the events to set globally, or -1 with an exception set; if
+ * narrow, only those that cannot be local or that report new code. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
-void sm_monitoring_local_running(void); /* the frames that run already */
-/* Gives all code objects back that something was asked of, or switched off in, while the tool wants nothing. */
+void sm_monitoring_local_running(void); /* instruments frames that run already */
+/* Remove local events and disabled places of all remembered code, while the tool has no events set. */
 void sm_monitoring_local_stop(int tool_id);
-bool sm_monitoring_remember(const void *code); /* until then, or its death. False: out of memory */
-/* A code object begins or goes on. False: its events are not wanted. */
+bool sm_monitoring_remember(const void *code); /* false if out of memory */
+/* Return true if the recording wants the events of this code object. */
 bool sm_monitoring_meet(PyObject *code);
-/* Its first line is told only as long as PY_START is (gh-155992). offset: where PY_START was told. */
+/* Return true if PY_START at this offset must stay enabled for LINE to report the first line (gh-155992). */
 bool sm_monitoring_needs_start(PyObject *code, int offset);
 
 static inline PyObject *sm_answer(bool wanted) {
-    /* Both are immortal wherever there is sys.monitoring: no reference to count. */
+    /* Both are immortal on every version with sys.monitoring. */
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
 }
 
-/* Should this place stop reporting its calls? Told of one in eight of them, at random; see call_sites.c. needless: this
- * call need not have been reported. */
+/* Return true if this call site may stop reporting. Called for a random eighth of CALL events (call_sites.c).
+ * needless: this call needs no event. */
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8
 #define SM_SITES_SELDOM 64
 extern bool sm_sites_on;        /* c_functions="auto" */
-extern uint32_t sm_sites_to_go; /* calls to the next look */
-uint32_t sm_sites_gap(void);    /* from a look to the next */
-void sm_sites_start(bool on);   /* a recording begins, or ends */
+extern uint32_t sm_sites_to_go; /* calls until the next look */
+uint32_t sm_sites_gap(void);    /* random number of calls between two looks */
+void sm_sites_start(bool on);   /* resets the table of call sites */
 
 static inline bool sm_sites_look(void) {
     if (SM_LIKELY(!sm_sites_on || --sm_sites_to_go != 0))
@@ -52,14 +51,13 @@ static inline bool sm_sites_look(void) {
     return true;
 }
 
-/* Is this no C function, and not likely to make room for one? Of Python functions their own START event tells; types
- * are no C functions, and what they call is told of without the place. */
+/* Return true if CALL reports nothing for this callable: a Python function has START, and calls by a type are
+ * reported. */
 static inline bool sm_sites_needless(PyObject *callable) {
     return Py_TYPE(callable) == &PyFunction_Type || PyType_Check(callable);
 }
 
 #if SM_HAS_MONITORING
-/* An event for a receiver of calls. */
 
 SM_INLINE PyObject *sm_monitoring_start(const sm_calls_receiver *to, PyObject *const *args) {
     to->place(args[1]);
@@ -74,7 +72,7 @@ SM_INLINE PyObject *sm_monitoring_resume(const sm_calls_receiver *to, PyObject *
 }
 
 SM_INLINE PyObject *sm_monitoring_throw(const sm_calls_receiver *to, PyObject *const *args) {
-    (void)sm_monitoring_resume(to, args); /* cannot be disabled */
+    (void)sm_monitoring_resume(to, args);
     return Py_None;
 }
 
@@ -93,7 +91,7 @@ SM_INLINE PyObject *sm_monitoring_yield(const sm_calls_receiver *to, PyObject *c
 }
 
 SM_INLINE PyObject *sm_monitoring_unwind(const sm_calls_receiver *to, PyObject *const *args) {
-    (void)sm_monitoring_leave(to, args, SM_BY_EXCEPTION); /* cannot be disabled */
+    (void)sm_monitoring_leave(to, args, SM_BY_EXCEPTION);
     return Py_None;
 }
 
@@ -102,7 +100,7 @@ SM_INLINE PyObject *sm_monitoring_call(const sm_calls_receiver *to, PyObject *co
     PyObject *callable = sm_unbound(args[2]);
     const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
     sm_thread *thread;
-    if (method == NULL) { /* not ours: but does this place ever call a C function? */
+    if (method == NULL) { /* not a C function, so the site may never call one */
         if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL, true)) {
             sm_engine.sites_off++;
             return sm_monitoring_disable;
@@ -137,14 +135,12 @@ SM_INLINE PyObject *sm_monitoring_c_raise(const sm_calls_receiver *to, PyObject 
     return sm_monitoring_c_leave(to, args, SM_BY_EXCEPTION);
 }
 
-/* An event for a receiver of lines. Calls need no event: a recorder of lines tells frames apart. PY_START comes once
- * for a code object, to say that there is such a one; but where the first line stands in the def line, LINE is told
- * only alongside PY_START. */
+/* Events for a receiver of lines. PY_START reports each code object once; it stays enabled only where LINE needs it. */
 
 SM_INLINE PyObject *sm_monitoring_lines_start(const sm_lines_receiver *Py_UNUSED(to), PyObject *const *args) {
     const sm_code_entry *entry = sm_code_entry_of_any(args[0]);
     if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))
-        return Py_None; /* met, and PY_START is needed */
+        return Py_None; /* PY_START is still enabled */
     return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));
 }
 
@@ -158,7 +154,7 @@ SM_INLINE PyObject *sm_monitoring_lines_resume(const sm_lines_receiver *to, PyOb
 }
 
 SM_INLINE PyObject *sm_monitoring_lines_throw(const sm_lines_receiver *to, PyObject *const *args) {
-    (void)sm_monitoring_lines_resume(to, args); /* cannot be disabled */
+    (void)sm_monitoring_lines_resume(to, args);
     return Py_None;
 }
 
@@ -176,7 +172,7 @@ SM_INLINE PyObject *sm_monitoring_lines_yield(const sm_lines_receiver *to, PyObj
 }
 
 SM_INLINE PyObject *sm_monitoring_lines_unwind(const sm_lines_receiver *to, PyObject *const *args) {
-    (void)sm_monitoring_lines_leave(to, args, SM_BY_EXCEPTION); /* cannot be disabled */
+    (void)sm_monitoring_lines_leave(to, args, SM_BY_EXCEPTION);
     return Py_None;
 }
 
@@ -187,7 +183,7 @@ SM_INLINE PyObject *sm_monitoring_lines_line(const sm_lines_receiver *to, PyObje
     return sm_answer(to->line(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));
 }
 
-/* A loop has ended. */
+/* Report the line after a loop, which LINE omits. */
 SM_INLINE PyObject *sm_monitoring_lines_right(const sm_lines_receiver *to, PyObject *const *args) {
     int line = PyCode_Check(args[0]) ? sm_unreported_line((PyCodeObject *)args[0], sm_int_of(args[2])) : 0;
     if (line == 0)

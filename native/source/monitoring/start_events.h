@@ -1,6 +1,6 @@
-/* The callbacks of the source `starts`: what begins or goes on, and what an exception ends. That a call returns or
- * yields is not asked for, and nobody pays for it. Of C functions the ends are asked for: the interpreter makes the
- * event in any case, and nothing else says whether what C code calls was called by them. */
+/* The callbacks of the source `starts`: frames that begin, resume or end by an exception, and the first ends of a
+ * function. C functions always report their ends: the interpreter makes that event anyway, and only it shows whether
+ * code was called by C. */
 #ifndef SM_SOURCE_MONITORING_START_EVENTS_H
 #define SM_SOURCE_MONITORING_START_EVENTS_H
 
@@ -8,7 +8,6 @@
 
 #if SM_HAS_MONITORING
 
-/* What is common, without a call: see sm_starts_receiver. False: nothing was done. */
 static inline sm_thread *sm_starting_thread(void) {
     sm_thread *thread = sm_this_thread;
     return SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk) ? thread : NULL;
@@ -16,7 +15,7 @@ static inline sm_thread *sm_starting_thread(void) {
 
 SM_INLINE bool sm_starting_call_known(const sm_starts_receiver *to, PyObject *const *args) {
     if (SM_UNLIKELY(sm_sites_on) && SM_UNLIKELY(sm_sites_to_go-- == 1)) {
-        sm_sites_to_go = 1; /* to be looked at */
+        sm_sites_to_go = 1; /* leaves the look to the rare path */
         return false;
     }
     PyObject *callable = sm_unbound(args[2]);
@@ -34,7 +33,7 @@ SM_INLINE bool sm_starting_c_return_known(const sm_starts_receiver *to, PyObject
     return SM_LIKELY(thread != NULL) && to->c_leave_known(thread);
 }
 
-/* As SM_MONITORING_CALLBACK, for events that have a common case; all others are in a function of their own. */
+/* Define the callback of an event with a common case. All others have a function of their own, out of line. */
 #define SM_STARTING_CALLBACK(receiver, event)                                                                          \
     static __attribute__((noinline)) PyObject *receiver##_##event##_rare(PyObject *Py_UNUSED(self),                    \
                                                                          PyObject *const *args) {                      \
@@ -46,8 +45,7 @@ SM_INLINE bool sm_starting_c_return_known(const sm_starts_receiver *to, PyObject
         return SM_LIKELY(known) ? Py_None : receiver##_##event##_rare(self, args);                                     \
     }
 
-/* The same for a frame that begins or goes on, of which there are two common cases: each has a function that needs no
- * stack of its own, and goes on to the next one. */
+/* Define the callback of a frame that begins or resumes. Its two common cases are functions without a stack frame. */
 #define SM_STARTING_ENTER(receiver, event, resumed)                                                                    \
     static __attribute__((noinline)) PyObject *receiver##_##event##_rare(PyObject *const *args) {                      \
         return sm_starting_enter(&receiver, args, resumed);                                                            \

@@ -1,20 +1,11 @@
-/* The evalframe source: PEP 523, for Python functions on 3.11, where it costs a seventh of a profile function.
+/* The evalframe source: PEP 523, for Python functions on 3.11, at a seventh of the cost of a profile function.
  *
- * The interpreter calls our function instead of its own to run a frame; we tell the recorder and call what was there
- * before. Three things have to be looked after.
+ * With it, every Python call uses some 500 bytes of C stack, so a program with a raised recursion limit could overflow
+ * it. Each entry compares its address with a floor at a third of the thread's stack. Below it, the source switches to
+ * the profile function on all threads for good: counts stay exact, and the recording notes the change.
  *
- * The C stack. With such a function in place every Python call goes through C, so that recursion which 3.11 itself does
- * without touching the C stack uses some 500 bytes of it a call, and a program that has raised its recursion limit
- * could run out. So each entry compares its own address with a floor, a third of the thread's stack from its end. Below
- * it the source changes for good to the profile function, on all threads, under which calls are inlined again: counts
- * stay exact, the recording says so, and the rest of it costs more. The frames that we are in by then are left through
- * the profile function's events.
- *
- * Frames that ran already at the start are left without an event. So each entry holds its caller's code against the
- * path.
- *
- * Others use PEP 523 too (debuggers, compilers): what we found is called, and put back at the end if we are still on
- * top. */
+ * Frames that ran at the start are left without an event, so each entry compares its caller's code with the path.
+ * Debuggers and compilers use PEP 523 too: the previous function is called, and restored if ours is still on top. */
 #include "source/py311/evalframe.h"
 
 #include <opcode.h>
@@ -88,7 +79,7 @@ static int start(const sm_settings *settings) {
     (void)settings;
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (there != sm_evalframe_in_use) /* else another tool put ours back */
+    if (there != sm_evalframe_in_use) /* otherwise another tool put ours back */
         sm_evalframe_below = there;
     escaped = false;
     sm_evalframe_on = true;
@@ -101,8 +92,7 @@ static void stop(void) {
     if (escaped)
         sm_source_profilefunc.stop();
     else if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != sm_evalframe_in_use)
-        sm_engine.hook_lost +=
-            sm_engine.hook_lost == 0; /* another one stands above: ours stays below, and does nothing */
+        sm_engine.hook_lost += sm_engine.hook_lost == 0; /* ours stays below another function and passes calls on */
     else
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_evalframe_below);
     escaped = sm_evalframe_on = false;

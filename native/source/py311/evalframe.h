@@ -1,4 +1,4 @@
-/* The evalframe source's function, over a receiver of calls: PEP 523, on 3.11 and for Python functions. */
+/* The evalframe source's function, over a receiver of calls: PEP 523, for Python functions on 3.11. */
 #ifndef SM_SOURCE_PY311_EVALFRAME_H
 #define SM_SOURCE_PY311_EVALFRAME_H
 
@@ -9,22 +9,21 @@
 
 #define SM_SUSPENDING (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
 
-extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* ours; what was there before */
+extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* ours, and the previous function */
 extern bool sm_evalframe_on;
 extern __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec")));
 
-bool sm_evalframe_is_deep(const char *here);    /* is the C stack nearly used up? Looks for the floor if need be */
-bool sm_evalframe_deep(char *here);             /* is the C stack nearly used up? Then the source has changed. */
-bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
+bool sm_evalframe_is_deep(const char *here);    /* true near the end of the C stack; finds the floor at first */
+bool sm_evalframe_deep(char *here);             /* the same, and switches to the profile function */
+bool sm_evalframe_fresh(const sm_frame *frame); /* true at a generator's first entry */
 
-/* A function is named after its frame's globals, at first sight. Here the running frame is still the caller, so that
- * whoever asks for "the" globals gets the wrong ones, and the function another module's name for good. */
+/* Name a function after its frame's globals. The running frame is still the caller, with another module's globals. */
 static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) {
     if (SM_UNLIKELY(!sm_code_is_named(code)))
         (void)sm_function_of_code(code, sm_frame_globals(frame));
 }
 
-/* The frame is unlinked already. Where this event has to walk the stack, the path is right afterwards. */
+/* Report the end of a frame, which is unlinked already. If this event walks the stack, the path is right without it. */
 SM_INLINE void sm_evalframe_left(const sm_calls_receiver *to, PyCodeObject *code, sm_leaving how) {
     uint64_t walks = sm_engine.walks;
     sm_thread *thread = SM_LIKELY(sm_evalframe_on) ? sm_event_thread(false) : NULL;
@@ -32,10 +31,9 @@ SM_INLINE void sm_evalframe_left(const sm_calls_receiver *to, PyCodeObject *code
         (void)to->leave(thread, code, how);
 }
 
-/* A frame of a generator or coroutine. */
 SM_INLINE PyObject *sm_evalframe_suspending(const sm_calls_receiver *to, PyThreadState *tstate, sm_frame *frame,
                                             int throwing) {
-    if (!sm_frame_of_generator(frame)) /* makes the generator and returns it: no call of its body */
+    if (!sm_frame_of_generator(frame)) /* makes the generator and returns it, without a call of its body */
         return sm_evalframe_below(tstate, frame, throwing);
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(sm_frame_code(frame));
     const sm_frame *caller = sm_frame_running(tstate);
@@ -53,13 +51,12 @@ SM_INLINE PyObject *sm_evalframe_suspending(const sm_calls_receiver *to, PyThrea
     return result;
 }
 
-/* What a frame evaluation function for this receiver does. suspending: sm_evalframe_suspending for it, out of line, as
- * it would make every call's stack larger. */
+/* Run a frame and report it. `suspending` is out of line to keep the C stack of common calls small. */
 SM_INLINE PyObject *sm_evalframe_run(const sm_calls_receiver *to, _PyFrameEvalFunction suspending,
                                      PyThreadState *tstate, sm_frame *frame, int throwing) {
     char here;
     PyCodeObject *code = sm_frame_code(frame);
-    /* What a trace function runs is no business of ours, as with all other hooks. */
+    /* As with all other hooks, calls made by a trace function are not recorded. */
     if (SM_UNLIKELY(!sm_evalframe_on || tstate->tracing) ||
         SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_deep(&here)))
         return sm_evalframe_below(tstate, frame, throwing);

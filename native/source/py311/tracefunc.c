@@ -1,12 +1,9 @@
 /* The tracefunc source: the interpreter's trace function, on every thread, for a recorder of lines on 3.11.
  *
- * The slot is shared with the hub and with foreign tools, and new threads are found, by hooks/py311/thread_slots.h.
- * Frames that run at the start are told of from their next line on: the interpreter looks for a trace function in each
- * evaluation loop by a flag of its own, which is set in those that are on a thread's stack already.
- *
- * Code whose line table lies (code.replace takes any) makes the interpreter write behind its own memory at such code's
- * first event. So it is looked at before, by a PEP 523 function that does nothing else. When the C stack is nearly used
- * up it is taken away, and such code is no longer guarded against: evalframe.c says more of both. */
+ * Frames that run at the start report from their next line on, because the flag for tracing is set in all evaluation
+ * loops on a stack. code.replace accepts a wrong line table, which makes the interpreter write out of bounds, so a
+ * PEP 523 function checks each table before the first event. Near the end of the C stack (evalframe.c), it is
+ * removed. */
 #include "source/py311/tracefunc.h"
 
 #if SM_SHARES_SLOTS
@@ -33,7 +30,7 @@ bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals) {
     return wanted;
 }
 
-/* The instruction that the frame is at; RESUME where a frame made up by C code is at none. */
+/* Return the opcode of the frame's instruction, or RESUME if the frame, made by C code, has none. */
 static uint8_t opcode_at(const sm_frame *frame, const PyCodeObject *code, uint8_t *argument) {
     uint32_t unit = sm_frame_unit(frame);
     *argument = 0;
@@ -46,9 +43,9 @@ static uint8_t opcode_at(const sm_frame *frame, const PyCodeObject *code, uint8_
 
 bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code) {
     uint8_t argument, opcode = opcode_at(frame, code, &argument);
-    if (opcode != RESUME) /* something is thrown into it; where it has not begun yet, it is at RETURN_GENERATOR */
+    if (opcode != RESUME) /* an exception is thrown into it; before its start, it is at RETURN_GENERATOR */
         return opcode == YIELD_VALUE;
-    return (argument & 3) != 0; /* 1 to 3: after yield, yield from, await */
+    return (argument & 3) != 0; /* after yield, yield from or await */
 }
 
 sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code, PyObject *value) {
@@ -69,7 +66,7 @@ static void put_evaluator(bool on) {
     if (on && there != eval) {
         sm_tracefunc_below = there;
         _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
-    } else if (!on && there == eval) { /* else another one stands above: ours stays below, and does nothing */
+    } else if (!on && there == eval) { /* otherwise ours stays below another function */
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_tracefunc_below);
     }
 }
@@ -84,7 +81,7 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
     return sm_tracefunc_below(tstate, frame, throwing);
 }
 
-/* ---- for the engine ---- */
+/* ---- interface to the engine ---- */
 
 static const char *objection(const sm_settings *settings) {
     (void)settings;

@@ -1,8 +1,5 @@
-/* The tracefunc source's hook, over a receiver of lines: the interpreter's trace function, on 3.11.
- *
- * It tells less than sys.monitoring: a generator's first entry and its resumptions are both a call, a yield and a
- * return are both a return. What is what follows from the code and the place in it. A call itself is not told: a
- * recorder of lines tells frames apart. */
+/* The tracefunc source's hook, over a receiver of lines: the interpreter's trace function, on 3.11. It reports a
+ * generator's first entry and its resumptions as calls; code and instruction distinguish them. */
 #ifndef SM_SOURCE_PY311_TRACEFUNC_H
 #define SM_SOURCE_PY311_TRACEFUNC_H
 
@@ -13,15 +10,14 @@
 #if SM_SHARES_SLOTS
 
 extern bool sm_tracefunc_on;
-extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours; what was there before */
+extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours, and the previous function */
 
-/* Of code that this recording has not met or does not want: is it wanted? */
+/* Return true if the recording wants this code, which has no entry of this session. */
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals);
-/* At its call: does the frame go on where it was suspended? */
+/* Return true if a frame, at its call event, resumes. */
 bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code);
 sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code, PyObject *value);
 
-/* The event of a code object that has been left out ends here. */
 static inline bool sm_tracefunc_wants(PyCodeObject *code, const sm_frame *frame) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))
@@ -29,7 +25,6 @@ static inline bool sm_tracefunc_wants(PyCodeObject *code, const sm_frame *frame)
     return sm_tracefunc_meet(code, sm_frame_globals(frame));
 }
 
-/* What a Py_tracefunc for this receiver does. */
 SM_INLINE int sm_tracefunc_event(const sm_lines_receiver *to, PyFrameObject *object, int what, PyObject *arg) {
     const sm_frame *frame = sm_frame_of(object);
     PyCodeObject *code = sm_frame_code(frame);

@@ -1,30 +1,24 @@
-/* Probes in place.
+/* Probes in code objects.
  *
- * A probe is the byte of RETURN_VALUE over the opcode of an instruction. The evaluation loop that comes to it pops a
- * value and leaves, and the frame stays as it is: in 3.11 a frame that was entered from C is cleared by whoever entered
- * it. We entered it (probes.c), see by the frame where it stands, push the value back, put the opcode back, and have
- * the loop go on at that instruction. So a probe costs nothing until it is hit, some 30 ns then, and nothing
- * afterwards. The loop needs no other state than the frame: it gets the same at each resumption of a generator.
+ * A probe is the opcode RETURN_VALUE written over another. The evaluation loop pops a value and returns; the frame
+ * stays, because 3.11 leaves clearing a frame that was entered from C to its caller, run() in probes.c. It pushes the
+ * value back, restores the opcode and continues the loop there, as in a generator. So a probe costs some 30 ns when
+ * hit, and nothing before or after. The value is never read: on an empty stack it is a local variable, or no object.
  *
- * The value is never looked at: below the bottom of an empty stack lies a local variable, or none.
- *
- * A probe at a conditional jump (a way) cannot be taken away while one of its ways is still new, and so cannot be
- * passed by running the jump. It is done here instead, as the loop does it, in the name of the frame.
- *
- * Specialised instructions look at, or run, the one behind them. Those in front of a probe are put back to their
- * general forms, which look at the opcode that they find. */
+ * A probe at a conditional jump stays while one of its ways is new, so the jump is executed here. Specialised
+ * instructions read or run the next one, so those before a probe return to their general forms. */
 #include "source/py311/probes/probe_state.h"
 
 #if SM_HAS_EVALFRAME
 
 #include "compat/quickening.h"
 
-/* Between two looks at what waits for the interpreter (signals, other threads), jumps backwards that are done here. */
+/* Backward jumps executed here between two checks for signals and other threads. */
 #define BREATH 64
 
 sm_probe_state sm_probe;
 
-/* ---- what is new ------------------------------------------------------------------------------------------------ */
+/* ---- new lines and steps ---------------------------------------------------------------------------------------- */
 
 static bool step_is_new(const sm_probed *probed, sm_probe_step step) {
     return step.from != SM_NO_LINE && sm_probe.receiver->step_is_new(probed->record, step.from, step.to);
@@ -43,7 +37,7 @@ static bool is_needed(const sm_probed *probed, const sm_probe_point *point) {
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
 
-/* What stands in front must not run what is at the point, nor skip it. */
+/* Keep the instructions before the point from running it or skipping it. */
 static void part(uint8_t *bytes, const sm_probe_point *point) {
     uint8_t *before = &bytes[2 * point->before], *behind = &bytes[2 * point->before_that];
     if (point->before == point->unit)
@@ -73,10 +67,10 @@ static void arm(sm_probed *probed, sm_probe_point *point) {
 static void disarm(sm_probed *probed, sm_probe_point *point) {
     uint8_t *bytes = sm_code_bytes(probed->code);
     uint8_t opcode = point->covered, adaptive = 0;
-    if (sm_code_is_quickened(probed->code)) { /* it may have become so meanwhile */
+    if (sm_code_is_quickened(probed->code)) { /* it may have been quickened meanwhile */
         adaptive = sm_opcode_adaptive(opcode);
         if (sm_probe_is_way(point) && bytes[2 * point->before] == COMPARE_OP)
-            bytes[2 * point->before] = COMPARE_OP_ADAPTIVE; /* which gave up at the sight of the probe */
+            bytes[2 * point->before] = COMPARE_OP_ADAPTIVE; /* it gave up specialising before the probe */
     }
     bytes[2 * point->unit] = adaptive != 0 ? adaptive : opcode;
     point->armed = false;
@@ -106,9 +100,9 @@ void sm_probe_disarm(sm_probed *probed) {
     }
 }
 
-/* ---- a conditional jump, done here ------------------------------------------------------------------------------ */
+/* ---- a conditional jump, executed here -------------------------------------------------------------------------- */
 
-/* Is it so? -1 with an exception. Takes the value over. */
+/* Return the truth of the value, whose reference is stolen, or -1 with an exception set. */
 static int holds(PyObject *value) {
     int result = value == Py_True ? 1 : value == Py_False ? 0 : PyObject_IsTrue(value);
     Py_DECREF(value);
@@ -125,7 +119,6 @@ static int not_so(int result) {
     return result < 0 ? result : !result;
 }
 
-/* Keeps the value, which stays on the stack if the jump is made. */
 static int jump_or_pop(sm_frame *frame, bool if_true) {
     PyObject *value = sm_frame_top(frame);
     int result = holds(Py_NewRef(value));
@@ -153,7 +146,7 @@ static int for_iter(sm_frame *frame) {
     return 1;
 }
 
-/* 0: goes on, 1: jumps, -1: raises. */
+/* Return 0 to fall through, 1 to jump, or -1 with an exception set. */
 static int decide(sm_frame *frame, uint8_t opcode) {
     switch (opcode) {
     case FOR_ITER:
@@ -176,7 +169,7 @@ static int decide(sm_frame *frame, uint8_t opcode) {
     }
 }
 
-/* What the loop does at jumps backwards. -1 with an exception. */
+/* Do what the loop does at backward jumps. Return -1 with an exception set. */
 static int breathe(void) {
     static unsigned breath = 0;
     if (++breath % BREATH != 0)
@@ -186,7 +179,7 @@ static int breathe(void) {
     return Py_MakePendingCalls();
 }
 
-/* The record is asked for anew afterwards: what has been run may have done anything. */
+/* Execute the jump. Its condition may run any code, so the record is looked up again afterwards. */
 static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_point *at) {
     sm_probe_point point = *at;
     sm_link link;

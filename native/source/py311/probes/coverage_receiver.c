@@ -1,4 +1,4 @@
-/* The coverage recorder's source on 3.11: the probes, received by its inline functions. */
+/* The coverage recorder's source on 3.11: a receiver for the probes. */
 #include "recorder/coverage/places.h"
 #include "source/py311/probes/probes.h"
 
@@ -12,13 +12,14 @@ static void *meet(PyCodeObject *code, PyObject *globals, bool *frames) {
     return record;
 }
 
-/* Of a thread that is left out. Then every event comes by the trace function: a probe would be gone for all threads. */
+/* Return true on a skipped thread. With such threads the trace function reports: a hit probe is gone for all
+ * threads. */
 static bool is_apart(void) {
     return sm_cover.apart.last != 0 && sm_is_apart(&sm_cover.apart, PyThreadState_Get());
 }
 
 static void line(void *record, int number) {
-    if (((sm_cover_code *)record)->of != NULL && !is_apart()) /* without: it is known only for being a test */
+    if (((sm_cover_code *)record)->of != NULL && !is_apart()) /* otherwise the code is known only as a test */
         (void)sm_cover_line(record, number);
 }
 
@@ -62,9 +63,9 @@ static void stop(void) {
     sm_probes_stop();
 }
 
-static void contexts(void) {} /* what begins anew is known by the stamp */
+static void contexts(void) {} /* the stamp makes everything new */
 
-static void died(sm_cover_code *Py_UNUSED(record)) {} /* its code object takes its probes along */
+static void died(sm_cover_code *Py_UNUSED(record)) {} /* its probes are freed with the code object */
 
 static int tool_id(void) {
     return -1;

@@ -1,4 +1,4 @@
-/* What the files of the probes source share. */
+/* The state of the probes source. */
 #ifndef SM_SOURCE_PY311_PROBES_PROBE_STATE_H
 #define SM_SOURCE_PY311_PROBES_PROBE_STATE_H
 
@@ -11,54 +11,53 @@
 #include "compat/frame.h"
 #include "source/py311/probes/probes.h"
 
-typedef struct sm_probed { /* of a code object that is wanted; freed with it, or at the end */
-    uint32_t stamp;        /* its probes stand as this one's receiver wants them */
+typedef struct sm_probed { /* a wanted code object; freed with it, or at the end */
+    uint32_t stamp;        /* sm_probe.stamp when its probes were last placed */
     uint32_t armed_count;
     void *record;   /* the receiver's */
-    uint8_t *armed; /* by unit: does a probe stand there? NULL: it has no points yet */
+    uint8_t *armed; /* by unit: 1 where a probe is; NULL without points */
     sm_probe_points points;
     PyCodeObject *code; /* borrowed */
-    bool traced;        /* no probes: its frames are traced */
-    bool frames;        /* they are told of */
+    bool traced;        /* without probes: its frames are traced */
+    bool frames;        /* the receiver wants entries and exits of its frames */
     struct sm_probed *next, **link;
 } sm_probed;
 
 typedef struct {
     bool on;
-    bool tracing; /* everything is traced, and no probe stands */
-    bool escaped; /* for good, and without the evaluator */
+    bool tracing; /* everything is traced, without probes */
+    bool escaped; /* for good, and the evaluator is removed */
     bool calm;    /* no other tool uses the slots any more: tracing may end at the next frame */
     bool steps, counts;
     uint32_t stamp;
     const sm_probe_receiver *receiver;
-    void *unwanted; /* what this session writes on code objects that it does not want: odd, so no pointer */
+    void *unwanted; /* marks unwanted code objects in this session; odd, so it is no pointer */
     sm_probed *codes;
     uint64_t codes_count, probes, hits, lost;
 } sm_probe_state;
 extern sm_probe_state sm_probe;
 
-/* What is known of a code object: NULL, not met; sm_probe.unwanted; else it. */
+/* Return the code object's record, sm_probe.unwanted, or NULL if it has not been met. */
 static inline void *sm_probe_found(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     void *found = SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_PROBES] : NULL;
     return SM_UNLIKELY(((uintptr_t)found & 1) != 0 && found != sm_probe.unwanted) ? NULL : found;
 }
-sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL: unwanted, or no memory */
+sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL if unwanted, or out of memory */
 
-/* arm.c: puts probes where something is new, and takes those away that have nothing to tell. */
+/* arm.c: place probes where something is new, and remove others. */
 void sm_probe_arm(sm_probed *probed);
-void sm_probe_disarm(sm_probed *probed); /* all */
-/* The frame has left the evaluation loop at this probe. Tells, and makes the frame ready to go on. Returns whether it
- * goes on by raising the exception that is set. */
+void sm_probe_disarm(sm_probed *probed); /* removes all */
+/* Report the hit of a probe and prepare the frame to continue. Return true if it continues by raising. */
 bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit);
-/* A step out of the code by an exception. */
+/* Report the step out of the code by an exception. */
 void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
 
-/* trace_function.c: the same from the interpreter's trace function. */
+/* trace_function.c: the interpreter's trace function. */
 int sm_probe_trace_join(void);
 void sm_probe_trace_leave(void);
 void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
-void sm_probe_trace_here(PyThreadState *tstate, bool on); /* what the running frame calls next */
+void sm_probe_trace_here(PyThreadState *tstate, bool on); /* for the next frames of this thread */
 bool sm_probe_is_alongside(PyThreadState *tstate);
 void sm_probe_alongside(bool present); /* probes.c: another tool uses the slots */
 

@@ -1,33 +1,21 @@
 /* The probes source: the evaluator, and the source's start and end.
  *
- * Three ways to be told of lines on 3.11 were weighed.
- * - Tracing (what coverage.py does): the interpreter leaves its specialised instructions, makes a frame object and
- *   calls at each line. To trace only frames whose code has lines that never ran does not help much: most functions of
- *   most programs have such a line, an error's, for ever.
- * - Rewriting code objects with calls in them (SlipCover): all code grows and is another object than the program's, and
- *   what was passed once still jumps over its probe.
- * - Probes: a byte of the code that runs is another until it is hit once (arm.c). What is left of the price is
- *   that Python calls go through C, +10 ns each, for the probe's way out has to lead to us. This is what is done here.
+ * Alternatives on 3.11: tracing (coverage.py) loses specialised instructions and makes a frame object and a call per
+ * line; most functions have lines that never run, so tracing only these helps little. Rewritten code objects
+ * (SlipCover) grow and are not the program's. A probe changes a byte until it is hit once (arm.c). Calls then go
+ * through C, at +10 ns each.
  *
- * Where a probe stands, the frame must be ours: every frame that runs such code has to be entered through eval() below.
- * So these rules hold.
- * - The evaluator is set before the first probe. A frame that ran already then is not ours: the code objects of all
- *   frames on all threads at the start never get a probe, and their frames are traced. Greenlets keep frames that no
- *   thread shows, so if there is greenlet at the start, there are no probes.
- * - Code of other interpreters or static code (deep-frozen modules, which all interpreters share) never gets one.
- * - A PEP 523 function that was there before us is not trusted to call us again for the rest of a frame; there are no
- *   probes then. Our own call tree's goes on top. One that comes later has to call what it found, as they do.
- * - When the C stack is nearly used up (evalframe.c says why that can be), all probes go and the evaluator goes, for
- *   good, and the trace function takes over.
- * - A probe's RETURN_VALUE is reported as a return to whoever has a profile or trace function. When one comes, on any
- *   thread, by whatever way (hooks/py311/thread_slots.h notices before its first event), all probes go, and the trace
- * function takes over; when that tool has gone, it is over at the next frame.
- * - The bytes that Python code can see (co_code, and with it copies, pickles and dis) are the compiler's: the
- *   interpreter keeps them in the code object, and is made to do so before the first probe.
- * - Nothing but the loop reads the opcodes of code that runs, with one exception: RESUME, which never gets a probe.
+ * Every frame that runs code with probes must be entered through eval() below. Hence:
+ * - The evaluator is set before the first probe. Frames that run at the start are traced, and their code gets no
+ *   probes. Greenlets hide frames, so there are no probes if greenlet is loaded.
+ * - Code of other interpreters and static code (deep-frozen modules) gets no probes.
+ * - There are no probes above another tool's PEP 523 function, which need not call ours for the rest of a frame.
+ * - Near the end of the C stack (evalframe.c), probes and evaluator are removed for good and the trace function takes
+ *   over, as it does while another tool has a profile or trace function, which would see a probe as a return.
+ * - co_code, copies, pickles and dis show the compiler's bytes: the interpreter caches them before the first probe.
+ * - Only the loop reads the opcodes of running code, with one exception: RESUME, which gets no probe.
  *
- * In a context (sm_probes_again), everything is new again. A code object gets its probes at its next entry, those of
- * frames that run get theirs at once. */
+ * In a new context (sm_probes_again), code gets its probes at its next entry, or at once if a frame runs it. */
 #include "source/py311/probes/probes.h"
 
 #if SM_HAS_EVALFRAME
@@ -38,11 +26,11 @@
 #include "source/py311/probes/probe_state.h"
 #include "source/py311/tracefunc.h"
 
-#define STATIC_REFERENCES (1 << 28) /* more than these: the object is static */
+#define STATIC_REFERENCES (1 << 28) /* a static object has more than these */
 
 /* ---- code objects ----------------------------------------------------------------------------------------------- */
 
-static void release(sm_code_entry *entry) { /* the code object goes away, or the session ends */
+static void release(sm_code_entry *entry) { /* the code object dies, or the session ends */
     sm_probed *probed = entry->of[SM_CODE_PROBES];
     entry->of[SM_CODE_PROBES] = NULL;
     if (((uintptr_t)probed & 1) != 0)
@@ -59,7 +47,7 @@ static void release(sm_code_entry *entry) { /* the code object goes away, or the
 
 static bool can_be_probed(PyCodeObject *code) {
 #ifdef Py_DEBUG
-    return false; /* its loop asserts that RETURN_VALUE leaves an empty stack */
+    return false; /* the loop of debug builds asserts that RETURN_VALUE leaves an empty stack */
 #endif
     return !sm_probe.counts && !sm_probe.escaped && Py_REFCNT(code) < STATIC_REFERENCES && Py_SIZE(code) > 0;
 }
@@ -110,7 +98,7 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     return made;
 }
 
-/* ---- everything is traced, and back ----------------------------------------------------------------------------- */
+/* ---- tracing everything, and back ------------------------------------------------------------------------------- */
 
 static void trace_all(void) {
     sm_probe.calm = false;
@@ -131,7 +119,6 @@ void sm_probe_alongside(bool present) {
         sm_probe.calm = sm_probe.tracing && !sm_probe.escaped;
 }
 
-/* The code of every frame that runs, on all threads. */
 static void for_all_frames(void (*function)(PyCodeObject *code, const sm_frame *frame)) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
@@ -152,8 +139,7 @@ void sm_probes_again(void) {
         for_all_frames(arm_again);
 }
 
-/* Threads on whose stacks are frames that have to be traced are traced from here on, which all of their frames are,
- * then; what they call is switched on and off as anywhere. With spare, the code of every frame becomes such. */
+/* Trace the threads that have traced frames on their stacks. With `spare`, the code of every frame becomes traced. */
 static void trace_frames(bool spare) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
@@ -176,8 +162,7 @@ static void trace_frames(bool spare) {
     }
 }
 
-/* At the entry of a frame. Not while a trace function runs somewhere: the instruction that it was called for could be
- * one that leaves the loop, and would be taken for a probe that was put there meanwhile. */
+/* End tracing, unless a trace function runs: its instruction could leave the loop and be mistaken for a new probe. */
 static void end_tracing(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
@@ -194,12 +179,12 @@ static void end_tracing(void) {
 
 static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing);
 
-/* Our own that may sit on top of it. */
+/* Our evaluators that may be on top of this one. */
 static const struct {
     _PyFrameEvalFunction *in_use, *below;
 } neighbours[] = {{&sm_evalframe_in_use, &sm_evalframe_below}, {&sm_tracefunc_eval, &sm_tracefunc_below}};
 
-/* Exchanges one evaluator for another, wherever it is. false: it is nowhere to be found. */
+/* Replace one evaluator in the chain. Return false if it is not found. */
 static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
@@ -224,7 +209,7 @@ static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
     return true;
 }
 
-static bool take_evaluator_away(void) { /* else another one stands above: ours stays below, and does nothing */
+static bool take_evaluator_away(void) { /* ours stays below another function */
     return exchange(eval, _PyEval_EvalFrameDefault);
 }
 
@@ -236,7 +221,7 @@ static __attribute__((noinline)) void escape(void) {
     sm_exception_restore(kept);
 }
 
-/* What is rare at a frame's entry. Returns whether it is to be run without us. */
+/* Handle the rare cases at a frame's entry. Return true if the frame has to run without us. */
 static __attribute__((noinline)) bool enter_slowly(PyThreadState *tstate, char *here) {
     if (here < sm_evalframe_floor && sm_evalframe_is_deep(here)) {
         escape();
@@ -245,13 +230,13 @@ static __attribute__((noinline)) bool enter_slowly(PyThreadState *tstate, char *
     if (sm_probe.calm)
         end_tracing();
     else if (!sm_probe.tracing && sm_tstate_is_traced(tstate) && sm_probe_is_alongside(tstate))
-        trace_all(); /* a thread that C code made, of which no hook was told */
+        trace_all(); /* C code made this thread, without any hook */
     return false;
 }
 
-/* Runs a frame to its end, or its next yield: from probe to probe. */
+/* Run a frame from probe to probe, to its end or its next yield. */
 static PyObject *run(PyThreadState *tstate, sm_frame *frame, int throwing) {
-    PyCodeObject *code = sm_frame_code(frame); /* the frame keeps it, and our caller the frame */
+    PyCodeObject *code = sm_frame_code(frame); /* borrowed; the frame holds it */
     uint32_t begun = throwing ? sm_frame_unit(frame) : UINT32_MAX;
     for (;;) {
         PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, throwing);
@@ -261,7 +246,7 @@ static PyObject *run(PyThreadState *tstate, sm_frame *frame, int throwing) {
         sm_probed *probed = found;
         uint32_t unit = sm_frame_unit(frame);
         if (probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit] &&
-            (result != NULL || !PyErr_Occurred())) { /* what raised may have got a probe since */
+            (result != NULL || !PyErr_Occurred())) { /* code that raised may have got a probe since */
             throwing = sm_probe_hit(tstate, frame, probed, unit);
             continue;
         }
@@ -276,7 +261,7 @@ static __attribute__((noinline)) PyObject *run_switched(PyThreadState *tstate, s
                                                         bool traced) {
     sm_probe_trace_here(tstate, traced);
     PyObject *result = run(tstate, frame, throwing);
-    if (sm_probe.on && !sm_probe.tracing) /* else it has been switched for all */
+    if (sm_probe.on && !sm_probe.tracing) /* otherwise it was switched for all threads */
         sm_probe_trace_here(tstate, !traced);
     return result;
 }
@@ -323,15 +308,14 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
     return run(tstate, frame, throwing);
 }
 
-/* ---- start and end
- * --------------------------------------------------------------------------------------------------- */
+/* ---- start and end ---------------------------------------------------------------------------------------------- */
 
 static bool has_greenlets(void) {
     PyObject *modules = PyImport_GetModuleDict();
     return modules != NULL && PyDict_GetItemString(modules, "greenlet._greenlet") != NULL;
 }
 
-/* Puts the evaluator directly above the interpreter's own. false: another tool's is in between. */
+/* Put the evaluator directly above the interpreter's own. Return false if another tool's is between. */
 static bool put_evaluator(void) {
     return exchange(eval, eval) || exchange(_PyEval_EvalFrameDefault, eval);
 }
@@ -353,7 +337,7 @@ int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish
         sm_codes_release();
         return -1;
     }
-    trace_frames(true); /* they are none of ours */
+    trace_frames(true); /* frames that were not entered through eval() */
     if (!put_evaluator()) {
         trace_all();
         sm_probe.escaped = true;

@@ -1,6 +1,5 @@
-/* The probes source: on 3.11, tells of lines and of steps between lines that have not been told of yet.
- *
- * It knows no recorder: a *receiver* says which code it wants and what is new to it, and receives the events. */
+/* The probes source for 3.11: reports new lines and new steps between lines to a receiver, which decides what it
+ * wants. */
 #ifndef SM_SOURCE_PY311_PROBES_PROBES_H
 #define SM_SOURCE_PY311_PROBES_PROBES_H
 
@@ -8,13 +7,13 @@
 
 #if SM_HAS_EVALFRAME
 
-/* All with the GIL and, but for meet, on the way of an event; none may run Python code or raise. An exception may be
- * pending. record: what meet gave. */
+/* The functions of a receiver, called with the GIL, perhaps with an exception set. None runs Python code. */
 typedef struct {
-    /* Of a code object, once: NULL, unwanted; *frames: its frames are to be told of, too. */
+    /* Return a record, or NULL if the code is unwanted; called once per code object. Set *frames to get enter and
+     * leave. */
     void *(*meet)(PyCodeObject *code, PyObject *globals, bool *frames);
     void (*line)(void *record, int line);
-    void (*step)(void *record, int from, int to); /* to or from -N: out of or into the code that begins at line N */
+    void (*step)(void *record, int from, int to); /* -N for an entry or exit of the code that begins at line N */
     bool (*line_is_new)(void *record, int line);
     bool (*step_is_new)(void *record, int from, int to);
     void (*enter)(void *record, const void *frame); /* around each run of a frame */
@@ -22,24 +21,24 @@ typedef struct {
 } sm_probe_receiver;
 
 typedef struct {
-    bool steps; /* steps between lines as well as lines */
-    bool every; /* each line and step every time, not only the first */
+    bool steps;
+    bool every; /* all lines and steps, not only the first of each */
 } sm_probe_wish;
 
-/* -1 with an exception. */
+/* Start the source. Return -1 with an exception set. */
 int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish);
 void sm_probes_stop(void); /* no record is used afterwards */
-/* All is new again: code that is entered from here on, and all that runs now. */
+/* Make everything new again. */
 void sm_probes_again(void);
-bool sm_probes_hold(void); /* is the hook still ours? */
+bool sm_probes_hold(void); /* true while the hook is ours */
 
 typedef struct {
-    bool tracing;    /* by the interpreter's trace function, as others use its slots */
-    bool escaped;    /* the same, and for good: the C stack was nearly used up */
-    uint64_t codes;  /* met and wanted */
-    uint64_t probes; /* that stand now */
-    uint64_t hits;   /* of probes */
-    uint64_t lost;   /* code objects that are left out for want of memory */
+    bool tracing;    /* by the trace function, because other tools use its slots */
+    bool escaped;    /* the same for good, near the end of the C stack */
+    uint64_t codes;  /* wanted code objects */
+    uint64_t probes; /* in code now */
+    uint64_t hits;
+    uint64_t lost; /* code objects skipped for lack of memory */
 } sm_probe_facts;
 sm_probe_facts sm_probes_facts(void);
 

@@ -1,11 +1,10 @@
-/* What probes cannot do: the interpreter's trace function.
+/* Lines and steps by the interpreter's trace function, where there can be no probes.
  *
- * It is told of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
- * evaluator switches on for such a frame alone; and of everything, while another tool uses the profile or trace slot
- * of any thread: a probe would be reported to it as a return.
+ * The evaluator switches it on for a frame whose hits are counted or whose code ran before the start, and for
+ * everything while another tool uses the profile or trace slot of any thread: a probe would be reported to it as a
+ * return.
  *
- * A step needs the line that the frame was at before. It is kept in a table by frame, from its entry until it is left.
- * Frames that were entered before it received events begin at their first line. */
+ * A step needs the frame's previous line, which a table keeps until the frame is left. */
 #include "source/py311/probes/probe_state.h"
 
 #if SM_HAS_EVALFRAME
@@ -22,11 +21,11 @@ typedef struct {
 
 static sm_map lasts;
 
-static last_line *find_last(const void *frame) { /* NULL: it has none */
+static last_line *find_last(const void *frame) {
     return sm_map_find(&lasts, (uintptr_t)frame, sizeof(last_line));
 }
 
-static last_line *make_last(const void *frame) { /* NULL: out of memory */
+static last_line *make_last(const void *frame) { /* NULL if out of memory */
     last_line *known = find_last(frame);
     if (known != NULL)
         return known;
@@ -64,7 +63,7 @@ static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *co
     last_line *last = find_last(frame);
     if (last != NULL && last->line != SM_NO_LINE && !yields)
         sm_probe.receiver->step(probed->record, last->line, -code->co_firstlineno);
-    last = find_last(frame); /* what was told of may have moved it */
+    last = find_last(frame); /* the receiver may have moved it */
     if (last != NULL)
         sm_map_remove(&lasts, last, sizeof *last);
 }
@@ -83,7 +82,7 @@ static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObj
     const sm_probe_receiver *receiver = sm_probe.receiver;
     uint32_t unit = sm_frame_unit(frame);
     if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
-        return 0; /* no return: a probe is hit */
+        return 0; /* not a return: a probe is hit */
     if (what == PyTrace_CALL) {
         if (sm_probe.escaped && probed->frames)
             receiver->enter(probed->record, frame);
@@ -110,7 +109,7 @@ static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), in
 
 static sm_thread_slot_user tracer = {
     .slot = SM_THREAD_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
-/* Never called: it is there for the guards, which tell when another tool takes the slot. */
+/* Never called. By its slot, thread_slots.h notices when another tool sets a profile function. */
 static sm_thread_slot_user sentinel = {
     .slot = SM_THREAD_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
 
@@ -151,7 +150,7 @@ void sm_probe_trace_here(PyThreadState *tstate, bool on) {
         sm_thread_slots_sleep(tstate, &tracer);
         return;
     }
-    if (tstate->c_traceobj == NULL) /* a thread that C code made */
+    if (tstate->c_traceobj == NULL) /* C code made this thread */
         sm_thread_slots_review(tstate);
     sm_thread_slots_wake(tstate, &tracer);
 }
