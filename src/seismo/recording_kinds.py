@@ -70,7 +70,7 @@ class Entry:
         self.untimed = untimed
 
 
-# In the order in which a user is likely to need them, which is the order of the help text.
+# In the order of the help text.
 KINDS = {
     CALLS: Entry(
         "calls",

@@ -86,9 +86,6 @@ def _has(recording: Recording, what: str) -> bool:
     return any(isinstance(part, dict) and part.get(what) is True for part in parts)
 
 
-# ---- choice of files ----
-
-
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:
     """Return the files to report, with their executed lines."""
     folders, packages = _sources(settings, problems)
@@ -176,9 +173,6 @@ def _named(lines: list[int]) -> str:
 def _shown(path: str) -> str:
     folder = os.getcwd()
     return os.path.relpath(path, folder) if below(path, [folder]) else path
-
-
-# ---- one file ----
 
 
 def _file(

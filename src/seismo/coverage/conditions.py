@@ -234,8 +234,6 @@ class _Finder(ast.NodeVisitor):
                 self.unplaced.add(row.line)
         self.decisions: list[Decision] = []
 
-    # ---- the source ----
-
     def visit(self, node: ast.AST) -> None:
         tests = {ast.If: "if", ast.While: "while", ast.Assert: "assert", ast.IfExp: "ternary"}
         if type(node) in tests:
@@ -332,8 +330,6 @@ class _Finder(ast.NodeVisitor):
                 self._jumped_past(operand, value, decision)
         parts = tuple(_Leaf(i) for i in range(len(node.values)))
         self._finish(decision, _Group(isinstance(node.op, ast.Or), parts))
-
-    # ---- recorded branches ----
 
     def _at(self, node: ast.expr) -> list[BranchRow]:
         rows = self.rows.get(_position(node), [])

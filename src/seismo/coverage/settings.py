@@ -120,13 +120,13 @@ class Settings:
         return Settings(**{**self.__dict__, **given})
 
     def overridden(self, **given: Any) -> Settings:
-        """Return these settings with the given ones in place. A given source or include replaces all other sources."""
+        """Return these settings with the given values. A given source or include replaces all other sources."""
         if "source" in given or "include" in given:
             given = {"source": (), **given, "source_pkgs": (), "source_dirs": ()}
         return self.replace(**given)
 
     def of_recording(self, recording: Recording) -> Settings:
-        """Return these settings, with those of the run that made the recording in place.
+        """Return these settings with the values of the recorded run.
 
         The recording has these lists: source_dirs, absolute and including folders of packages; source_pkgs, the
         packages that
@@ -431,9 +431,6 @@ def _did_you_mean(name: str) -> str:
 
     close = difflib.get_close_matches(name, _OURS, 1)
     return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
-
-
-# ---- values ----
 
 
 class _Value:

@@ -34,9 +34,6 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-# ---- writing ----
-
-
 @dataclass(slots=True)
 class _Sums:
     """The sums of a class, a package or the whole report."""
@@ -61,7 +58,7 @@ class _Sums:
 @dataclass(slots=True)
 class _Package:
     sums: _Sums = field(default_factory=_Sums)
-    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)  # with the file's name
+    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -151,9 +148,6 @@ def _rate(part: int, whole: int) -> str:
 def _as_people_sort(name: str) -> list[tuple[int, int, str]]:
     """Return a sort key by which numbers in a name compare by value: file2 before file10."""
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name)]
-
-
-# ---- reading ----
 
 
 class _Reader:

@@ -48,9 +48,6 @@ _STEPS = 1 << 16  # of SQLite's virtual machine between two progress checks
 _MAX_STEPS = 1 << 34
 
 
-# ---- writing ----
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     try:
         from coverage import CoverageData
@@ -115,9 +112,6 @@ def _idle(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> list[str]:
     """Return the source files of which nothing ran, because coverage.py reports only on files that the data names."""
     known = {resolved(ran.path) for ran in files}
     return [file.absolute for file in analyzed if file.absolute not in known]
-
-
-# ---- reading ----
 
 
 def _read(data: bytes) -> Recording:

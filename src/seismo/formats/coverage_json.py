@@ -29,9 +29,6 @@ FORMAT_VERSION = 3
 _READABLE = (2, 3)  # 3 added functions and classes
 
 
-# ---- writing ----
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
     writer = _Writer(report.branch, settings_of(recording).precision)
@@ -121,9 +118,6 @@ def _ended(recording: Recording) -> str:
     end = max(recording.processes["end_ns"], default=0)
     when = datetime.fromtimestamp(end / 1e9, UTC) if end > 0 else datetime.now(UTC)
     return when.astimezone().replace(tzinfo=None).isoformat()
-
-
-# ---- reading ----
 
 
 def is_report(document: object) -> bool:

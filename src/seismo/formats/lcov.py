@@ -35,9 +35,6 @@ _RETURN = re.compile(r"return from function ['\"](.*)['\"]\Z")
 _LARGEST_RECORD = 1 << 16  # characters of a line, more than any path or name needs
 
 
-# ---- writing ----
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
     arcs: dict[str, dict[Arc, int]] = {}
@@ -120,9 +117,6 @@ def _by_line(arcs: list[Arc]) -> dict[int, list[int]]:
     for from_line, to_line in arcs:
         found.setdefault(from_line, []).append(to_line)
     return found
-
-
-# ---- reading ----
 
 
 class _Reader:

@@ -136,8 +136,6 @@ class Tools:
     def __init__(self, root: RootFolder) -> None:
         self.root = root
 
-    # ---- reading ----
-
     def recordings(self, folder: str = ".") -> dict[str, Any]:
         """Return the recordings in a folder and its subfolders, the newest first."""
         found = []
@@ -284,8 +282,6 @@ class Tools:
         except subprocess.TimeoutExpired:
             raise UsageError(f"the program took longer than {RUNS} s, and was killed", " ".join(words)) from None
         return done.returncode, done.stdout.decode(errors="replace")[-MOST:]
-
-    # ---- helpers ----
 
     def _read(self, file: str) -> Recording:
         path = self.root.file(file)

@@ -144,8 +144,6 @@ class Database:
         """Write the result of a query to the file that `output` named. Raise QueryError as run() does."""
         self._execute(f"copy ({self._checked(sql)}\n) to {quoted(path)} (format parquet)")
 
-    # ---- running a query ----
-
     def _checked(self, sql: str) -> str:
         """Return the query in the text, without the semicolon. Raise QueryError unless it is one reading statement."""
         self.latest = None
@@ -228,8 +226,6 @@ class Database:
         while not doing.done():
             self._connection.interrupt()
             wait([doing], LOOK)
-
-    # ---- the tables ----
 
     def _provide(self, sql: str) -> None:
         """Create the missing tables that the text may name. Creating all of them would take longer."""

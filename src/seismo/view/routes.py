@@ -231,9 +231,6 @@ def _stretch(query: Mapping[str, str]) -> tuple[int, int]:
     return start, max(start, _whole(query, "to", -FOREVER, FOREVER, FOREVER))
 
 
-# ---- traces ----
-
-
 def _trace(entry: ServedRecording, _query: Mapping[str, str]) -> Answer:
     recording = entry.recording
     functions = recording.functions

@@ -89,8 +89,6 @@ class Server:
         """Free the port after serve() was interrupted."""
         self._http.server_close()
 
-    # ---- one request ----
-
     def refusal(self, headers: Mapping[str, str]) -> str:
         """Return the reason for which the request is refused, or "" if it may be answered."""
         if headers.get("Host", "").lower() not in self._hosts:

@@ -40,7 +40,7 @@ class ActiveWatch:
 
     count: number of matches so far
     matches: the first KEPT of them, as Match objects, unless the actions only count
-    functions: the counts of each function that could match
+    functions: the counts of each function that ran
     failed: the reason for which the watch ended early, or ""
     """
 

@@ -212,8 +212,6 @@ class _Showing:
         masked = self.under(value[0], None, 0) == MASK
         return f"{self.show(value[0], 1)}, {MASK}" if masked else ""
 
-    # ---- other types ----
-
     def _instance(self, value: object, kind: type, depth: int) -> str:
         name = class_name(kind)
         special = _SPECIAL.get(name)
