@@ -16,8 +16,7 @@ def wants_colour(choice: str, terminal: bool) -> bool:
     """Return True if the output is to be coloured. choice is one of COLOURS; terminal is True for a terminal.
 
     "auto" disables colour where NO_COLOR is set and enables it where FORCE_COLOR is set (`less -R`). Otherwise it
-    enables
-    colour on every terminal that is not dumb.
+    enables colour on every terminal that is not dumb.
     """
     if choice != "auto":
         return choice == "always"
@@ -32,8 +31,8 @@ def printable(text: str) -> str:
     r"""Return the text with every character that is not plainly visible as a Python escape (`\x1b`, `\u202e`).
 
     Letters of every script are kept. Control characters, line ends, direction marks, other format characters, private
-    and
-    unassigned code points, surrogates and unusual spaces are escaped. Backslashes are kept so that paths stay readable.
+    and unassigned code points, surrogates and unusual spaces are escaped. Backslashes are kept so that paths stay
+    readable.
     """
     if text.isprintable():  # false for every character that the docstring lists, so that most names need a single call
         return text

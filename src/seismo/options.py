@@ -52,7 +52,7 @@ class Setting:
 
     name: the keyword in Python and in C; the command line uses dashes in it
     verbs: the verbs that accept it, separated by spaces
-    help: the text for --help, in which {NAME} is replaced by the core's default of that option
+    help: the text for --help, in which {NAME} is replaced by the core's default for NAME
     choices: the accepted words, the default first
     but: for a verb, the choices that it does not accept
     metavar: the name of its value in help; an option with neither this nor choices is a flag

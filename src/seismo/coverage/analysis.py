@@ -46,8 +46,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     """Compare a recording of coverage with the source files on this machine.
 
     Files that cannot be read, parsed or trusted are among the report's problems. Raise UsageError if a pattern or
-    regular
-    expression of the settings is invalid.
+    regular expression of the settings is invalid.
     """
     branch, counts = _has(recording, "branch"), _has(recording, "counts")
     branch = branch or len(recording._raw["arcs"]["id"]) > 0

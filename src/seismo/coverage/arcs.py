@@ -74,8 +74,7 @@ class Steps:
     arcs: all steps, as (from, to)
     with_steps: maps recorded steps through a `with` to direct ones, or to None if they are dropped
     shared: for each line of several code objects with different successors, such as `def f(): return 1`, the first
-    line,
-    name and successors of each code object
+    line, name and successors of each code object
     """
 
     def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
@@ -264,8 +263,7 @@ class Steps:
             if (line, line) not in self._replaced:
                 self._dropped.add((line, onward))
             elif way.through:
-                # A suite on the line of the `with` does not return to it, so only the step onward shows that it was
-                # left.
+                # A suite on the line of the `with` does not return to it, so only the step onward shows the exit.
                 self._replaced[line, onward] = (line, way.line)
 
     def _try(self, node: ast.Try | ast.TryStar, line: int, way: _Way) -> None:

@@ -58,8 +58,7 @@ class Operand:
     """An operand of a decision.
 
     true, false: counts of its outcomes, or None if they are unknown, for the reason in `note`; 1 for "seen" without
-    exact
-    counts
+    exact counts
     doubtful: True if an outcome that was not seen may have occurred
     independence: "shown", "refuted" or "unknown" (MC/DC)
     """
@@ -368,7 +367,7 @@ class _Finder(ast.NodeVisitor):
             operand.note = "an outcome may be missing: this interpreter could not tell"
 
     def _jumped_past(self, operand: Operand, value: ast.expr, decision: Decision) -> None:
-        """Count `a and b` of `a and b or c` as false if a was. 3.14 then jumps past the test of `a and b`."""
+        """Complete the outcomes of `a and b` in `a and b or c`: if a is false, 3.14 jumps past its test."""
         if not isinstance(value, ast.BoolOp) or operand.true is None or operand.false is None:
             return
         inner = Operand(value.lineno, value.col_offset, "")

@@ -176,8 +176,7 @@ class FileCoverage:
         """Return the regions of a kind ("function" or "class") by their start, then the lines outside, named "".
 
         Names are unique. If several regions have the same name, the first with statements keeps it, and "@" and the
-        first line
-        are appended to the others.
+        first line are appended to the others.
         """
         chosen = sorted((region for region in self.regions if region.kind == kind), key=lambda region: region.start)
         outside = set(range(1, len(self.source_lines) + 1))

@@ -104,7 +104,7 @@ class ExecutedFiles:
 
     def _file(self, file: str) -> ExecutedLines | None:
         path, versions = self._places.get(file, (None, ()))
-        if path is None:  # the recorder has no path for it, so its name has to do
+        if path is None:  # the recorder has no path for it, so this is a guess from its name
             path = "" if not file or file.startswith("<") else os.path.join(self._folder, file)
         if not path:
             self.generated.add(file)

@@ -73,8 +73,7 @@ def decode(data: bytes, path: str) -> str:
     r"""Return the text of source code, decoded as it declares (PEP 263). Lines end with \n, including the last one.
 
     Bytes that are invalid in the encoding become U+FFFD. Lines end only at \n, whereas str.splitlines would also split
-    at
-    form feeds and other characters. Raise SourceError if the encoding is unknown.
+    at form feeds and other characters. Raise SourceError if the encoding is unknown.
     """
     data = lines_of(data)
     try:

@@ -133,7 +133,7 @@ def _unpacked(config: dict[str, Any], folder: str) -> Settings:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return the user's description of the settings in use, or "" for the defaults."""
+    """Return a description of the settings in use, for the user, or "" for the defaults."""
     if not settings.carried:
         return settings.file
     if not settings.changed:

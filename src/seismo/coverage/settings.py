@@ -129,10 +129,8 @@ class Settings:
         """Return these settings with the values of the recorded run.
 
         The recording has these lists: source_dirs, absolute and including folders of packages; source_pkgs, the
-        packages that
-        were not found at the start; include and omit of the run. The recording holds all files that they select, and
-        perhaps
-        more.
+        packages that were not found at the start; include and omit of the run. The recording holds all files that they
+        select, and perhaps more.
         """
         merged = recording.meta.get("merged")
         parts = merged if isinstance(merged, list) and merged else [recording.meta]
@@ -453,7 +451,10 @@ class _Value:
         return self.expanded(self.raw)
 
     def expanded(self, text: str) -> str:
-        """Return the text with environment variables for $NAME, ${NAME}, ${NAME-default}, ${NAME?} (required)."""
+        """Return the text with environment variables inserted: $NAME, ${NAME}, ${NAME-default}, ${NAME?}.
+
+        A variable with ? is required. $$ is a dollar sign.
+        """
         if "$" not in text:
             return text
         import re

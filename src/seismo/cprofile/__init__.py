@@ -36,8 +36,7 @@ class Profile(Profiler):
     """A profiler that counts the calls of each function and sums their times, for each of its callers.
 
     timer: a function that returns the time in seconds, or, with a timeunit, as an integer in units of that many
-    seconds;
-    by default the processor's counter or the monotonic clock
+    seconds; by default the processor's counter or the monotonic clock
     subcalls: True to keep the numbers for each caller, too
     builtins: True to count C functions, too
     threads: "all", or "current" for the thread that enables the profile

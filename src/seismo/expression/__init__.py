@@ -104,8 +104,7 @@ class Expression:
         """Return self if it has only terms about these facts and kinds. Raise UsageError at the first other term.
 
         why: a sentence that explains the limits. Patterns of a kind count as part of their kind here, although `needs`
-        lists
-        them as "name" and "callee".
+        lists them as "name" and "callee".
         """
         for term in self._terms:
             if isinstance(term, Kind):

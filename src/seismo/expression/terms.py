@@ -45,8 +45,7 @@ C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 _TIMED = C_KINDS | BITS["call"] | BITS["return"] | BITS["unwind"]
-# The kinds of events that can have a fact; all kinds have the facts that are not listed. Keep this equal to
-# native/filter/filter.c.
+# The kinds of events that can have a fact, by default all, as in native/filter/filter.c.
 AVAILABLE = {
     "callee": C_KINDS,
     "exception": BITS["call"]
@@ -138,9 +137,8 @@ def paths_of(pattern: str, script: str) -> tuple[str, ...]:
     """Return the patterns of full paths for a file's pattern. script: path of the program's script, or "".
 
     An absolute pattern is unchanged. One that begins with ./ is relative to the current folder. A pattern that can mean
-    the
-    program's script means only that file, so other files of its name need a longer path. Any other pattern also matches
-    after any slash.
+    the program's script means only that file, so other files of its name need a longer path. Any other pattern also
+    matches after any slash.
     """
     if pattern.startswith("/"):
         return (pattern,)

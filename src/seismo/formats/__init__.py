@@ -98,8 +98,7 @@ def by_path(path: str) -> Format | None:
     """Return the format for the name of a file, or None if it matches none.
 
     The longest suffix wins, so `x.speedscope.json` is speedscope's. `callgrind.out.123` is recognized by its prefix.
-    For a
-    suffix of two parts, the file may be named like the suffix without its first dot: `coverage.json`.
+    For a suffix of two parts, the file may be named like the suffix without its first dot: `coverage.json`.
     """
     name = os.path.basename(path).lower()
     found = [

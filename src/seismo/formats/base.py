@@ -119,8 +119,7 @@ class Format:
         """Write all of the recording that the format can hold to a file that is open for bytes.
 
         weight: one of WEIGHTS, for stacks of objects, by default the first. Raise FormatError if the format does not
-        support
-        this kind of recording or this weight.
+        support this kind of recording or this weight.
         """
         kind = shown_as(recording.kind)
         if not self.holds(kind):

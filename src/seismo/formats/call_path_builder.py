@@ -2,8 +2,7 @@
 
 A format may repeat a path in any order, with callers after callees. The model needs each node once, with parents first.
 So a reader walks down with child(), which creates missing nodes, and adds to the node it reaches. Nodes are created
-from
-the root down, which is the order that the model needs.
+from the root down, which is the order that the model needs.
 """
 
 from __future__ import annotations

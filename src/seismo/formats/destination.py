@@ -71,8 +71,8 @@ def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> 
     """Raise FormatError if a file exists that seismo may not have written, unless `force` is set.
 
     These are free: a name without a file, an empty file, a file that is not regular (a pipe, /dev/null), and a file
-    whose
-    start has the mark of its format. Formats without a mark cannot be recognized. option: the option that sets `force`.
+    whose start has the mark of its format. Formats without a mark cannot be recognized. option: the option that sets
+    `force`.
     """
     try:
         if force or not stat.S_ISREG(os.stat(path).st_mode):

@@ -192,7 +192,7 @@ class _Markers:
         self.rows: list[tuple[str, str | None, int | None, int | None, int, dict[str, Any]]] = []
 
     def add(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
-        """Add a marker. Without an end it is an instant; without a start, it ends a span that began before the file."""
+        """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT

@@ -88,8 +88,7 @@ def parse(text: str, file: str = "", line: int = 0) -> Frame:
     """Return the function of a word. file, line: values from other fields of the format, if it has them.
 
     This never fails: another tool's word becomes a function with that qualified name. The kind is a guess, because the
-    word
-    does not contain it: Python if there is a file, and C if there is only a module.
+    word does not contain it: Python if there is a file, and C if there is only a module.
     """
     text = clipped(text)
     bare, bracket, place = text.partition(" (")

@@ -7,7 +7,7 @@ sentences ("jump to line 5"), which genhtml shows. Paths are escaped so that non
 The reader takes lines and branches and ignores the totals. A branch becomes an arc if its name has its target, like
 coverage.py's and seismo's names, but unlike the numbers of C compilers. An exit of the code has a name, and its arc
 ends at the first line of that code. If the source can be read, the exit is looked up there by name. Otherwise the
-starts of functions in FN have to do.
+starts of functions in FN are used.
 """
 
 from __future__ import annotations

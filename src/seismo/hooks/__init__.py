@@ -76,7 +76,7 @@ def _filter(where: str, trace: bool) -> _core.Filter:
 
 
 def setprofile_all_threads(func: Function | None) -> None:
-    """Set the profile function of all running threads, and of later ones of threading.
+    """Set the profile function of all running threads, and of later threads of the threading module.
 
     This is threading.setprofile_all_threads (3.12) for every version of Python.
     """
@@ -89,7 +89,7 @@ def setprofile_all_threads(func: Function | None) -> None:
 
 
 def settrace_all_threads(func: Function | None) -> None:
-    """Set the trace function of all running threads, and of later ones of threading.
+    """Set the trace function of all running threads, and of later threads of the threading module.
 
     This is threading.settrace_all_threads (3.12) for every version of Python.
     """

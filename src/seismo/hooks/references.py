@@ -40,15 +40,12 @@ def set_ref_tracer(
     """Call `callback(batch)` with objects created and destroyed from now on; several callbacks may be active at once.
 
     The result is a context manager. Its `remove()` ends the callback after a last batch, and `flush()` delivers at
-    once.
-    `status()` returns counters: `taken`, the number of times another tool took the hook, and `blind_ns`, the time
-    without
-    events.
+    once. `status()` returns counters: `taken`, the number of times another tool took the hook, and `blind_ns`, the time
+    without events.
 
     A callback that raises is removed. Its exception goes to `sys.unraisablehook`, or is raised by the `flush()` or
     `remove()` that delivered the batch. Raise UsageError if the callback is not callable, if threads is unknown, or if
-    this
-    interpreter is too old (before 3.13.3).
+    this interpreter is too old (before 3.13.3).
     """
     if not callable(callback):
         raise UsageError(

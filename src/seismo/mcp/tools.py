@@ -98,8 +98,7 @@ def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], li
     """Return a comparison with at most `limit` rows per list, largest changes first, and sentences about omitted rows.
 
     Functions and lines without a change are omitted. The others alternate between the most certain change of own time
-    and
-    the largest change of calls.
+    and the largest change of calls.
     """
     data, said = dict(found), []
     for name, rows in found.items():
@@ -155,7 +154,7 @@ class Tools:
         return answer(rows, "name a folder", found=len(found))
 
     def report(self, file: str, max_lines: int = 100) -> dict[str, Any]:
-        """Return the report of a recording as Markdown, with the most important parts."""
+        """Return the report of a recording as Markdown, limited to the most important parts."""
         from seismo.report.story.markdown import markdown
 
         if max_lines < 1:

@@ -305,7 +305,7 @@ def _in_words(error: BaseException) -> QueryError:
 
 
 def _plain(what: str) -> str:
-    """Return `Binder Error: Referenced ...` in the form of a sentence of ours."""
+    """Return `Binder Error: Referenced ...` in lower case, as `binder error: referenced ...`."""
     return re.sub(
         r"^([\w ]+) Error: (\w(?![A-Z]))?", lambda found: f"{found[1].lower()} error: {(found[2] or '').lower()}", what
     )

@@ -84,7 +84,7 @@ class _Instant(NamedTuple):
 class Entry(NamedTuple):
     """A SQL table.
 
-    row: the model's row type, whose columns it has; a description in one line follows
+    row: the model's row type, whose columns it has; the next field describes the table in one line
     give: returns its columns, for a reader of Arrow
     rows: returns an estimate of the number of rows
     references: maps a column to the table whose ids it holds
