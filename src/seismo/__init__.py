@@ -25,10 +25,10 @@
 
     seismo.open("app-12.seismo")
 
-Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
+Submodules are imported on first use, so `import seismo` costs almost nothing in a program that never records.
 
-PYTEST_DONT_REWRITE: there is no assertion here to be rewritten. Where pytest itself is recorded this module is there
-before pytest, which would warn that it comes too late to rewrite it.
+PYTEST_DONT_REWRITE: this module has no assertions to rewrite. When pytest itself is recorded, this module is imported
+before pytest, which would otherwise warn that it can no longer rewrite it.
 """
 
 if not __doc__:  # python -OO
@@ -36,7 +36,7 @@ if not __doc__:  # python -OO
 
 __version__ = "0.1.0"
 
-# RecordingError is to be had here, too: use one of those that catching SeismoError catches.
+# RecordingError is available as an attribute but is not listed: users are expected to catch SeismoError.
 __all__ = [
     "Recording",
     "SeismoError",
@@ -57,7 +57,7 @@ __all__ = [
     "watch",
 ]
 
-TYPE_CHECKING = False  # typing's own would import typing
+TYPE_CHECKING = False  # avoids the import of typing
 if TYPE_CHECKING:
     from seismo.errors import RecordingError as RecordingError
     from seismo.errors import SeismoError
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from seismo.sessions.trace_marks import count, mark, span
     from seismo.sessions.watch import watch
 
-# A public name, the module it lives in, and its name there.
+# Maps a public name to its module and its name in that module.
 _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
@@ -93,19 +93,19 @@ _HOMES = {
 
 
 def get_include() -> str:
-    """Return the folder of seismo.h, for the compiler's -I: the C API, see docs/c-api.md."""
+    """Return the folder of seismo.h, for the compiler's -I option; docs/c-api.md describes the C API."""
     return f"{__path__[0]}/include"
 
 
 def load_ipython_extension(shell: object) -> None:
-    """What `%load_ext seismo` calls in IPython and Jupyter: see docs/notebooks.md."""
+    """Load the extension for IPython and Jupyter: `%load_ext seismo` calls this; see docs/notebooks.md."""
     from seismo.plugins.ipython.magics import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: object) -> None:
-    """What `%unload_ext seismo` calls."""
+    """Unload the extension: `%unload_ext seismo` calls this."""
     from seismo.plugins.ipython.magics import unload
 
     unload(shell)

@@ -1,4 +1,4 @@
-"""`python -m seismo` is the `seismo` command."""
+"""Run the `seismo` command as `python -m seismo`."""
 
 import sys
 

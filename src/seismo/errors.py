@@ -1,9 +1,9 @@
-"""The errors seismo raises on purpose: each says what went wrong, where, and what to do about it.
+"""The errors that seismo raises on purpose, each with a problem, a location and a hint.
 
     raise RecordingError("the recording is cut short", where="app-12.seismo, byte 4096", hint="record it again")
 
-On a command line the three parts are three plain lines on stderr and the process exits with `exit_code`; in Python,
-`str(error)` gives the same lines, and the parts are attributes.
+A command prints the three parts as plain lines on stderr and exits with `exit_code`. In Python, `str(error)` returns
+the same lines, and the parts are attributes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 
 class SeismoError(Exception):
-    """The root of all errors that seismo raises on purpose.
+    """The base class of all errors that seismo raises on purpose.
 
-    `what`: what went wrong, one plain sentence without its full stop. `where`: the file, option or place it concerns.
-    `hint`: what the user can do. The last two may be empty.
+    what: the problem, as one plain sentence without a full stop
+    where: the file, option or place that it concerns, or ""
+    hint: what the user can do, or ""
     """
 
     exit_code = 2
 
     def __init__(self, what: str, where: str = "", hint: str = "") -> None:
-        super().__init__(what, where, hint)  # all three as args: an error must survive pickling between processes
+        super().__init__(what, where, hint)  # all three are args, so that the error survives pickling between processes
         self.what = what
         self.where = where
         self.hint = hint
@@ -37,7 +38,7 @@ class SeismoError(Exception):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """The parts that are not empty: one to three lines."""
+        """Return the parts that are not empty: one to three lines."""
         return [self.what, *(line for line in (self.where, self.hint) if line)]
 
 
@@ -54,13 +55,13 @@ class CheckError(SeismoError):
 
 
 class UsageError(SeismoError):
-    """The command line, or a call of the Python API, asks for something that cannot be."""
+    """The command line, or a call of the Python API, asks for something that is not possible."""
 
 
 class ExpressionError(UsageError):
-    """An expression (docs/expressions.md) is none, or cannot be used where it stands.
+    """An expression (docs/expressions.md) is invalid, or cannot be used in this place.
 
-    `column`: of the character that is wrong, from 0. `where` shows the expression, and beneath it a mark at the column.
+    column: offset of the wrong character, from 0. `where` shows the expression, and under it a mark at the column.
     """
 
     def __init__(self, what: str, where: str = "", hint: str = "", column: int = 0) -> None:
@@ -68,12 +69,12 @@ class ExpressionError(UsageError):
         self.column = column
 
     def lines(self) -> list[str]:
-        """As the base class; the expression and its mark are two lines."""
+        """Return the parts as the base class does, with the expression and its mark on separate lines."""
         return [line for part in super().lines() for line in part.split("\n")]
 
 
 def missing_folder(path: str, other: str = "name another file") -> str:
-    """The hint where a file cannot be written for want of its folder; "": that is not why."""
+    """Return a hint that the file's folder does not exist, or "" if it exists."""
     import os
 
     folder = os.path.dirname(path)
@@ -81,14 +82,14 @@ def missing_folder(path: str, other: str = "name another file") -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The known word that is nearly this one, as the beginning of a hint ("did you mean --sort? "); "": none is.
+    """Return the start of a hint with the most similar known word ("did you mean --sort? "), or "" if none is similar.
 
-    Only for the way to an error: difflib takes long to import.
+    Call this only on the way to an error, because the import of difflib is slow.
     """
     from difflib import get_close_matches
 
-    word = word[:100].lstrip("-")  # longer ones would take time, and are no slips
+    word = word[:100].lstrip("-")  # longer words take long to compare and are not typing errors
     names = {name.lstrip("-"): name for name in known}
-    near = [name for name in names if name[:1] == word[:1]]  # slips are rare in the first letter
+    near = [name for name in names if name[:1] == word[:1]]  # the first letter is rarely mistyped
     close = get_close_matches(word, near, 1)
     return f"did you mean {names[close[0]]}? " if close else ""

@@ -1,8 +1,8 @@
-"""Makes any text safe and visible on a terminal.
+"""Escaping that makes any text safe and visible on a terminal.
 
-Names of functions, files and threads are the recorded program's to choose: they may hold escape sequences that recolour
-or retitle a terminal, newlines that forge lines of a report, or marks that turn the direction of what follows. Every
-name that is shown passes through printable().
+The recorded program chooses the names of functions, files and threads. They may hold escape sequences that recolour or
+retitle a terminal, newlines that forge lines of a report, or marks that reverse the direction of text. Every name that
+is shown passes through printable().
 """
 
 import os
@@ -13,9 +13,10 @@ COLOURS = ("auto", "always", "never")
 
 
 def wants_colour(choice: str, terminal: bool) -> bool:
-    """Whether to colour what is shown. choice: one of COLOURS. terminal: whether it goes to one.
+    """Return True if the output is to be coloured. choice is one of COLOURS; terminal is True for a terminal.
 
-    "auto": not where NO_COLOR is set, else where FORCE_COLOR is (`less -R`), else on a terminal that is not dumb.
+    "auto" disables colour where NO_COLOR is set and enables it where FORCE_COLOR is set (`less -R`). Otherwise it
+    enables colour on every terminal that is not dumb.
     """
     if choice != "auto":
         return choice == "always"
@@ -27,27 +28,29 @@ def wants_colour(choice: str, terminal: bool) -> bool:
 
 
 def printable(text: str) -> str:
-    r"""The text with every character that is not plainly visible written as a Python escape (`\x1b`, `\u202e`).
+    r"""Return the text with every character that is not plainly visible as a Python escape (`\x1b`, `\u202e`).
 
-    Letters of every script stay. Control characters, line ends, marks of direction, other format characters, private
-    and unassigned code points, surrogates and odd blanks are escaped. A backslash stays: paths would be hard to read.
+    Letters of every script are kept. Control characters, line ends, direction marks, other format characters, private
+    and unassigned code points, surrogates and unusual spaces are escaped. Backslashes are kept so that paths stay
+    readable.
     """
-    if text.isprintable():  # the usual case in one call; False for all that is named above
+    if text.isprintable():  # false for every character that the docstring lists, so that most names need a single call
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    return ascii(char)[1:-1]  # no codec, which would be imported into the program
+    return ascii(char)[1:-1]  # a codec would be imported into the program
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")
 
 
 def shell_word(text: str) -> str:
-    r"""The text as a word to be typed into a shell, made harmless to show: `a b` in quotes, `$'a\nb'`.
+    r"""Return the text as one shell word that is safe to show: `a b` in quotes, `$'a\nb'`.
 
-    shlex would import re, in a process that is recorded. $'...' is of bash, zsh and newer POSIX shells.
+    shlex is not used because it imports re, and this runs in recorded processes. bash, zsh and newer POSIX shells
+    understand $'...'.
     """
     if text and _PLAIN.issuperset(text) and not text.startswith(("-", "=", "%")):
         return text
@@ -60,6 +63,6 @@ def shell_word(text: str) -> str:
 
 
 def _as_bytes(char: str) -> str:
-    # Half a pair stands for a byte that was no UTF-8, or for nothing: then it is written as if it were a character.
+    # U+DC80 to U+DCFF stand for bytes that were not valid UTF-8. Any other lone surrogate is encoded like a character.
     how = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", how))

@@ -1,10 +1,10 @@
-"""The options of recordings: each is declared here, once, for the command line, the Python API and the core.
+"""The options of recordings, each declared once for the command line, the Python API and the core.
 
     Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
 
 `seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. The options of
-coverage are coverage.py's, and seismo.coverage.settings has them. Nothing is imported: programs wait for this at their
-start.
+coverage are those of coverage.py and are in seismo.coverage.settings. This module imports nothing, because recorded
+programs wait for it at their start.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
         where: str | Expression | None
 
     class LineOptions(_TimedOptions, total=False):
-        """What seismo.lines takes, for type checkers; None stands for the default."""
+        """The options of seismo.lines, for type checkers; None selects the default."""
 
     class CallOptions(_TimedOptions, total=False):
-        """What seismo.profile takes."""
+        """The options of seismo.profile."""
 
         c_functions: str | None
         timing: str | None
         max_paths: int | None
 
     class TraceOptions(CallOptions, total=False):
-        """What seismo.trace takes."""
+        """The options of seismo.trace."""
 
         depth: int | None
         min_duration_ns: int | None
 
     class ObjectOptions(TypedDict, total=False):
-        """What seismo.objects takes."""
+        """The options of seismo.objects."""
 
         objects: str | None
         paths: bool | None
@@ -50,10 +50,14 @@ if TYPE_CHECKING:
 class Setting:
     """An option of recordings.
 
-    name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
-    between. choices: the words that it can be, the default first. but: of a verb, the choices that it lacks. metavar:
-    what help calls its value; without it and choices it is a flag. read: the function of seismo.cli.options that reads
-    its text. help: {NAME} in it is the core's default of that name. word: on the command line, if it is not the name.
+    name: the keyword in Python and in C; the command line uses dashes in it
+    verbs: the verbs that accept it, separated by spaces
+    help: the text for --help, in which {NAME} is replaced by the core's default for NAME
+    choices: the accepted words, the default first
+    but: for a verb, the choices that it does not accept
+    metavar: the name of its value in help; an option with neither this nor choices is a flag
+    read: the function of seismo.cli.options that parses its text
+    word: the option on the command line, if it differs from the name
     """
 
     __slots__ = ("but", "choices", "help", "metavar", "name", "read", "verbs", "word")
@@ -62,7 +66,7 @@ class Setting:
         self,
         name: str,
         verbs: str,
-        help: str,  # noqa: A002  as argparse names it
+        help: str,  # noqa: A002  argparse's name for it
         choices: tuple[str, ...] = (),
         *,
         but: dict[str, tuple[str, ...]] | None = None,
@@ -75,11 +79,11 @@ class Setting:
         self.word = word or "--" + name.replace("_", "-")
 
     def choices_of(self, verb: str) -> tuple[str, ...]:
-        """The words that it can be when this verb records."""
+        """Return the words that this verb accepts."""
         return tuple(word for word in self.choices if word not in self.but.get(verb, ()))
 
 
-# In the order of the help.
+# In the order of the help texts.
 SETTINGS = {
     setting.name: setting
     for setting in (
@@ -168,5 +172,5 @@ SETTINGS = {
 
 
 def of(verb: str) -> Iterator[Setting]:
-    """The options of a verb, in the order of its help."""
+    """Yield the options of a verb, in the order of its help."""
     return (setting for setting in SETTINGS.values() if verb in setting.verbs)

@@ -1,16 +1,16 @@
-"""The built-in names as they are when seismo is imported, for its code that runs inside of the recorded program.
+"""The built-in names as of the import of seismo, for seismo's code that runs inside the recorded program.
 
-A program may replace what is built in: len, isinstance, open, print. What a function calls by such a name is looked up
-in its module's `__builtins__`, which is the shared one unless the module has a dict of its own there when the function
-is made. So a module whose functions run in the middle of the program begins with
+A program may replace built-ins such as len, isinstance, open and print. A function looks them up in its module's
+`__builtins__` as of the function's creation, which by default is a dict that all modules share. So a module whose
+functions run in the middle of the program begins with
 
     from seismo.original_builtins import builtins as __builtins__
 
-and then neither notices what the program does to the built-in names, nor fails by it inside of the program.
+and is then unaffected by changes to the built-in names.
 
-That line has to do its work where it stands. `-X lazy_imports=all` (3.15), which is meant for the program, would put it
-off until after the functions are made, and the modules of ours that are named on other lines would be loaded in the
-middle of the recording. So imports are made at once while our modules load.
+That import has to run before the functions below it are created. `-X lazy_imports=all` (3.15), which is meant for the
+program, would delay it, and would load seismo's other modules in the middle of the recording. So lazy imports are
+switched off while seismo's modules load.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ __builtins__ = builtins  # type: ignore[assignment]
 
 
 def imports(mode: str) -> str:
-    """Lets the interpreter make imports in this mode, "normal" or "all", and returns the one until now; "" is none."""
+    """Set the interpreter's mode of lazy imports, "normal" or "all", and return the previous one.
+
+    Return "" and do nothing if the mode is "" or this Python has no lazy imports.
+    """
     set_mode = getattr(sys, "set_lazy_imports", None)  # 3.15 and later
     if set_mode is None or not mode:
         return ""
@@ -33,7 +36,7 @@ def imports(mode: str) -> str:
 
 
 class AtOnce:
-    """A context in which imports are made where they are written: for modules of ours that a program may name."""
+    """A context manager in which imports are not lazy, for modules of seismo that a program may import."""
 
     def __enter__(self) -> None:
         self._mode = imports("normal")
@@ -43,9 +46,9 @@ class AtOnce:
 
 
 class Restored(AtOnce):
-    """A context in which the built-in names are what they were: for the end of a recording.
+    """A context manager that restores the built-in names, for the end of a recording.
 
-    What writes reports, and the parts of the standard library that it uses, go by the shared names.
+    The code that writes reports, and the standard library that it uses, look names up in the shared dict.
     """
 
     def __enter__(self) -> None:

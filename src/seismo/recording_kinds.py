@@ -1,8 +1,8 @@
-"""The kinds of recordings: one entry each, by the name that a recorder has in files.
+"""The kinds of recordings, one entry each, by the name that files store.
 
-Names only, and no import: who records needs a recorder and none of the reports, who reads the reverse. A home is
-"module:name", and is loaded when somebody asks for it. A new kind is an entry here, and a folder of seismo.report.
-Nothing else in the package asks for a kind by its name, but for the formats that are made for it.
+This module imports nothing: a recorded process needs a recorder and no reports, and a reader needs the reverse.
+A home is "module:name" and is loaded on demand. A new kind needs an entry here and a folder in seismo.report. The rest
+of the package does not ask for a kind by its name, except for the export formats that support only certain kinds.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetime
 
 
 class Entry:
-    """What there is to a kind.
+    """A kind of recording.
 
-    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
-    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. recorder: what
-    a recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
-    for recorders that the engine runs one at a time.
-    times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
-    a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
-    columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
-    untimed: its recorder can do without times.
+    what: the recorded things, as in "recordings of calls"
+    of: the same, for use outside such a phrase
+    verb: the command that records it
+    does: the description of that command in `seismo --help`
+    report: the home of the seismo.report.kind.Kind that shows it
+    recorder: the home of the factory of its recorder, which is called with the kind's name
+    engine: (what is happening, what to do) as phrases for error messages, for recorders that share the engine
+    times: the table whose rows have separate running and waiting times, or ""
+    columns: (table, column) pairs; a recording without a kind's name is of this kind if one of them holds data
+    beside: the kinds whose columns a recording of this kind may also have
+    by_settings: True if the project's coverage settings apply when it is read
+    untimed: True if its recorder can work without times
     """
 
     __slots__ = (
@@ -66,7 +70,7 @@ class Entry:
         self.untimed = untimed
 
 
-# In the order of a day's work.
+# In the order of the help text.
 KINDS = {
     CALLS: Entry(
         "calls",
@@ -120,29 +124,32 @@ WATCH = "watch"
 
 
 def shown_as(name: str) -> str:
-    """The kind as which it is shown and written: what a watch recorded is calls, and nothing at all may be, too."""
+    """Return the kind whose reports and formats fit: calls for a watch or an empty recording, else the kind itself."""
     return CALLS if name in ("", WATCH) else name
 
 
 def entry(name: str) -> Entry:
-    """The entry of the kind. One that is not known, from a later version, is shown as calls."""
+    """Return the entry of the kind, or that of calls if the kind is unknown (from a later version)."""
     return KINDS.get(name) or KINDS[CALLS]
 
 
 def found(holds: Callable[[str, str], bool]) -> str:
-    """The kind of a recording that does not name it; "": nothing. holds(table, column): whether anything is in it."""
+    """Return the kind of a recording that does not name it, or "" if it is empty.
+
+    holds(table, column) returns True if the recording has data in that column.
+    """
     fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
     beside = {other for name in fitting for other in KINDS[name].beside}
     return next((name for name in fitting if name not in beside), "")
 
 
 def recorder(name: str) -> Any:
-    """Return a new recorder of this name; "": that of calls."""
+    """Return a new recorder of this kind; "" stands for calls."""
     name = name or CALLS
     return load(entry(name).recorder)(name)
 
 
 def load(home: str) -> Any:
-    """What a home names."""
+    """Import the module of a home and return the object it names."""
     module, _, name = home.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)

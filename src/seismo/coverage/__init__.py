@@ -1,1 +1,1 @@
-"""What of a program's source was executed: recordings of lines and branches, held against the source."""
+"""Coverage: recordings of lines and branches, compared with the source."""

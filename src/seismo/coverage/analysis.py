@@ -1,22 +1,21 @@
-"""A recording held against the source: what was executed, what is missing.
+"""The comparison of a recording with the source: which lines and branches were executed, and which are missing.
 
-The recording says which lines and steps were executed; the source (parsed_source.py, arcs.py) which could have been.
-Both are put in terms of first lines of logical lines, and then compared.
+The recording has the lines and steps that were executed. The source (parsed_source.py, arcs.py) has those that could
+have been. Both are mapped to the first lines of logical lines and then compared.
 
 **Lines.** A statement was executed if any line of its logical line was.
 
-**Branches.** Of a line with several ways on, those steps that the recording has were taken. Where an interpreter
-reports every step from line to line (3.11), the recording has them all. From 3.12 on, it has those of conditional
-jumps only, and all other lines have one way on, with one exception: a line that belongs to several code objects, as
-`def f(): return 1` does, goes on in each of them in another way. There a line that was executed in a code object that
-leaves it no choice has taken that way.
+**Branches.** If a line has several exits, the recorded steps from it are the executed branches. On 3.11 the interpreter
+reports every step from line to line, so the recording has all of them. From 3.12 on, it has only the steps of
+conditional jumps. All other lines have a single exit, with one exception: a line of several code objects, such as
+`def f(): return 1`, has an exit in each of them. There, a line that was executed in a code object with a single exit
+has taken that exit.
 
-One kind of line chooses without a jump that is reported: a condition that the compiler has decided although it is none
-of the constants that count as such (`while -1`) has gone where lines were executed.
+A condition that the compiler decides may be none of the constants that count as such (`while -1`). Its line has
+several exits in the tree, but no jump. Its exits to executed lines then count as taken.
 
-**Files.** Those that were recorded and that the patterns of the settings let through, and those in source folders of
-which nothing ran. Several names of one file (links, a relative and an absolute one) and several code objects of one
-place are joined by the path without links.
+**Files.** The report has the recorded files that match the patterns of the settings, and the files in source folders of
+which nothing ran. Different names of a file (links, relative and absolute paths) are joined by the path without links.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ if TYPE_CHECKING:
     from seismo.coverage.settings import Settings
     from seismo.model.recording import Recording
 
-_SHOWN = 5  # so many lines are named in a message
-_RUNS = 20  # and so many runs of lines of a file that is gone
+_SHOWN = 5  # lines named in a message
+_RUNS = 20  # runs of lines named for a file that is gone
 
 
 def analyze(recording: Recording, settings: Settings) -> CoverageReport:
-    """Holds a recording of coverage against the source files on this machine.
+    """Compare a recording of coverage with the source files on this machine.
 
-    What cannot be read, parsed or trusted is in the report's problems, and the rest is reported. UsageError: a pattern
-    or regular expression of the settings means nothing.
+    Files that cannot be read, parsed or trusted are among the report's problems. Raise UsageError if a pattern or
+    regular expression of the settings is invalid.
     """
     branch, counts = _has(recording, "branch"), _has(recording, "counts")
     branch = branch or len(recording._raw["arcs"]["id"]) > 0
@@ -65,7 +64,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
         try:
             covered, doubts = _file(path, chosen[path], settings, branch, counts)
         except SourceError as error:
-            # Templates and such are compiled to code that bears their name; nobody expects them here.
+            # Templates and the like are compiled to code with their name, so a failure is expected.
             minor = not _should_be_python(path)
             what = f"{error.what}: {error.where}" if error.where != path else error.what
             problems.append(Problem(path, what + ("" if minor else _ran(chosen[path])), minor))
@@ -80,24 +79,21 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
 
 
 def _has(recording: Recording, what: str) -> bool:
-    """Whether the recording, or any that was merged into it, was made with `what`."""
+    """Return True if the recording, or any recording that was merged into it, was made with `what`."""
     merged = recording.meta.get("merged")
     parts = merged if isinstance(merged, list) and merged else [recording.meta]
     return any(isinstance(part, dict) and part.get(what) is True for part in parts)
 
 
-# ---- which files ----
-
-
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:
-    """The files to report, with what was recorded of them."""
+    """Return the files to report, with their executed lines."""
     folders, packages = _sources(settings, problems)
     include, omit = Files(settings.include, settings.folder), Files(settings.omit, settings.folder)
     if folders or packages:
-        include = Files((), settings.folder)  # the source says it better
+        include = Files((), settings.folder)  # the source takes precedence
     chosen = {path: of for path, of in files.items() if path not in omit and (not include or path in include)}
     problems += [Problem(name, "nothing of this source ran: is its name right?") for name in _unseen(packages, files)]
-    # Files of which nothing ran.
+    # Add the files of which nothing ran.
     for path, of in files.items():
         for module in of.modules.intersection(packages):
             name = os.path.basename(path)
@@ -113,7 +109,7 @@ def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[
 
 
 def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], set[str]]:
-    """The folders and the packages that the settings name as the source."""
+    """Return the folders and the packages that the settings name as the source."""
     folders: list[str] = []
     packages = set(settings.source_pkgs)
     for name in settings.source_dirs:
@@ -132,11 +128,11 @@ def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], se
 
 
 def _unseen(packages: set[str], files: dict[str, ExecutedLines]) -> list[str]:
-    """The packages and modules of which there is no file."""
+    """Return the packages and modules that have no recorded file."""
     seen = set()
     for path, of in files.items():
         seen.update(of.modules)
-        if "__main__" in of.modules:  # of python -m app
+        if "__main__" in of.modules:  # from python -m app
             seen.add(os.path.splitext(os.path.basename(path))[0])
     return sorted(
         name
@@ -151,18 +147,18 @@ def _should_be_python(path: str) -> bool:
 
 
 def _is_template(path: str, of: ExecutedLines) -> bool:
-    """Whether it is no Python file, but what one was made from: compiled under its name, and of no module."""
+    """Return True for a template: a file that is not Python, whose code has its name and belongs to no module."""
     return not _should_be_python(path) and bool(of.modules) and not any(of.modules)
 
 
 def _ran(of: ExecutedLines) -> str:
-    """Which lines of a file ran whose source cannot be had, as the end of a sentence."""
+    """Return the executed lines of a file without source, as the end of a sentence."""
     lines = sorted(line for line in of.lines() if line > 0)
     return f"; {'line' if len(lines) == 1 else 'lines'} {_named(lines)} ran" if lines else ""
 
 
 def _named(lines: list[int]) -> str:
-    """Sorted lines as text: 1-4, 7. Of many the first."""
+    """Return sorted lines as text: 1-4, 7. At most _RUNS runs are included."""
     runs: list[list[int]] = []
     for line in lines:
         if runs and line == runs[-1][1] + 1:
@@ -178,13 +174,10 @@ def _shown(path: str) -> str:
     return os.path.relpath(path, folder) if below(path, [folder]) else path
 
 
-# ---- one file ----
-
-
 def _file(
     path: str, recorded: ExecutedLines, settings: Settings, branch: bool, counts: bool
 ) -> tuple[FileCoverage, list[str]]:
-    """What of a file was executed, and what makes that doubtful. SourceError: it cannot be told."""
+    """Return the coverage of a file, and sentences about doubts. Raise SourceError if the source cannot be used."""
     data = text.read(path)
     parsed = parsed_source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
     doubts = _doubts(parsed, data, recorded)
@@ -234,7 +227,7 @@ def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[
 
 
 def _hits(parsed: ParsedSource, recorded: ExecutedLines, executed: Iterable[int]) -> dict[int, int]:
-    """How often each statement ran: its first line if that was counted, else the line of it that ran most often."""
+    """Return the hits of each statement: those of its first line if counted, else those of its most frequent line."""
     others: dict[int, int] = {}
     for line, hits in recorded.hits.items():
         first = parsed.first_line(line)
@@ -243,7 +236,7 @@ def _hits(parsed: ParsedSource, recorded: ExecutedLines, executed: Iterable[int]
 
 
 def executed_arcs(parsed: ParsedSource, recorded: ExecutedLines, executed: set[int]) -> set[Arc]:
-    """The steps that were taken, of those that the source allows. executed: the statements that were."""
+    """Return the executed steps among those that the source allows. executed: the executed statements."""
     taken = _put(parsed, _put(parsed, recorded.arcs)) & parsed.arcs
     for line, ways in parsed.steps.shared.items():
         for code_first, name, ends in ways:
@@ -265,7 +258,7 @@ def executed_arcs(parsed: ParsedSource, recorded: ExecutedLines, executed: set[i
 
 
 def _put(parsed: ParsedSource, arcs: Iterable[Arc]) -> set[Arc]:
-    """Steps between first lines, with those through a `with` made straight."""
+    """Return the steps between first lines. Steps through a `with` are replaced by direct ones."""
     first, with_steps = parsed.first_line, parsed.steps.with_steps
     found = set()
     for arc in arcs:

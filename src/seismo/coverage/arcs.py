@@ -1,33 +1,31 @@
-"""Which line goes on to which: the steps that a module's syntax tree allows.
+"""The control flow of a module: the steps from line to line that its syntax tree allows.
 
-A step (an *arc*) leads from the first line of one statement to that of the next one executed. A line with several
-steps is a branch; those that never happened are what branch coverage reports. Entering a function is no step, leaving
-it is one: its far end is the negative of the line where the code begins.
+A step (an *arc*) leads from the first line of a statement to the first line of the next one executed. A line with
+several steps is a branch, and branch coverage reports the steps that never happened. Entering a function is not a step,
+but leaving it is: the end of that step is the negative of the line at which the code begins.
 
-**The walk goes backwards.** Where a statement goes on to depends on what comes after it, and every way of going on is
-known before the statement is looked at when the statements of a suite are visited from the last to the first:
+**The walk goes backwards.** The successor of a statement depends on the statements after it. If the statements of a
+suite are visited from last to first, every successor is known before it is needed:
 
-- a suite is walked with the *way on* from its end; walking a statement gives the way on for the one before it, its
-  line;
-- `if` is walked with one way on for both of its suites, and steps to what each of them gives;
-- a loop is the way on for its own suite; `break` takes the loop's way on, `continue` the loop itself;
-- `return` takes the way out of the function, `raise` the way to the first handler of the `try` around it, if there is
-  one in the function: other exceptions can come from anywhere and are no steps;
-- the suites of `try` go on to `finally`, and `finally` to what follows. But when none of them gets to its end (all
-  return, say) `finally` leads nowhere in the source: so it is walked last, after it is known whether a step has taken
-  the way to it.
+- a suite is walked with the successor of its end (a *way*); each statement's line is the way for the one before it;
+- both suites of `if` get the same way, and the `if` has a step to the start of each;
+- a loop is the way for its own suite; `break` takes the loop's way, and `continue` the loop itself;
+- `return` takes the way out of the function, and `raise` the way to the first handler of the enclosing `try` in the
+  function; other exceptions may occur anywhere and are not steps;
+- the suites of `try` continue at `finally`, and `finally` at what follows. If none of them reaches its end (for example
+  because all return), `finally` has no successor in the source. So it is walked last, when it is known if a step
+  leads to it.
 
-So no sets of loose ends are carried about, and each step is made once, by the statement that it leaves.
+Each step is therefore made once, by the statement that it leaves, and no sets of open ends are needed.
 
-A statement for which the compiler made no instruction (`global`, dead code) is not there: its suite goes on without it.
+A statement without instructions (`global`, dead code) is skipped.
 
-**A `with`** is gone through twice: at its end the interpreter visits its line again, to leave the context. Nobody wants
-to read that as a step to an earlier line, so steps out of the suite are made to lead straight to what follows. The
-record of an execution has the way through the `with`, however; `with_steps` says how to put it: (last line, with) is
-to be (last line, what follows), and (with, what follows) is to be dropped. A way on knows for this which `with` lines
-it goes through.
+**A `with`** is visited twice: at its end the interpreter returns to its line to exit the context. Reports would show
+that as a step to an earlier line, so a step out of the suite leads directly to what follows. Recorded steps still pass
+through the `with`. `with_steps` maps them: (last line, with) becomes (last line, what follows), and (with, what
+follows) is dropped. For this, a way has the lines of the `with` statements that it leaves.
 
-The words for a step come from the statement that makes it, and are put together only when asked for.
+The words for a step depend on the statement that makes it, and are put together on demand.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
     from seismo.coverage.coverage_report import Arc
 
-# Why a step did not happen: what is put behind "because".
+# The reasons for which a step did not happen, as clauses after "because".
 NEVER_TRUE = "the condition on line {0} was never true"
 ALWAYS_TRUE = "the condition on line {0} was always true"
 NEVER_STARTED = "the loop on line {0} had nothing to go through"
@@ -55,14 +53,14 @@ NOT_EXECUTED = "line {0} was not executed"
 
 
 class _Way:
-    """A way on from the end of a statement or suite."""
+    """The successor of the end of a statement or suite."""
 
     __slots__ = ("does", "line", "through", "used")
 
     def __init__(self, line: int | None, does: str = "", through: tuple[int, ...] = ()) -> None:
-        self.line = line  # None: it leads nowhere
-        self.does = does  # "return from function 'f'"; "": "jump to line ..."
-        self.through = through  # the lines of the `with` statements that it leaves, the innermost first
+        self.line = line  # None if there is no successor
+        self.does = does  # such as "return from function 'f'", or "" for "jump to line ..."
+        self.through = through  # lines of the `with` statements that it leaves, innermost first
         self.used = False
 
 
@@ -73,9 +71,10 @@ _NOWHERE = _Way(None)
 class Steps:
     """The steps of a module.
 
-    `arcs`: all of them, (from, to). `with_steps`: how recorded ones are to be put, None: dropped. `shared`: of lines
-    that belong to several code objects with different ways on, such as `def f(): return 1`: the first line and name of
-    each code object, and where the line goes on to in it.
+    arcs: all steps, as (from, to)
+    with_steps: maps recorded steps through a `with` to direct ones, or to None if they are dropped
+    shared: for each line of several code objects with different successors, such as `def f(): return 1`, the first
+    line, name and successors of each code object
     """
 
     def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
@@ -86,8 +85,8 @@ class Steps:
         self._dropped: set[Arc] = set()
         self._exits: dict[int, set[int]] = {}  # of the code object that is being walked
         self._codes: list[tuple[int, str, dict[int, set[int]]]] = []
-        self._pending: list[_Function | ast.ClassDef] = []  # whose own suites are still to be walked
-        self._jumps: dict[type[ast.AST], _Way] = {}  # the way that each kind of statement that jumps takes
+        self._pending: list[_Function | ast.ClassDef] = []  # whose suites are still to be walked
+        self._jumps: dict[type[ast.AST], _Way] = {}  # the way of each kind of jump statement
         self._module(tree)
         while self._pending:
             self._definition_body(self._pending.pop())
@@ -108,12 +107,12 @@ class Steps:
     # ---- words ----
 
     def does(self, arc: Arc) -> str:
-        """What a step does: "jump to line 5", "return from function 'f'"."""
+        """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
         words = self._words.get(arc)
         return _does(arc, words[0][1] if words else "")
 
     def missing(self, arc: Arc) -> str:
-        """Why a step did not happen, as a sentence without its full stop."""
+        """Return the reason for which a step did not happen, as a sentence without a full stop."""
         sentences = []
         for why, does in self._words.get(arc, [("", "")]):
             sentence = f"line {arc[0]} didn't {_does(arc, does)}"
@@ -164,18 +163,18 @@ class Steps:
             self._words.setdefault((line, end), []).append((why, way.does))
 
     def _line(self, node: ast.stmt) -> int:
-        """The first line of a statement, of its first decorator if it has one."""
+        """Return the first line of a statement, or of its first decorator."""
         decorators: list[ast.expr] | None = getattr(node, "decorator_list", None)
         line = decorators[0].lineno if decorators else node.lineno
         return self._first.get(line, line)
 
     def _suite(self, body: Sequence[ast.stmt], way: _Way) -> _Way:
-        """Walks a suite from its end, `way` being where it goes on to. Gives the way into it."""
+        """Walk a suite from its end, at which `way` continues, and return the way to its start."""
         first, live = self._first, self._live
         for node in reversed(body):
             kind = type(node)
             line = self._line(node) if kind in _DEFINITIONS else first.get(node.lineno, node.lineno)
-            # What is not there may still hold definitions that are.
+            # A skipped statement may still contain definitions that have code.
             if line not in live:
                 self._find_definitions(node)
                 continue
@@ -189,7 +188,7 @@ class Steps:
         return way
 
     def _find_definitions(self, node: ast.AST) -> None:
-        """Keeps for later what is defined in a statement that is not walked."""
+        """Queue the definitions in a statement that is not walked."""
         stack = [node]
         while stack:
             current = stack.pop()
@@ -201,7 +200,7 @@ class Steps:
     # ---- statements ----
 
     def _if(self, node: ast.If, line: int, way: _Way) -> None:
-        # A chain of elif is deep in the tree, and walked without getting deep itself.
+        # A loop, because a chain of elif is deeply nested in the tree.
         chain = [node]
         while constant(node.test) is not True:
             if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
@@ -226,7 +225,7 @@ class Steps:
             otherwise = _Way(line)
 
     def _choice(self, line: int, body: list[ast.stmt], way: _Way, why: str, possible: bool = True) -> None:
-        """A suite that `line` may step into. A suite that cannot be entered is not walked."""
+        """Walk a suite that `line` may step into. If it cannot be entered, only queue its definitions."""
         if possible:
             self._step(line, self._suite(body, way), why)
         else:
@@ -253,7 +252,7 @@ class Steps:
 
     def _with(self, node: ast.With | ast.AsyncWith, line: int, way: _Way) -> None:
         if way.line is None:
-            # It is not left for anywhere in the source, so coming back to it is the last that is seen.
+            # There is no successor in the source, so the return to the `with` is the last step.
             self._step(line, self._suite(node.body, _Way(line)))
             return
         leaving = _Way(way.line, way.does, (line, *way.through))
@@ -264,7 +263,7 @@ class Steps:
             if (line, line) not in self._replaced:
                 self._dropped.add((line, onward))
             elif way.through:
-                # A suite on the line of the `with` does not come back to it: the step on is the only sign of leaving.
+                # A suite on the line of the `with` does not return to it, so only the step onward shows the exit.
                 self._replaced[line, onward] = (line, way.line)
 
     def _try(self, node: ast.Try | ast.TryStar, line: int, way: _Way) -> None:
@@ -287,7 +286,7 @@ class Steps:
             self._suite(node.finalbody, way if done.used else _NOWHERE)
 
     def _entry(self, body: list[ast.stmt]) -> int | None:
-        """The line that a suite begins with; None: nothing of it is there."""
+        """Return the line at which a suite begins, or None if it has no code."""
         return next((line for line in map(self._line, body) if line in self._live), None)
 
     def _match(self, node: ast.Match, line: int, way: _Way) -> None:
@@ -301,7 +300,7 @@ class Steps:
         self._step(line, onward)
 
     def _define(self, node: _Function | ast.ClassDef, _: int, way: _Way) -> None:
-        """From decorator to decorator to the definition's own line. Its suite is a code object of its own."""
+        """Add the steps from decorator to decorator to the definition's line, and queue its suite."""
         self._pending.append(node)
         lines = [self._first.get(decorator.lineno, decorator.lineno) for decorator in node.decorator_list]
         lines.append(node.lineno)
@@ -333,7 +332,7 @@ def _does(arc: Arc, does: str) -> str:
 
 
 def constant(test: ast.expr) -> bool | None:
-    """The truth of a condition that is a constant for the compiler too; None: it is none, or not seen to be one."""
+    """Return the value of a condition that the compiler treats as a constant, or None for other conditions."""
     match test:
         case ast.Constant():
             return bool(test.value)

@@ -1,31 +1,33 @@
-"""Condition coverage: of each decision, which of its operands were seen true, and which false.
+"""Condition coverage: for each decision, the outcomes (true and false) that were seen for its operands.
 
-A *decision* is what an if, while, assert, conditional expression, comprehension's if or case guard decides by, or an
-and/or whose value is used. Its *operands* are what and, or, not and if-else put together; the links of a chained
-comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports which way it
-went: the rows of table `branches`, found again by their position in the source. What is said of a jump, "jumps if
-false", becomes "seen false" for its operand; tests for None jump by what they compare.
+A *decision* is the test of an if, while, assert, conditional expression, comprehension's if or case guard, or an and/or
+whose value is used. Its *operands* are the parts that and, or, not and if-else combine. The links of a chained
+comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports its direction, in
+the rows of table `branches`. Rows are matched to operands by their position in the source. A jump that "jumps if false"
+makes its operand "seen false" when it jumps.
 
-Not everything can be known:
-- The last operand of an and/or whose value is used is not tested there: `x = a and b` passes b on. Its outcomes are
-  None. An operand that is itself such an and/or is a decision of its own.
-- A constant is decided by the compiler and has no jump.
-- Of a test for None in a comprehension, 3.13 and later may put the jump at another place.
-- 3.11 reports no branches. 3.12 and 3.13 report both ways of a jump by one event, and a row may say that one could be
-  missing (flag 2): what was not seen then is not known, rather than missing.
+Some outcomes cannot be known:
+- The last operand of an and/or whose value is used is not tested: `x = a and b` passes b on. Its outcomes are None. An
+  operand that is itself such an and/or is a separate decision.
+- The compiler decides a constant, which has no jump.
+- 3.13 and later may give the jump of a test for None in a comprehension another position.
+- 3.11 reports no branches. 3.12 and 3.13 report both directions of a jump by one event. Flag 2 of a row marks that one
+  may be missing, so an outcome that was not seen then is unknown.
 
-MC/DC, modified condition/decision coverage, asks for a pair of evaluations for each operand in which it is once true
-and once false, the decision comes out differently, and nothing else is the cause. Evaluations are not recorded, only
-how each operand came out, so it is derived. An evaluation of a short-circuit decision is a path from operand to
-operand; there are few, and `_Paths` lists them all. A path is *possible* if every outcome on it was seen. It *shows* an
-outcome of an operand if no operand beside it has overruled it: in all that the operand is part of, what comes after it
-in an `or` is false and in an `and` true, unless it ends the evaluation itself. Then:
-- the outcome is shown if some last step of a path was seen that only possible paths that show it end with (an
-  evaluation that was seen to end must have gone one of them);
+MC/DC (modified condition/decision coverage) requires two evaluations for each operand, in which it is once true and
+once false, the decision differs, and no other operand causes that. The recording has only the outcomes of each operand,
+so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand. There are
+few, and `_Paths` lists them all.
+
+A path is *possible* if every outcome on it was seen. It *shows* an outcome of an operand if no other operand has
+overruled it. In each expression that contains the operand, the later parts are false in an `or` and true in an `and`,
+unless the operand ends the evaluation itself. Then:
+- the outcome is shown if some last step was seen, and all possible paths that end with it show the outcome (because the
+  evaluation that ended there took one of them);
 - it is refuted if no possible path shows it;
-- otherwise the branches alone cannot tell.
-Both outcomes shown: independence shown. One refuted: refuted. The last step is what counts because an exception may end
-an evaluation after any other. This is masking MC/DC; an operand that stands twice counts as two.
+- otherwise it is unknown.
+Independence is shown if both outcomes are, and refuted if one is. Only last steps are used, because an exception may
+end an evaluation after any other step. This is masking MC/DC; an operand that occurs twice counts as two.
 """
 
 from __future__ import annotations
@@ -42,21 +44,23 @@ if TYPE_CHECKING:
 
     from seismo.model.table import BranchRow
 
-FALSE, TRUE, NONE, NOT_NONE = range(4)  # kinds of branches that decide by a value
-MOST_PATHS = 2000  # of a decision, for its MC/DC; one of 17 operands has as many at worst
+FALSE, TRUE, NONE, NOT_NONE = range(4)  # the kinds of branches that depend on a value
+MOST_PATHS = 2000  # of a decision for its MC/DC; 17 operands have at most this many
 
 CHOOSES = "chooses which operand is asked: what the other would have been is not seen"
 SHOWN, REFUTED, UNKNOWN = "shown", "refuted", "unknown"
 
-Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes, from 0
+Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes from 0
 
 
 @dataclass
 class Operand:
-    """What is true or false for itself. `true`, `false`: how often it was; None: that cannot be told, `note` says why.
+    """An operand of a decision.
 
-    Without exact counts they are 1 for "seen". `doubtful`: an outcome that was not seen may have been.
-    `independence`: does it decide for itself (MC/DC): "shown", "refuted" or "unknown".
+    true, false: counts of its outcomes, or None if they are unknown, for the reason in `note`; 1 for "seen" without
+    exact counts
+    doubtful: True if an outcome that was not seen may have occurred
+    independence: "shown", "refuted" or "unknown" (MC/DC)
     """
 
     line: int
@@ -71,29 +75,29 @@ class Operand:
 
     @property
     def outcomes(self) -> int:
-        """How many of the two outcomes were seen."""
+        """Return the number of outcomes that were seen, at most two."""
         return bool(self.true) + bool(self.false)
 
 
 @dataclass
 class Decision:
-    """A decision at `line`. `kind`: if, while, assert, ternary, comprehension, guard or value."""
+    """A decision at `line`. kind: if, while, assert, ternary, comprehension, guard or value."""
 
     line: int
     kind: str
     text: str
     operands: list[Operand] = field(default_factory=list)
-    exact: bool = True  # the numbers are counts
+    exact: bool = True  # True if the numbers are counts
     note: str = ""
 
     @property
     def needed(self) -> int:
-        """How many outcomes can be seen at all."""
+        """Return the number of outcomes that can be seen."""
         return sum(2 for operand in self.operands if operand.true is not None)
 
     @property
     def seen(self) -> int:
-        """How many of them were."""
+        """Return the number of outcomes that were seen."""
         return sum(operand.outcomes for operand in self.operands if operand.true is not None)
 
 
@@ -109,7 +113,7 @@ class _Not:
 
 @dataclass(frozen=True)
 class _Group:
-    value: bool  # what ends it: True for or, False for and
+    value: bool  # the value that ends it: True for or, False for and
     parts: tuple[Any, ...]
 
 
@@ -120,11 +124,11 @@ class _Choice:
     orelse: Any
 
 
-_Step: TypeAlias = tuple[int, bool]  # operand, its outcome
+_Step: TypeAlias = tuple[int, bool]  # an operand and its outcome
 
 
 class _Paths:
-    """All evaluations of a decision: the steps, the outcome, and the steps that nothing has overruled."""
+    """All evaluations of a decision: the steps, the outcome, and the steps that no operand has overruled."""
 
     def __init__(self, tree: Any) -> None:
         self.paths = list(self._walk(tree))
@@ -136,7 +140,7 @@ class _Paths:
         elif isinstance(tree, _Not):
             for steps, value, shows in self._walk(tree.inner):
                 yield steps, not value, shows
-        elif isinstance(tree, _Choice):  # which way another would have gone is not seen: its test is never shown
+        elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
             for steps, value, _ in self._walk(tree.test):
                 for more, result, shows in self._walk(tree.body if value else tree.orelse):
                     yield steps + more, result, shows
@@ -149,12 +153,12 @@ class _Paths:
                 yield steps, value, shows
                 continue
             for more, result, others in self._group(ends, parts[1:]):
-                # Ended by a later part: what came before did not decide. Not ended: each part had a say.
+                # If a later part ended it, the earlier ones did not decide. Otherwise each part did.
                 yield steps + more, result, others if result == ends else shows | others
 
 
 def _paths_number(tree: Any) -> tuple[int, int]:
-    """How many evaluations come out true, and how many false."""
+    """Return the numbers of evaluations with a true and with a false result."""
     if isinstance(tree, _Leaf):
         return 1, 1
     if isinstance(tree, _Not):
@@ -173,7 +177,7 @@ def _paths_number(tree: Any) -> tuple[int, int]:
 
 
 def _judge(tree: Any, operands: list[Operand]) -> None:
-    """Sets each operand's independence."""
+    """Set each operand's independence."""
     if sum(_paths_number(tree)) > MOST_PATHS:
         for operand in operands:
             operand.note = operand.note or "too many operands to derive MC/DC"
@@ -214,13 +218,13 @@ def _position(node: ast.expr) -> Position:
 
 
 class _Finder(ast.NodeVisitor):
-    """Finds the decisions of a source and fills in what the rows of branches say."""
+    """A visitor that finds the decisions of a source and fills in the rows of branches."""
 
     def __init__(self, text: str, rows: Iterable[BranchRow]) -> None:
         self.text = text
         self.lines = text.encode().splitlines()
         self.rows: dict[Position, list[BranchRow]] = defaultdict(list)
-        self.unplaced: set[int] = set()  # lines with branches that do not say where on them they stand
+        self.unplaced: set[int] = set()  # lines of branches without a column
         for row in sorted(rows, key=lambda row: (row.function, row.offset)):
             if row.kind > NOT_NONE:
                 continue
@@ -228,8 +232,6 @@ class _Finder(ast.NodeVisitor):
             if row.column < 0:
                 self.unplaced.add(row.line)
         self.decisions: list[Decision] = []
-
-    # ---- the source ----
 
     def visit(self, node: ast.AST) -> None:
         tests = {ast.If: "if", ast.While: "while", ast.Assert: "assert", ast.IfExp: "ternary"}
@@ -245,7 +247,7 @@ class _Finder(ast.NodeVisitor):
         for child in ast.iter_child_nodes(node):
             if not getattr(child, "_decided", False):
                 self.visit(child)
-            else:  # its operands' insides are still to be seen
+            else:  # visit the expressions inside its operands
                 self._inside(child)
 
     def _inside(self, node: ast.AST) -> None:
@@ -269,7 +271,7 @@ class _Finder(ast.NodeVisitor):
         self._finish(decision, tree)
 
     def _build(self, decision: Decision, node: ast.expr) -> Any:
-        """The tree of a decision that jumps; its operands become the decision's."""
+        """Return the tree of a decision that jumps, and add its operands to the decision."""
         node._decided = True  # type: ignore[attr-defined]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return _Not(self._build(decision, node.operand))
@@ -288,7 +290,7 @@ class _Finder(ast.NodeVisitor):
         return _Leaf(first)
 
     def _links(self, decision: Decision, node: ast.Compare, tested: int) -> Any:
-        """Of `a < b < c` a link for each operator; the last is passed on where the value is used."""
+        """Return the tree of `a < b < c` with a link per operator. The last one is not tested if the value is used."""
         first, rows = len(decision.operands), self._at(node)
         sides = [node.left, *node.comparators]
         for i in range(len(node.ops)):
@@ -306,7 +308,7 @@ class _Finder(ast.NodeVisitor):
         return _Group(False, tuple(_Leaf(first + i) for i in range(len(node.ops))))
 
     def _pass_on(self, node: ast.BoolOp | ast.Compare) -> None:
-        """An and/or or a chained comparison whose value is used: all but the last operand are tested."""
+        """Add the decision of an and/or or chained comparison whose value is used; its last operand is not tested."""
         decision = Decision(node.lineno, "value", self._text(node))
         if isinstance(node, ast.Compare):
             self._finish(decision, self._links(decision, node, len(node.ops) - 1))
@@ -327,8 +329,6 @@ class _Finder(ast.NodeVisitor):
                 self._jumped_past(operand, value, decision)
         parts = tuple(_Leaf(i) for i in range(len(node.values)))
         self._finish(decision, _Group(isinstance(node.op, ast.Or), parts))
-
-    # ---- what was recorded ----
 
     def _at(self, node: ast.expr) -> list[BranchRow]:
         rows = self.rows.get(_position(node), [])
@@ -367,7 +367,7 @@ class _Finder(ast.NodeVisitor):
             operand.note = "an outcome may be missing: this interpreter could not tell"
 
     def _jumped_past(self, operand: Operand, value: ast.expr, decision: Decision) -> None:
-        """Of `a and b or c`: where a is false, 3.14 need not ask what `a and b` is. It was false all the same."""
+        """Complete the outcomes of `a and b` in `a and b or c`: if a is false, 3.14 jumps past its test."""
         if not isinstance(value, ast.BoolOp) or operand.true is None or operand.false is None:
             return
         inner = Operand(value.lineno, value.col_offset, "")
@@ -404,9 +404,9 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 
 
 def decisions_of(rows: Iterable[BranchRow], source: str) -> list[Decision]:
-    """The decisions of a source by line, with what the rows of branches of its functions say of them.
+    """Return the decisions of a source by line, with the recorded branches of its functions.
 
-    SyntaxError, ValueError: it cannot be parsed.
+    Raise SyntaxError or ValueError if the source cannot be parsed.
     """
     finder = _Finder(source, rows)
     try:

@@ -1,4 +1,4 @@
-"""What an analysis comes to, as plain data: files, their lines and branches, and what went wrong."""
+"""The result of an analysis as plain data: files with their lines and branches, and problems."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from seismo.coverage.arcs import Steps
     from seismo.coverage.conditions import Decision
 
-Arc = tuple[int, int]  # from line, to line; a negative line: out of the code that begins at it
+Arc = tuple[int, int]  # from line, to line; -N: out of the code that begins at line N
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that an analysis could not do, or did with a doubt. `path`: the file it is about, or "".
+    """A problem or doubt of an analysis.
 
-    `minor`: it is as expected and need not be shown unasked, as that generated code has no source.
+    path: the file, or ""
+    minor: True if it is expected, such as generated code without a source, and shown only on request
     """
 
     path: str
@@ -33,7 +34,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Region:
-    """A function or class of a file. `name` is dotted; `lines` are those of its own body, comments included."""
+    """A function or class of a file. name is dotted; lines are those of its own body, with comments."""
 
     kind: str  # "function" or "class"
     name: str
@@ -43,7 +44,7 @@ class Region:
 
 @dataclass(frozen=True)
 class RegionCoverage:
-    """A region, or what is outside of all regions (`name` ""), with what of it was executed. As in FileCoverage."""
+    """The coverage of a region, or of all lines outside of regions (name ""). The fields are as in FileCoverage."""
 
     name: str
     start: int
@@ -57,62 +58,62 @@ class RegionCoverage:
 
 @dataclass
 class FileCoverage:
-    """One source file: its statements and branches, and which were executed.
+    """The coverage of one source file: its statements and branches, and which of them were executed.
 
-    Lines are those at which statements begin, numbered from 1; lists are sorted.
+    Lines are first lines of statements, from 1. Lists are sorted.
     """
 
-    path: str  # as shown: relative to the current folder when below it
+    path: str  # as shown: relative to the current folder if it is below it
     absolute: str
     statements: list[int]
     executed: list[int]
     missing: list[int]
     excluded: list[int]
-    source_lines: list[str]  # without their line ends
+    source_lines: list[str]  # without line ends
     has_branches: bool = False
-    # Lines that have several to go on to: those gone to, and those not. Empty without branches.
+    # Maps each line with several exits to the exits taken and the missing ones. Empty without branches.
     branches: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
-    # How often each executed line ran, or None when this was not counted.
+    # Executions of each executed line, or None if they were not counted.
     hits: dict[int, int] | None = None
     regions: list[Region] = field(default_factory=list)
-    changed: bool = False  # the source is another one than that which ran
-    # The contexts of each line and step as the interpreter reported it, sorted. "": what ran in none.
+    changed: bool = False  # the source differs from the one that ran
+    # The sorted contexts of each line and step as the interpreter reported them; "" stands for no context.
     contexts_by_line: Mapping[int, Sequence[str]] = field(default_factory=dict)
     contexts_by_arc: Mapping[Arc, Sequence[str]] = field(default_factory=dict)
-    # The words for steps (arcs.Steps); None without branches.
+    # The source of the words for steps, or None without branches.
     steps: Steps | None = None
-    # Branch lines with the number of their exits, as counted in the totals: an exit may be excused but still count.
+    # The number of exits of each branch line for the totals, including excused ones.
     exits: dict[int, int] = field(default_factory=dict)
-    # The first line of each line of a logical line that has several.
+    # Maps each line of a longer logical line to its first line.
     first_lines: Mapping[int, int] = field(default_factory=dict)
-    # The recorded conditional jumps: rows of the table of branches, without their ids.
+    # The recorded conditional jumps, as rows of the table of branches without their ids.
     jumps: Sequence[tuple[Any, ...]] = ()
 
     @functools.cached_property
     def conditions(self) -> list[Decision]:
-        """The conditions of several operands, with the outcomes that were seen; none without branches."""
+        """Return the decisions with the outcomes that were seen, or an empty list without branches."""
         from seismo.coverage.conditions import decisions_of
         from seismo.model.table import BranchRow
 
         try:
             rows = [BranchRow(-1, *jump) for jump in self.jumps]
             return decisions_of(rows, "\n".join(self.source_lines)) if rows else []
-        except (SyntaxError, ValueError):  # the analysis has said so
+        except (SyntaxError, ValueError):  # the analysis has reported it
             return []
 
     @functools.cached_property
     def executed_branches(self) -> list[Arc]:
-        """The branches that were taken, as (from, to)."""
+        """Return the branches that were taken, as (from, to)."""
         return [(line, to) for line, (taken, _) in sorted(self.branches.items()) for to in taken]
 
     @functools.cached_property
     def missing_branches(self) -> list[Arc]:
-        """The branches that were not taken, as (from, to)."""
+        """Return the branches that were not taken, as (from, to)."""
         return [(line, to) for line, (_, missing) in sorted(self.branches.items()) for to in missing]
 
     @functools.cached_property
     def numbers(self) -> Percentages:
-        """What the file comes to."""
+        """Return the numbers of the file."""
         return self._numbers(self.statements, self.missing, self.excluded, self.missing_branches, self.exits)
 
     def _numbers(
@@ -135,11 +136,11 @@ class FileCoverage:
         )
 
     def contexts_of(self, line: int) -> list[str]:
-        """The names of the contexts in which a statement ran, sorted. "" is what ran in none. line: its first."""
+        """Return the sorted names of the contexts in which a statement ran, "" for none. line: its first line."""
         return self._statement_contexts.get(line, [])
 
     def contexts_of_arc(self, arc: Arc) -> list[str]:
-        """The names of the contexts in which a branch was taken, sorted."""
+        """Return the sorted names of the contexts in which a branch was taken."""
         return self._branch_contexts.get(arc, [])
 
     @functools.cached_property
@@ -162,20 +163,20 @@ class FileCoverage:
         return self.first_lines.get(line, line) if line > 0 else -self.first_lines.get(-line, -line)
 
     def arc_text(self, start: int, end: int) -> str:
-        """What a step does: "jump to line 5", "return from function 'f'"."""
+        """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
         return self.steps.does((start, end)) if self.steps is not None else _plain_step(end)
 
     def missing_text(self, start: int, end: int) -> str:
-        """Why a branch is missing, as a sentence without its full stop: "line 3 didn't jump to line 5 because ..."."""
+        """Return a sentence without a full stop about a missing branch: "line 3 didn't jump to line 5 because ..."."""
         if self.steps is None:
             return f"line {start} didn't {_plain_step(end)}"
         return self.steps.missing((start, end))
 
     def regions_of(self, kind: str) -> list[RegionCoverage]:
-        """The regions of a kind ("function" or "class") by their start, then what is outside of them, named "".
+        """Return the regions of a kind ("function" or "class") by their start, then the lines outside, named "".
 
-        Names are unique: where several have one name, the first that has statements keeps it, and the others get
-        "@" and the number of their first line.
+        Names are unique. If several regions have the same name, the first with statements keeps it, and "@" and the
+        first line are appended to the others.
         """
         chosen = sorted((region for region in self.regions if region.kind == kind), key=lambda region: region.start)
         outside = set(range(1, len(self.source_lines) + 1))
@@ -198,7 +199,7 @@ _REGION_FIELDS = [name for name in RegionCoverage.__dataclass_fields__ if name !
 
 
 class _Parts:
-    """A file's lines and branches, dealt out to disjoint sets of lines in one go."""
+    """A file's lines and branches, distributed to disjoint sets of lines in one pass."""
 
     def __init__(self, file: FileCoverage, parts: Sequence[frozenset[int]]) -> None:
         self.file = file
@@ -243,22 +244,22 @@ class _Parts:
 
 @dataclass
 class CoverageReport:
-    """What an analysis of a recording comes to. `files` are sorted by path."""
+    """The result of the analysis of a recording. files are sorted by path."""
 
     files: list[FileCoverage]
     problems: list[Problem]
-    branch: bool = False  # branches were recorded
-    counts: bool = False  # hits are counts
+    branch: bool = False  # True if branches were recorded
+    counts: bool = False  # True if hits are counts
     has_contexts: bool = False
 
     @functools.cached_property
     def totals(self) -> Percentages:
-        """What all files come to together."""
+        """Return the sum of the numbers of all files."""
         return sum((file.numbers for file in self.files), Percentages())
 
 
 def common_folder(files: Sequence[FileCoverage]) -> str:
-    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
+    """Return the common folder of all files with its slash if they have absolute paths, or ""."""
     if len(files) < 2 or not all(file.path.startswith("/") for file in files):
         return ""
     folder = os.path.commonpath([os.path.dirname(file.path) for file in files])

@@ -6,4 +6,4 @@ from seismo.errors import SeismoError
 
 
 class SourceError(SeismoError):
-    """Source that cannot be read, decoded or parsed, or that is no file at all. `where`: its path."""
+    """Source that cannot be read, decoded or parsed, or that does not exist. where: its path."""

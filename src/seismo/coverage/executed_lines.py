@@ -1,4 +1,4 @@
-"""What a recording says of each source file: the lines and steps that were executed, how often, in which contexts."""
+"""The recorded lines and steps of each source file, with their counts and contexts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import Arc
     from seismo.model.recording import Recording
 
-PYTHON = 0  # kind of function
+PYTHON = 0  # a kind of function
 
 
 class ExecutedLines:
-    """What was recorded of one file. Lines and arcs are as the interpreter reported them.
+    """The recorded lines and arcs of one file, as the interpreter reported them.
 
-    `hits`: how often each line ran. `functions`: for each code object, by first line and name, its lines and arcs.
-    `versions`: size (-1: unreadable) and CRC-32 (-1: unknown) of the source where it was recorded.
+    hits: executions of each line
+    functions: lines and arcs of each code object, by its first line and name
+    versions: size (-1 if unreadable) and CRC-32 (-1 if unknown) of the source when it was recorded
     """
 
     def __init__(self) -> None:
@@ -35,18 +36,23 @@ class ExecutedLines:
         self.modules: set[str] = set()
 
     def lines(self) -> set[int]:
-        """All lines that were executed. A recording without lines, as coverage.py's of branches, has the ends of steps.
+        """Return all executed lines, or the ends of all steps if a recording has no lines (coverage.py's of branches).
 
-        Elsewhere these need not have been: where a jump leads to, a `with` statement may keep from running as it ends.
+        With lines, the ends of steps are not used: the target of a jump need not run if the exit of a `with` comes
+        first.
         """
         return set(self.hits) or {line for arc in self.arcs for line in arc if line > 0}
 
 
 class ExecutedFiles:
-    """The files of a recording. `files`: by absolute path, links resolved. `generated`: code that is of no file."""
+    """The files of a recording. files: by absolute path without links; generated: names of code without a file."""
 
     def __init__(self, recording: Recording, folder: str, contexts: Sequence[str] = ()) -> None:
-        """folder: where relative paths begin. contexts: regular expressions; only what ran in such a context counts."""
+        """Read the recording.
+
+        folder: start of relative paths
+        contexts: regular expressions; if there are any, only lines and steps in matching contexts count
+        """
         self.files: dict[str, ExecutedLines] = {}
         self.generated: set[str] = set()
         self._folder = folder
@@ -98,7 +104,7 @@ class ExecutedFiles:
 
     def _file(self, file: str) -> ExecutedLines | None:
         path, versions = self._places.get(file, (None, ()))
-        if path is None:  # the recorder did not say: as good as can be told from the name
+        if path is None:  # the recorder has no path for it, so this is a guess from its name
             path = "" if not file or file.startswith("<") else os.path.join(self._folder, file)
         if not path:
             self.generated.add(file)
@@ -107,7 +113,7 @@ class ExecutedFiles:
         if resolved is None:
             try:
                 resolved = os.path.realpath(path)
-            except ValueError:  # no path at all: it has a zero byte, or cannot be encoded
+            except ValueError:  # not a path: it has a zero byte or cannot be encoded
                 resolved = path
             self._resolved[path] = resolved
         recorded = self.files.setdefault(resolved, ExecutedLines())
@@ -124,7 +130,7 @@ class ExecutedFiles:
 
 
 def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
-    """co_filename: its absolute path ("": no file), and the versions of it that were recorded."""
+    """Map each co_filename to its absolute path ("" if it is no file) and its recorded versions."""
     places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
     for file, path, size, _, crc, *_ in tables.rows_of(recording, "sources"):
         known = places.get(file)

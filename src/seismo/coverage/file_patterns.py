@@ -1,8 +1,8 @@
-"""Which files a project's patterns mean, and which files a source folder has. As coverage.py reads both.
+"""File patterns of a project, and the files of a source folder, both with coverage.py's rules.
 
-A pattern is a path with wildcards: `*` and `?` do not match a slash, `**` stands for any number of folders, `[...]`
-for one of some characters. A pattern without a slash matches a file's name in any folder. A leading `*/` matches any
-folders or none, a trailing `/*` all that is below. What does not begin with a wildcard begins at a folder.
+A pattern is a path with wildcards: `*` and `?` do not match a slash, `**` matches any number of folders, and `[...]`
+one of some characters. A pattern without a slash matches a file's name in any folder. A leading `*/` matches any number
+of folders, and a trailing `/*` everything below. A pattern without a leading wildcard is relative to a folder.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _MEANING = {
     "star": r"[^/\\]*",
     "one": r"[^/\\]",
 }
-# What an editor leaves beside a module has such characters in its name, and cannot be imported.
+# Excludes the names of editors' backup files, which cannot be imported.
 _MODULE = re.compile(r"[^.#~!$@%^&*()+=,]+\.pyw?")
 
 
 class Files:
-    """The files that any of some patterns matches. `folder`: where relative patterns begin.
+    """The files that match any of some patterns. folder: start of relative patterns.
 
-    UsageError: a pattern that means nothing.
+    Raise UsageError for an invalid pattern.
     """
 
     def __init__(self, patterns: Iterable[str], folder: str) -> None:
@@ -64,7 +64,7 @@ class Files:
 
 
 def expression_of(pattern: str) -> str:
-    """The regular expression of a pattern. UsageError: it means nothing."""
+    """Return the regular expression of a pattern. Raise UsageError if it is invalid."""
     path = pattern.replace("\\", "/")
     if "/" not in path:
         path = f"**/{path}"
@@ -82,7 +82,7 @@ def expression_of(pattern: str) -> str:
 
 
 def python_files(folder: str, namespaces: bool = False) -> Iterator[str]:
-    """The files below a folder that could be imported: folders in it need an __init__.py, unless `namespaces`."""
+    """Yield the importable files below a folder. Unless `namespaces`, subfolders need an __init__.py."""
     for place, folders, names in os.walk(folder):
         if place != folder and not namespaces and "__init__.py" not in names:
             folders.clear()
@@ -94,5 +94,5 @@ def python_files(folder: str, namespaces: bool = False) -> Iterator[str]:
 
 
 def below(path: str, folders: Sequence[str]) -> bool:
-    """Whether a path is one of some folders or files, or in one of them. All absolute, without links."""
+    """Return True if a path is one of some folders or files, or inside one. All are absolute, without links."""
     return any(path == folder or path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)

@@ -1,13 +1,12 @@
-"""Which lines of a project's files have changed since a revision: what git says, the uncommitted and new files too.
+"""The lines of a project's files that changed since a revision according to git, with uncommitted and new files.
 
     for change in changes("main", os.getcwd()): change.path, change.lines
 
-The revision is compared with the files as they lie there, from where the two histories parted: what others did on main
-since is none of our changes. A renamed file has changed only where its text did; a file that git does not know yet, in
-all of its lines, unless git is told to ignore it.
+The files on disk are compared with the merge base of the revision and HEAD, so later changes on main do not count. A
+renamed file has changed only where its text did. An untracked file has changed in all lines, unless git ignores it.
 
-git is asked with nothing of the user's between: no external diff, no text conversion, no pager, no file-system monitor,
-no locks. A diff is read by its counts, hunk by hunk, so that no text of a file can be taken for a header.
+git runs without the user's customizations: no external diff, text conversion, pager, file-system monitor or locks. A
+diff is parsed by the line counts of its hunks, so that no text of a file can be mistaken for a header.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from seismo.errors import SeismoError, UsageError
 
 @dataclass(frozen=True)
 class Change:
-    """A file's changed lines, numbered as it is now. `path`: absolute, links resolved; `shown`: as git names it."""
+    """The changed lines of a file, as numbered now. path: absolute, without links; shown: git's name."""
 
     path: str
     shown: str
@@ -29,9 +28,9 @@ class Change:
 
 
 def changes(revision: str, folder: str) -> list[Change]:
-    """The files below the repository of the folder that changed since the revision, by path. Deleted ones are none.
+    """Return the changed files of the folder's repository by path, without deleted ones.
 
-    Raises UsageError for what is no revision, SeismoError if there is no git or no repository.
+    Raise UsageError for an unknown revision, or SeismoError if there is no git or no repository.
     """
     root = os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
     if not root:
@@ -65,7 +64,7 @@ def changes(revision: str, folder: str) -> list[Change]:
 
 
 def _start(root: str, revision: str) -> str:
-    """The commit to compare with."""
+    """Return the commit to compare with."""
     hint = "it is a branch, a tag or a commit, such as main or HEAD~3"
     unknown = UsageError(f"git knows no revision {revision!a}", root, hint)
     if revision.startswith("-") or not revision or "\0" in revision:
@@ -82,7 +81,7 @@ def _start(root: str, revision: str) -> str:
 
 
 def _git(folder: str, *words: str) -> bytes:
-    """What git prints. Raises SeismoError with what it complains of."""
+    """Return git's output. Raise SeismoError with the first line of its error message."""
     safe = ["--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
     environment = {**os.environ, "LC_ALL": "C"}
     command = ["git", *safe, *words]
@@ -102,7 +101,7 @@ def _git(folder: str, *words: str) -> bytes:
 
 
 def _from_diff(diff: bytes) -> dict[bytes, set[int]]:
-    """The changed lines of the new files in a diff without context, by their names."""
+    """Return the changed lines of each new file in a diff without context."""
     found: dict[bytes, set[int]] = {}
     lines = iter(diff.split(b"\n"))
     current: set[int] = set()
@@ -116,13 +115,13 @@ def _from_diff(diff: bytes) -> dict[bytes, set[int]]:
         elif line.startswith(b"@@ "):
             old, new = _hunk(line)
             current.update(range(new[0], new[0] + new[1]))
-            for _ in range(old[1] + new[1]):  # whatever they look like
+            for _ in range(old[1] + new[1]):  # regardless of their content
                 next(lines, b"")
     return found
 
 
 def _hunk(line: bytes) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(first line, lines) of the old and the new file: `@@ -3 +3,2 @@ def f():`."""
+    """Return (first line, number of lines) of the old and the new file of a hunk, `@@ -3 +3,2 @@ def f():`."""
     words = line.split(b" ", 3)
     try:
         old, new = (tuple(map(int, word[1:].split(b","))) for word in words[1:3])
@@ -135,7 +134,7 @@ _ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b
 
 
 def _name(text: bytes) -> bytes:
-    """The file of a `+++` line without its prefix; b"" for none. git quotes what is not plain, as C does."""
+    """Return the file of a `+++` line without its prefix, or b"" for none. git quotes special names as C does."""
     if text == b"/dev/null":
         return b""
     if not text.startswith(b'"'):
@@ -159,6 +158,6 @@ def _all_lines(path: str) -> range:
     try:
         with open(path, "rb") as file:
             content = file.read()
-    except OSError:  # a link that leads nowhere, a folder, gone meanwhile
+    except OSError:  # a dangling link, a folder, or deleted meanwhile
         return range(0)
     return range(1, content.count(b"\n") + 2)

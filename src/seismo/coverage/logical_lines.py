@@ -1,21 +1,21 @@
-"""Where the logical lines of a module lie, and which suites and definitions it has: one walk over its syntax tree.
+"""The logical lines, suites and definitions of a module, found in one walk over its syntax tree.
 
-Coverage speaks of logical lines by their first physical line: `first` maps the others to it. A tokenizer would tell
-where they begin and end, but takes longer than parsing and compiling together. The syntax tree knows nearly all of it:
+Coverage identifies a logical line by its first physical line, and `first` maps its other lines to it. A tokenizer would
+find their ends, but takes longer than parsing and compiling together. The syntax tree has almost all of them:
 
-- a simple statement has its place, from first to last token. Statements that `;` joins lie on one logical line: the
-  next one begins on the line where the one before ended;
-- the head of a clause (`if ...:`, `def f(...):`) ends at its colon. The tree does not say where that is, but it gives
-  the end of the last expression in the head, and between that and the colon there are only closing brackets, commas
-  and comments, so the first `:` outside of a comment is the colon;
-- `else:` and `finally:` are not in the tree at all, but they stand above the first statement of their suite with only
-  comments and blank lines between;
-- a decorator's `@` and a `case` may stand some lines above their expression, when that is in brackets of its own.
+- a simple statement has its position, from first to last token. Statements joined by `;` are on one logical line: the
+  next one begins on the line where the previous one ends;
+- the head of a clause (`if ...:`, `def f(...):`) ends at its colon, which is not in the tree. But the tree has the end
+  of the last expression in the head. Only closing brackets, commas and comments are between that and the colon, so the
+  first `:` outside of a comment is the colon;
+- `else:` and `finally:` are not in the tree at all, but only comments and blank lines are between them and the first
+  statement of their suite;
+- a decorator's `@` and a `case` may be some lines above their expression if that is in brackets.
 
-A backslash at the end of a line joins it with the next one, even with nothing behind it. Such lines are rare, and
-looked at when one is seen.
+A backslash at the end of a line joins it with the next one, even if that is empty. Such lines are rare, and handled
+where they occur.
 
-Lines are numbered from 1. Columns of the tree count bytes of UTF-8, those here characters.
+Lines are numbered from 1. Columns of the tree count bytes of UTF-8; columns here count characters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Clause(NamedTuple):
 
     first: int
     colon: int
-    last: int  # line of the suite
+    last: int  # last line of the suite
 
 
 class Definition(NamedTuple):
@@ -58,15 +58,15 @@ class Definition(NamedTuple):
 
     kind: str  # "function" or "class"
     name: str
-    parent: int  # index of the definition around it; -1: none
-    decorated: int  # first line, with decorators
+    parent: int  # index of the enclosing definition, or -1
+    decorated: int  # first line, including decorators
     line: int  # of `def` or `class`
     body: int  # first line of the body's first statement, without its decorators
     last: int
 
 
 class Case(NamedTuple):
-    """A `case` that matches whatever gets to it."""
+    """A `case` that always matches."""
 
     pattern: int
     pattern_end: int
@@ -75,11 +75,12 @@ class Case(NamedTuple):
 
 
 class Layout:
-    """The layout of a module. ValueError and its like do not happen: the tree and the text are of one source.
+    """The layout of a module. The tree and the text are of the same source, so no parsing step can fail.
 
-    `first`: the first line of each line of a logical line that has several. `starts`: the first lines of all logical
-    lines, sorted. `docstrings`: their lines. `carriers`: what is excluded as a whole when a part of it is, the outer
-    before the inner.
+    first: maps each line of a longer logical line to its first line
+    starts: the first lines of all logical lines, sorted
+    docstrings: the lines of docstrings
+    carriers: definitions and cases that are excluded as a whole if a part is, outer ones before inner ones
     """
 
     def __init__(self, tree: ast.Module, text: str) -> None:
@@ -90,14 +91,14 @@ class Layout:
         self.clauses: list[Clause] = []
         self.definitions: list[Definition] = []
         self.carriers: list[Definition | Case] = []
-        self._around = -1  # index of the definition that the walk is in
+        self._around = -1  # index of the current definition
         self._docstring(tree.body)
         self._suite(tree.body)
 
     # ---- statements ----
 
     def _suite(self, body: list[ast.stmt], first: int = 0, last: int = 0) -> None:
-        """The statements of a suite. first, last: the logical line that its head has opened, when they continue it."""
+        """Add the statements of a suite. first, last: the open logical line of its head, if they continue it."""
         lines = self.lines
         for statement in body:
             line = statement.lineno
@@ -122,7 +123,7 @@ class Layout:
                 self.first.update(dict.fromkeys(range(first, last + 1), first))
 
     def _joined(self, node: ast.stmt) -> int:
-        """The last line that backslashes join to a simple statement's last line. ast.stmt: what ends the line."""
+        """Return the last line that backslashes join to a simple statement that ends its line."""
         line, column = self._end(node)
         rest = self.lines[line - 1][column:].lstrip(" \t\f;")
         while rest == "\\":
@@ -131,9 +132,9 @@ class Layout:
         return line
 
     def _head(self, first: int, line: int, column: int, body: list[ast.stmt]) -> None:
-        """A clause that begins at line `first`, with its suite.
+        """Add a clause that begins at line `first`, with its suite.
 
-        line, column: somewhere between the head's last expression and its colon.
+        line, column: a position between the head's last expression and its colon
         """
         lines = self.lines
         while True:
@@ -154,7 +155,7 @@ class Layout:
             self._suite(body, first, max(line, body[0].lineno))
 
     def _end(self, node: ast.AST) -> tuple[int, int]:
-        """Line and column (in characters) behind a node."""
+        """Return the line and column (in characters) of a node's end."""
         line: int = node.end_lineno  # type: ignore[attr-defined]
         return line, self._characters(line, node.end_col_offset)  # type: ignore[attr-defined]
 
@@ -163,11 +164,11 @@ class Layout:
         return column if text.isascii() else len(text.encode(errors="surrogatepass")[:column].decode(errors="replace"))
 
     def _after(self, first: int, node: ast.AST, body: list[ast.stmt]) -> None:
-        """A clause whose head ends with `node`."""
+        """Add a clause whose head ends with `node`."""
         self._head(first, *self._end(node), body)
 
     def _keyword(self, word: str, body: list[ast.stmt]) -> None:
-        """A clause of one word, `else:` or `finally:`, by its suite."""
+        """Add a clause of one word, `else:` or `finally:`, found from its suite."""
         line = body[0].lineno
         decorators = getattr(body[0], "decorator_list", None)
         if decorators:
@@ -182,7 +183,7 @@ class Layout:
     # ---- compound statements ----
 
     def _if(self, node: ast.If) -> None:
-        while True:  # a long chain of elif is deep in the tree
+        while True:  # a long chain of elif is deeply nested in the tree
             self._after(node.lineno, node.test, node.body)
             rest = node.orelse
             if len(rest) != 1 or not isinstance(rest[0], ast.If) or not self._is_elif(rest[0]):
@@ -222,7 +223,7 @@ class Layout:
             self._keyword("finally", node.finalbody)
 
     def _match(self, node: ast.Match) -> None:
-        # The suite of `match` is its cases: a clause like any other, but its statements are clauses.
+        # The suite of `match` consists of clauses instead of statements.
         start = len(self.clauses)
         line, column = self._end(node.subject)
         last = node.cases[-1].body[-1].end_lineno
@@ -242,7 +243,7 @@ class Layout:
         pattern = case.pattern
         line, column = pattern.lineno, self._characters(pattern.lineno, pattern.col_offset)
         if not self.lines[line - 1][:column].lstrip(" \t\f").startswith("case"):
-            line -= 1  # in brackets that began above
+            line -= 1  # its brackets began above
             while not self.lines[line - 1].lstrip(" \t\f").startswith("case"):
                 line -= 1
         if always_matches(case):
@@ -290,7 +291,7 @@ class Layout:
         self._around = around
 
     def _decorator_line(self, node: ast.expr) -> int:
-        """The line of the `@` of a decorator."""
+        """Return the line of a decorator's `@`."""
         line, column = node.lineno, self._characters(node.lineno, node.col_offset)
         while not self.lines[line - 1][:column].lstrip(" \t\f").startswith("@"):
             line, column = line - 1, len(self.lines[line - 2])
@@ -308,7 +309,7 @@ class Layout:
         self._close(first, line)
 
     def _brackets_end(self, first: int, node: ast.expr, line: int, column: int) -> int:
-        """The line where the brackets that stand open before a decorator's expression have closed."""
+        """Return the line at which the brackets that are open before a decorator's expression have closed."""
         begin = self._characters(node.lineno, node.col_offset)
         before = [*self.lines[first - 1 : node.lineno - 1], self.lines[node.lineno - 1][:begin]]
         count = sum(text.partition("#")[0].count("(") for text in before)
@@ -348,7 +349,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {
 
 
 def always_matches(case: ast.match_case) -> bool:
-    """Whether whatever gets to a case matches: it has no guard, and `_` or a name for a pattern."""
+    """Return True if a case always matches: it has no guard, and its pattern is `_` or a name."""
     if case.guard is not None:
         return False
     pattern = case.pattern

@@ -1,20 +1,20 @@
-"""Python source as coverage sees it: statements, what is excluded, which line goes on to which.
+"""Parsed Python source for coverage: statements, exclusions, and the steps from line to line.
 
-**Statements** are the lines that the compiler gives to instructions, taken to the first line of their logical line,
-without docstrings and without what is excluded. So a line counts if and only if an interpreter could report it: what
-the compiler drops (`if 0:`, `global`, code behind a constant) is no statement, and needs no rule of ours.
+**Statements** are the lines of instructions, mapped to the first line of their logical line, without docstrings and
+excluded lines. So a line counts only if an interpreter could report it. Code that the compiler drops (`if 0:`,
+`global`, code after a constant) is no statement, without any special rule.
 
-**Excluded** is what a regular expression of the project matches:
+**Exclusions** are matches of the project's regular expressions:
 
 - a match excludes the logical lines that it touches;
-- in the head of a clause, up to its colon, it excludes the clause's whole suite (`else:` begins a suite of its own);
-- in a decorator or the head of a function or class it excludes all of that;
-- a `case` that always matches is excluded with its body, as an `else` is.
+- in the head of a clause, up to its colon, it excludes the whole suite (`else:` begins another suite);
+- in a decorator or the head of a function or class it excludes the whole definition;
+- a `case` that always matches is excluded with its body, like an `else`.
 
-**Arcs** are the steps from one line to another that the code allows (arcs.py). A line with several is a branch.
+**Arcs** are the steps from line to line that the code allows (arcs.py). A line with several is a branch.
 
-One parse serves all three: the tree is walked once for the layout (logical_lines.py), compiled for the line tables and,
-when branches are wanted, walked for the arcs.
+One parse serves all three. The tree is walked once for the layout (logical_lines.py) and compiled for the line tables.
+If branches are needed, it is walked once more for the arcs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["ParsedSource", "SourceError", "parse", "read"]
 
 
 def read(path: str) -> bytes:
-    """The bytes of a source file, which may lie in a zip archive. SourceError: there is none, or it cannot be read."""
+    """Return the bytes of a source file, which may be in a zip archive. Raise SourceError if it cannot be read."""
     return text.read(path)
 
 
@@ -54,9 +54,10 @@ def parse(
     exclude: Sequence[str] = default_exclusions.EXCLUDE,
     exclude_partial: Sequence[str] = (*default_exclusions.PARTIAL, *default_exclusions.PARTIAL_ALWAYS),
 ) -> ParsedSource:
-    """Parses source code. path: for errors. exclude, exclude_partial: regular expressions (re.MULTILINE).
+    """Parse source code. path: for errors; exclude, exclude_partial: regular expressions (re.MULTILINE).
 
-    SourceError: it cannot be decoded or is no Python that this interpreter knows. UsageError: a bad regular expression.
+    Raise SourceError if it cannot be decoded or is not valid for this interpreter, and UsageError for a bad regular
+    expression.
     """
     decoded = text.decode(source, path) if isinstance(source, bytes) else source
     if decoded and not decoded.endswith("\n"):
@@ -65,10 +66,11 @@ def parse(
 
 
 class ParsedSource:
-    """What a source file's text tells about its coverage. Lines are numbered from 1.
+    """The coverage-related structure of a source file. Lines are numbered from 1.
 
-    `text`: the text. `statements`, `excluded`: first lines of logical lines. `first_lines`: the first line of each
-    line of a logical line that has several.
+    text: the source text
+    statements, excluded: first lines of logical lines
+    first_lines: maps each line of a longer logical line to its first line
     """
 
     def __init__(self, source: str, path: str, exclude: tuple[str, ...], exclude_partial: tuple[str, ...]) -> None:
@@ -76,7 +78,7 @@ class ParsedSource:
         self.path = path
         self._exclude_partial = exclude_partial
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the program's text: it has had them when it ran
+            warnings.simplefilter("ignore")  # the program got these warnings when it ran
             try:
                 self._tree: ast.Module | None = ast.parse(source)
                 # An empty module has an instruction in its first line, but nothing to execute.
@@ -97,12 +99,12 @@ class ParsedSource:
         self.statements: frozenset[int] = frozenset({first.get(line, line) for line in self._lines - ignored} - ignored)
 
     def first_line(self, line: int) -> int:
-        """The first line of the logical line that `line` is in. Of -N: the negative of N's."""
+        """Return the first line of the logical line of `line`, or, for -N, the negative of N's."""
         return self._first.get(line, line) if line >= 0 else -self._first.get(-line, -line)
 
     @functools.cached_property
     def source_lines(self) -> list[str]:
-        """The text's lines, without their ends."""
+        """Return the text's lines without line ends."""
         lines = self.text.split("\n")
         return lines[:-1] if lines[-1] == "" else lines
 
@@ -129,7 +131,7 @@ class ParsedSource:
         return excluded
 
     def _matching(self, patterns: tuple[str, ...]) -> set[int]:
-        """The lines that matches of a regular expression touch."""
+        """Return the lines that matches of a regular expression touch."""
         found: set[int] = set()
         if patterns:
             starts = self._line_starts
@@ -147,22 +149,22 @@ class ParsedSource:
 
     @functools.cached_property
     def steps(self) -> Steps:
-        """The steps from line to line that the code allows, with what they do and why they may not happen."""
+        """Return the steps from line to line that the code allows, with words for them."""
         from seismo.coverage.arcs import Steps
 
         assert self._tree is not None
         found = Steps(self._tree, self._lines, self._first)
-        self._tree = None  # it is large, and this was its last use
+        self._tree = None  # it is large, and not used again
         return found
 
     @property
     def arcs(self) -> frozenset[Arc]:
-        """The steps from line to line that the code allows, as (from, to), first lines. -N: out of the code at N."""
+        """Return the steps that the code allows, as (from, to) of first lines; -N is out of the code at line N."""
         return self.steps.arcs
 
     @functools.cached_property
     def exit_counts(self) -> Mapping[int, int]:
-        """How many steps each line has, of those that are not excluded."""
+        """Return the number of steps from each line, without excluded ones."""
         counts: dict[int, int] = {}
         excluded = self.excluded
         for start, end in self.arcs:
@@ -172,12 +174,12 @@ class ParsedSource:
 
     @functools.cached_property
     def no_branch(self) -> frozenset[int]:
-        """Lines whose missing branches are excused."""
+        """Return the lines whose missing branches are excused."""
         first = self._first
         return frozenset(first.get(line, line) for line in self._matching(self._exclude_partial))
 
     def is_decided(self, line: int) -> bool:
-        """Whether no instruction of a logical line chooses where to go on: the compiler has decided its condition."""
+        """Return True if no instruction of a logical line is a conditional jump: the compiler has decided it."""
         codes = [] if self._code is None else [self._code]
         for code in codes:
             codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
@@ -193,9 +195,9 @@ class ParsedSource:
 
     @functools.cached_property
     def regions(self) -> list[Region]:
-        """Functions and classes with the lines of their own.
+        """Return the functions and classes with their own lines.
 
-        A function's are those of its body without the functions in it; a class's are those of its methods.
+        A function has the lines of its body without nested functions. A class has the lines of its methods.
         """
         definitions = self._layout.definitions
         names: list[str] = []
@@ -213,7 +215,7 @@ class ParsedSource:
                 if definitions[around].kind == "function":
                     lines[around] -= own
                     break
-        # A class is complete only with all that is in it, so what is in it comes first.
+        # A class gets lines from its nested definitions, so the inner ones are processed first.
         for index in reversed(range(len(definitions))):
             if definitions[index].kind == "class":
                 for around in self._around(definitions[index].parent):
@@ -230,7 +232,7 @@ class ParsedSource:
             index = self._layout.definitions[index].parent
 
 
-# Instructions that jump or do not.
+# Conditional jumps.
 _CHOICES = frozenset(
     number
     for number in {*dis.hasjrel, *dis.hasjabs}
@@ -240,7 +242,7 @@ _CHOICES = frozenset(
 
 @functools.lru_cache(maxsize=64)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One regular expression for several. UsageError names the one that is none."""
+    """Return one regular expression for several. Raise UsageError with the first invalid one."""
     for pattern in patterns:
         try:
             re.compile(pattern)
@@ -251,7 +253,7 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _lines_of(code: types.CodeType) -> Iterable[int]:
-    """The lines of a code object and all those in it. Deferred annotations are left out: hardly anything runs them."""
+    """Return the lines of a code object and all nested ones, without deferred annotations, which rarely run."""
     lines: set[int | None] = set()
     stack = [code]
     while stack:

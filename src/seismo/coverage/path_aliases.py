@@ -1,11 +1,11 @@
-"""Recordings of one program from several places: the paths of each made those of here.
+"""Path aliases: the paths of recordings from other machines or folders, mapped to local ones.
 
     aliases.add("/ci/*/src", "src")
     aliases.map("/ci/17/src/app/core.py")     gives "/home/me/src/app/core.py"
 
-An alias is what a source tree is called elsewhere, and where it is here. Its pattern is one of files (file_patterns.py)
-for the beginning of a path; case does not count in it, and either slash stands for both, so that a path of Windows is
-found here. The first alias that matches and leads to a file that exists is taken; what none does stays as it is.
+An alias maps the path of a source tree elsewhere to its local path. Its pattern is a file pattern (file_patterns.py)
+for the start of a path. Case is ignored and both slashes are equivalent, so that Windows paths match. The first alias
+that matches and leads to an existing file is used. A path without such an alias is unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Aliases:
-    """What source trees are called elsewhere. `folder`: where relative paths begin."""
+    """The local paths of source trees from elsewhere. folder: start of relative paths."""
 
     def __init__(self, folder: str | None = None) -> None:
         self.folder = os.getcwd() if folder is None else folder
@@ -38,7 +38,7 @@ class Aliases:
         return bool(self._aliases)
 
     def add(self, pattern: str, result: str) -> None:
-        """Paths that begin with the pattern begin with the result here. UsageError: the pattern means nothing."""
+        """Map paths that begin with the pattern to the result. Raise UsageError for an invalid pattern."""
         slash = _slash(pattern)
         if len(pattern) > 1:
             pattern = pattern.rstrip("\\/")
@@ -52,7 +52,7 @@ class Aliases:
         self._known.clear()
 
     def map(self, path: str, exists: Callable[[str], bool] = os.path.exists) -> str:
-        """What a path is here."""
+        """Return the local path of a path."""
         known = self._known.get(path)
         if known is None:
             known = self._known[path] = self._mapped(path, exists)
@@ -80,7 +80,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = (), folder: str | None = None) -> Aliases:
-    """The aliases of the setting [paths], and of --paths CANONICAL=ALIAS[,ALIAS...], which come first. UsageError."""
+    """Return the aliases of --paths CANONICAL=ALIAS[,ALIAS...], then those of the setting [paths]. Raise UsageError."""
     found = Aliases(folder)
     for text in more:
         result, equals, patterns = text.partition("=")
@@ -96,9 +96,9 @@ def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = (), fol
 
 
 def mapped(recording: Recording, aliases: Aliases) -> Recording:
-    """The recording with the files of its functions, sources and settings as they are called here."""
-    files: dict[str, str] = {}  # a function's file: what it is here
-    paths: dict[str, str] = {}  # a source's path: the same
+    """Return the recording with local paths for the files of its functions, sources and settings."""
+    files: dict[str, str] = {}  # maps a function's file to its local path
+    paths: dict[str, str] = {}  # maps a source's path to its local path
     for row in recording.sources:
         here = aliases.map(row.path) if row.path else row.path
         if here != row.path:
@@ -114,7 +114,7 @@ def mapped(recording: Recording, aliases: Aliases) -> Recording:
 
 
 def _mapped_meta(meta: dict[str, Any], aliases: Aliases) -> dict[str, Any]:
-    """Folders in the settings of a recording, and of those that were merged into it."""
+    """Return the metadata with local folders in the settings, including those of merged recordings."""
     found = dict(meta)
     if isinstance(meta.get("merged"), list):
         found["merged"] = [_mapped_meta(one, aliases) if isinstance(one, dict) else one for one in meta["merged"]]

@@ -1,4 +1,4 @@
-"""File patterns of coverage.py's as the globs of expressions, whose star crosses slashes."""
+"""Conversion of coverage.py's file patterns to the globs of expressions, in which a star also matches slashes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def absolute(patterns: Iterable[str], folder: str) -> list[str]:
-    """The patterns; those that begin with no wildcard at the folder, but for names alone."""
+    """Return the patterns with relative ones made absolute, except for plain names."""
     found = []
     for pattern in patterns:
-        globs(pattern)  # wrong ones are said before the program runs
+        globs(pattern)  # reports wrong patterns before the program runs
         found.append(pattern)
         if "/" in pattern and not pattern.startswith(("*", "?", "/")):
             found[-1] = os.path.realpath(os.path.join(folder, pattern)) + "/" * pattern.endswith("/")
@@ -24,9 +24,9 @@ def absolute(patterns: Iterable[str], folder: str) -> list[str]:
 
 
 def globs(pattern: str) -> tuple[list[str], bool]:
-    """A file pattern of coverage.py's as expression globs, and whether they say exactly the same.
+    """Return a file pattern of coverage.py as expression globs, and True if they match exactly the same files.
 
-    If not, they match more. Raises UsageError for what is no such pattern.
+    Otherwise they match more. Raise UsageError for an invalid pattern.
     """
     path = pattern.replace("\\", "/")
     parts = path.split("/")
@@ -43,7 +43,7 @@ def globs(pattern: str) -> tuple[list[str], bool]:
         between = "" if last else "/"
         if stars and last and not first:  # everything below
             wild = [one + "*" for one in wild]
-        elif stars and first and not last:  # any folders, or none
+        elif stars and first and not last:  # any number of folders
             wild = ["*/", ""]
         elif stars == 2:
             wild = [one + more for one in wild for more in ("", f"*{between}")]
@@ -51,12 +51,12 @@ def globs(pattern: str) -> tuple[list[str], bool]:
             name, is_exact = _name(part, pattern)
             wild = [one + name + between for one in wild]
             exact = exact and is_exact
-    # A whole path begins with a slash, so that "*/" stands for none, too.
+    # A full path begins with a slash, so "*/" also matches no folder.
     return [one for one in wild if one.startswith(("/", "*"))] or wild, exact
 
 
 def _name(part: str, pattern: str) -> tuple[str, bool]:
-    """One name of a pattern as a glob."""
+    """Return one name of a pattern as a glob, and True if it is exact."""
     rest = part
     while "[" in rest or "]" in rest:
         _, bracket, rest = rest.partition("[")

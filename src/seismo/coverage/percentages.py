@@ -1,4 +1,4 @@
-"""Counts of statements and branches, the percentage they make, and how it is written."""
+"""Counts of statements and branches, and their percentage as a number and as text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from seismo.errors import UsageError
 
 @dataclass(frozen=True)
 class Percentages:
-    """What a file, or a part of it, or many files come to. Numbers of disjoint parts add up.
+    """The counts of a file, a part of it, or many files. Counts of disjoint parts can be added.
 
-    Excluded lines are in none of the other counts. `partial_branches`: missing branches of lines that were executed.
+    Excluded lines are in no other count. partial_branches: missing branches of lines that were executed.
     """
 
     statements: int = 0
@@ -38,31 +38,31 @@ class Percentages:
 
     @property
     def executed(self) -> int:
-        """Statements that were executed."""
+        """Return the number of executed statements."""
         return self.statements - self.missing
 
     @property
     def executed_branches(self) -> int:
-        """Branches that were taken."""
+        """Return the number of taken branches."""
         return self.branches - self.missing_branches
 
     @property
     def percent(self) -> float:
-        """Executed statements and branches of all, 0 to 100. 100 where there is nothing to execute."""
+        """Return the percentage of statements and branches that were executed; 100 if there are none."""
         return _percent(self.executed + self.executed_branches, self.statements + self.branches)
 
     @property
     def percent_statements(self) -> float:
-        """Executed statements of all."""
+        """Return the percentage of statements that were executed."""
         return _percent(self.executed, self.statements)
 
     @property
     def percent_branches(self) -> float:
-        """Taken branches of all."""
+        """Return the percentage of branches that were taken."""
         return _percent(self.executed_branches, self.branches)
 
     def percent_text(self, precision: int = 0) -> str:
-        """`percent` as it is shown."""
+        """Return `percent` as text."""
         return percent_text(self.percent, precision)
 
 
@@ -71,9 +71,9 @@ def _percent(part: int, whole: int) -> float:
 
 
 def percent_text(percent: float, precision: int = 0) -> str:
-    """A percentage with `precision` decimals, without its sign. 0 and 100 are shown only when they are exact.
+    """Return a percentage with `precision` decimals, without its sign. Only exact values are shown as 0 or 100.
 
-    UsageError: a negative precision.
+    Raise UsageError for a negative precision.
     """
     if precision < 0:
         raise UsageError(f"precision is {precision}", hint="give a number of decimals, 0 or more")
@@ -88,9 +88,9 @@ def percent_text(percent: float, precision: int = 0) -> str:
 
 
 def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
-    """Whether a total is too small. It is compared as it is shown, with at least the decimals of the threshold.
+    """Return True if a total is below the threshold, after rounding to at least the threshold's decimals.
 
-    A threshold of 100 wants all of it. UsageError: a threshold that is no percentage.
+    A threshold of 100 requires exactly 100. Raise UsageError if the threshold is not a percentage.
     """
     if not 0 <= threshold <= 100:
         raise UsageError(f"fail_under is {threshold:g}", hint="give a percentage from 0 to 100")
@@ -100,18 +100,18 @@ def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
 
 
 def too_little(totals: Percentages, threshold: float, precision: int = 0) -> bool:
-    """As fails_under, of the total of a report; where nothing is reported, nothing was shown to be covered."""
+    """Return fails_under() for the total of a report. A report without files counts as 0 %."""
     return fails_under(totals.percent if totals.files else 0.0, threshold, precision)
 
 
 def threshold_precision(threshold: float, precision: int = 0) -> int:
-    """How many decimals a comparison with `threshold` needs, and at least `precision`."""
+    """Return the number of decimals for a comparison with `threshold`, at least `precision`."""
     exponent = Decimal(str(threshold)).normalize().as_tuple().exponent
     return max(precision, -exponent) if isinstance(exponent, int) else precision
 
 
 def ranges(lines: list[int], statements: list[int]) -> list[tuple[int, int]]:
-    """Lines (sorted, each one of `statements`, sorted too) as first and last of runs that no other statement parts."""
+    """Return the first and last lines of runs of `lines` that no other statement interrupts. Both lists are sorted."""
     found: list[tuple[int, int]] = []
     wanted = set(lines)
     start = last = 0

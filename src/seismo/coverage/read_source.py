@@ -1,4 +1,4 @@
-"""A source file's bytes, wherever they lie, and the text they make. Nothing of the program is imported or run."""
+"""The bytes and text of source files, read without importing or running anything of the program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _root = ""
 
 
 def only_below(folder: str) -> None:
-    """From now on this process reads sources below the folder only: a recording may name any file, and say it ran."""
+    """Restrict this process to sources below a folder, because a recording may name any file."""
     global _root
     _root = os.path.realpath(folder)
 
@@ -30,7 +30,7 @@ def _is_allowed(path: str) -> bool:
 
 
 def read(path: str) -> bytes:
-    """The bytes of a source file, which may lie in a zip archive. SourceError: there is none, or it cannot be read."""
+    """Return the bytes of a source file, which may be in a zip archive. Raise SourceError if it cannot be read."""
     if path.startswith("<frozen "):
         raise SourceError("this is a part of the interpreter, whose source is not installed", path)
     if path.startswith("<"):
@@ -57,9 +57,9 @@ def read(path: str) -> bytes:
 
 
 def _from_archive(path: str) -> bytes | None:
-    """A file in a zip archive, by a path that goes through the archive; None: there is none."""
+    """Return a file in a zip archive by a path that continues in the archive, or None."""
     for archive in Path(path).parents:
-        if os.path.isfile(archive):  # no error where a folder may not be searched
+        if os.path.isfile(archive):  # False, not an error, if a folder may not be searched
             name = Path(path).relative_to(archive).as_posix()
             try:
                 with zipfile.ZipFile(archive) as opened, opened.open(name) as file:
@@ -70,10 +70,10 @@ def _from_archive(path: str) -> bytes | None:
 
 
 def decode(data: bytes, path: str) -> str:
-    r"""The text of source code, by its own declaration (PEP 263). Lines end with \n, the last one too.
+    r"""Return the text of source code, decoded as it declares (PEP 263). Lines end with \n, including the last one.
 
-    Bytes that are not of the encoding become U+FFFD. Only \n parts lines: str.splitlines would part them at form feeds
-    and other characters too. SourceError: the encoding is unknown.
+    Bytes that are invalid in the encoding become U+FFFD. Lines end only at \n, whereas str.splitlines would also split
+    at form feeds and other characters. Raise SourceError if the encoding is unknown.
     """
     data = lines_of(data)
     try:
@@ -85,5 +85,5 @@ def decode(data: bytes, path: str) -> str:
 
 
 def lines_of(data: bytes) -> bytes:
-    r"""Source code whose lines all end with \n."""
+    r"""Return source code with all line ends as \n."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -1,11 +1,10 @@
-"""The settings that a recording carries: those of the settings file that it was made with, for whoever looks at it.
+"""The coverage settings that a recording carries: those of the settings file that it was made with.
 
-A recording is often read elsewhere than where it was made: in another folder, on another machine, after the file was
-changed. So what a settings file says about reports goes into the recording, under "config" in what it says about
-itself, and a report takes it from there unless another file is named. What says where output goes is not taken along: a
-recording from elsewhere must not choose which files are written here.
+A recording is often read elsewhere: in another folder, on another machine, after the file was changed. So the settings
+for reports are stored in the recording's metadata, under "config". A report uses them unless another file is named.
+Output paths are not stored, because a recording from elsewhere must not choose which files are written here.
 
-A recorded process loads this module when there is a settings file, so it does without typing.
+A recorded process loads this module if there is a settings file, so it avoids typing.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-# What is carried: what counts as executable, what a report shows, and what paths are called elsewhere.
+# The stored settings: exclusions, the contents of reports, and path aliases.
 NAMES = (
     "exclude",
     "partial",
@@ -50,11 +49,11 @@ NAMES = (
     "lcov_line_checksums",
 )
 _LARGEST = {"fail_under": 100, "precision": 20, "xml_package_depth": 10**6}
-_SWITCHES = ("html_skip_covered", "html_skip_empty")  # of those that may be None
+_SWITCHES = ("html_skip_covered", "html_skip_empty")  # of the settings that may be None
 
 
 def packed(settings: Settings) -> str:
-    """What a recording is to carry of settings, as JSON without line ends; "": they are of no file."""
+    """Return the settings for a recording to carry, as JSON in one line, or "" if they come from no file."""
     if not settings.file:
         return ""
     found: dict[str, Any] = {"file": settings.file, "folder": settings.folder, "crc": _crc(settings.file)}
@@ -68,7 +67,7 @@ def packed(settings: Settings) -> str:
 
 
 def _crc(path: str) -> int:
-    """The CRC-32 of a file's content; -1: it cannot be read."""
+    """Return the CRC-32 of a file's content, or -1 if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return zlib.crc32(file.read())
@@ -77,10 +76,10 @@ def _crc(path: str) -> int:
 
 
 def for_recordings(metas: Iterable[dict[str, Any]], folder: str | None = None, rcfile: str | None = None) -> Settings:
-    """The settings for looking at the recordings with this meta data from the folder (the current one).
+    """Return the settings for reports about recordings with this metadata. folder: by default the current one.
 
-    rcfile: a settings file, or "" for none. Without it they are those that the recordings carry, if all that carry any
-    agree, and else those of the project in the folder. Raises UsageError, which names file and option.
+    rcfile is a settings file, or "" for none. Without it, the settings are those that the recordings carry, if all that
+    carry any agree, and otherwise those of the project in the folder. Raise UsageError, which names file and option.
     """
     folder = os.getcwd() if folder is None else folder
     if rcfile is None and not os.environ.get("COVERAGE_RCFILE"):
@@ -91,7 +90,7 @@ def for_recordings(metas: Iterable[dict[str, Any]], folder: str | None = None, r
 
 
 def for_recording(recording: Recording, folder: str | None = None, rcfile: str | None = None) -> Settings:
-    """The settings for looking at one recording: see `for_recordings` and `Settings.of_recording`."""
+    """Return the settings for a report about one recording: see `for_recordings` and `Settings.of_recording`."""
     return for_recordings([recording.meta], folder, rcfile).of_recording(recording)
 
 
@@ -103,7 +102,7 @@ def _configs(meta: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _unpacked(config: dict[str, Any], folder: str) -> Settings:
-    """Settings from what a recording says, which may be anything: what cannot be a value of the setting is left out."""
+    """Return the settings from a recording's metadata, which is untrusted. Wrong types and values are ignored."""
     found: dict[str, Any] = {}
     for name in NAMES:
         value = config.get(name)
@@ -134,7 +133,7 @@ def _unpacked(config: dict[str, Any], folder: str) -> Settings:
 
 
 def settings_text(settings: Settings) -> str:
-    """Which settings are used, for the user; "": those that hold without a file."""
+    """Return a description of the settings in use, for the user, or "" for the defaults."""
     if not settings.carried:
         return settings.file
     if not settings.changed:

@@ -1,18 +1,17 @@
-"""What a project says about its coverage: coverage.py's settings files, and [tool.seismo.cover] over them.
+"""The coverage settings of a project: coverage.py's settings files, overridden by [tool.seismo.cover].
 
     settings = load(os.getcwd())
 
-Which file. As coverage.py has it, one file of these: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml,
-in that order. The first two are coverage's own and count as soon as they are there; in the others only sections of
-coverage count, and a file without any is passed over. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one
-and must be there. [tool.seismo.cover] of pyproject.toml is read after that and wins, option by option.
+Files. As in coverage.py, the first of these is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
+The first two belong to coverage.py and count whenever they exist. In the others only coverage sections count, and a
+file without any is skipped. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one and must exist.
+[tool.seismo.cover] of pyproject.toml is read after that and overrides single options.
 
-What is done with an option. OPTIONS has those that are taken over, with how each is read. What else coverage.py knows
-is named in `notes`, once, and so is what nobody knows; in [tool.seismo.cover], which is ours, an unknown name is an
-error. A value that cannot be is always one.
+Options. OPTIONS has the supported ones, each with its parser. Other options of coverage.py and unknown ones are listed
+in `notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
 
-A recorded process loads this module when there is a settings file in its folder, and only then; so it does without
-dataclasses and typing, and loads configparser or tomllib only for a file that wants one.
+A recorded process loads this module only if there is a settings file in its folder. So it avoids dataclasses and
+typing, and imports configparser or tomllib only for a file that needs it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-# Where a settings file may be: its name, and whether all of it is coverage's.
+# The names of settings files; True if all sections are coverage's.
 FILES = (
     (".coveragerc", True),
     (".coveragerc.toml", True),
@@ -49,38 +48,38 @@ _COVERAGE_SORTS = {
 
 
 class Settings:
-    """What is recorded, what counts as executable, and how a report shows it.
+    """The settings of coverage: recording, exclusions and reports.
 
-    Patterns of files and folders are as they were written: relative ones start at `folder`.
+    Patterns of files and folders are kept as written. Relative ones start at `folder`.
     """
 
-    folder = ""  # where the settings were looked for; absolute
-    file = ""  # the file they are from; "": none was found
-    carried = False  # they are those that the recording carries, of the file as it was then
-    changed = False  # and the file is another one now
-    notes: tuple[str, ...] = ()  # what was not taken over, a sentence each
+    folder = ""  # the absolute folder in which settings were searched
+    file = ""  # the path of the settings file, or ""
+    carried = False  # True if the recording carries them, from the file as it was then
+    changed = False  # True if that file has changed since
+    notes: tuple[str, ...] = ()  # sentences about options that were not applied
 
-    # What is recorded
+    # Recording
     branch = False
     counts = False
-    contexts = ""  # "test": a context for each test function
-    context = ""  # what all that runs belongs to
+    contexts = ""  # "test" for a context per test function
+    context = ""  # the static context of the whole run
     source: tuple[str, ...] = ()  # packages or folders
     source_pkgs: tuple[str, ...] = ()
     source_dirs: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     omit: tuple[str, ...] = ()
-    cover_pylib = False  # the standard library too
+    cover_pylib = False  # True to include the standard library
     children = False
-    data_file = ".coverage"  # coverage.py's, for the format of that name
+    data_file = ".coverage"  # coverage.py's default, for its data format
     relative_files = False
 
-    # What is executable
-    exclude: tuple[str, ...] = EXCLUDE  # with exclude_also
-    partial: tuple[str, ...] = PARTIAL  # with partial_also
+    # Exclusions
+    exclude: tuple[str, ...] = EXCLUDE  # including exclude_also
+    partial: tuple[str, ...] = PARTIAL  # including partial_also
     partial_always: tuple[str, ...] = PARTIAL_ALWAYS
 
-    # What is shown
+    # Reports
     report_include: tuple[str, ...] = ()
     report_omit: tuple[str, ...] = ()
     report_contexts: tuple[str, ...] = ()  # regular expressions
@@ -91,13 +90,13 @@ class Settings:
     show_missing = False
     skip_covered = False
     skip_empty = False
-    sort = ""  # one of SORTS, with "-" before it for the largest first; "": by name
-    paths: Mapping[str, tuple[str, ...]] = {}  # name: the canonical path, then what stands for it elsewhere
+    sort = ""  # one of SORTS, with "-" in front for the largest first, or "" for the name
+    paths: Mapping[str, tuple[str, ...]] = {}  # the canonical path and its aliases, by name
 
-    # Of the formats
+    # Formats
     html_directory = "htmlcov"
     html_title = "Coverage report"
-    html_skip_covered: bool | None = None  # None: as skip_covered
+    html_skip_covered: bool | None = None  # None for the value of skip_covered
     html_skip_empty: bool | None = None
     html_show_contexts = False
     xml_output = "coverage.xml"
@@ -109,7 +108,7 @@ class Settings:
     lcov_line_checksums = False
 
     def __init__(self, **given: Any) -> None:
-        """The defaults, and what is given over them."""
+        """Set the given values over the defaults."""
         self.folder = os.getcwd() if "folder" not in given else given["folder"]
         for name, value in given.items():
             if name not in NAMES:
@@ -117,20 +116,21 @@ class Settings:
             setattr(self, name, value)
 
     def replace(self, **given: Any) -> Settings:
-        """A copy with other values."""
+        """Return a copy with other values."""
         return Settings(**{**self.__dict__, **given})
 
     def overridden(self, **given: Any) -> Settings:
-        """What was asked for over these settings. Who names sources, or files to include, means no other sources."""
+        """Return these settings with the given values. A given source or include replaces all other sources."""
         if "source" in given or "include" in given:
             given = {"source": (), **given, "source_pkgs": (), "source_dirs": ()}
         return self.replace(**given)
 
     def of_recording(self, recording: Recording) -> Settings:
-        """These settings, and what a recording says of what it holds over them.
+        """Return these settings with the values of the recorded run.
 
-        Its lists: source_dirs, absolute, of packages too; source_pkgs, those that were not found at the start; include
-        and omit, the run's. The native filter has recorded no less than they say, but perhaps more.
+        The recording has these lists: source_dirs, absolute and including folders of packages; source_pkgs, the
+        packages that were not found at the start; include and omit of the run. The recording holds all files that they
+        select, and perhaps more.
         """
         merged = recording.meta.get("merged")
         parts = merged if isinstance(merged, list) and merged else [recording.meta]
@@ -152,7 +152,7 @@ class Settings:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and all(getattr(self, name) == getattr(other, name) for name in NAMES)
 
-    __hash__ = None  # type: ignore[assignment]  # it may change
+    __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     def __repr__(self) -> str:
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
@@ -163,7 +163,7 @@ NAMES = frozenset(Settings.__annotations__) | {
 }
 
 
-# ---- the options: setting, section, option, how it is read ----
+# ---- the options: setting, section, option, reader ----
 
 OPTIONS = (
     ("branch", "run", "branch", "switch"),
@@ -208,7 +208,7 @@ OPTIONS = (
     ("lcov_line_checksums", "lcov", "line_checksums", "switch"),
 )
 
-# What of coverage.py's makes no difference here: seismo does it always, or it is about coverage.py's inside.
+# Options without an effect here: seismo always does this, or they concern the implementation of coverage.py.
 _NO_DIFFERENCE = {
     "run": (
         "command_line",
@@ -223,10 +223,10 @@ _NO_DIFFERENCE = {
         "_crash",
     ),
 }
-# What it has that seismo has not.
+# Options of coverage.py that seismo lacks.
 _NOT_TAKEN = {"run": ("plugins",), "report": ("format",), "html": ("extra_css",)}
 
-# The names in [tool.seismo.cover]: those of the settings, where it is not said otherwise here.
+# The names in [tool.seismo.cover] are those of the settings, with a few differences.
 _OURS = {
     name: how
     for name, _, _, how in OPTIONS
@@ -235,7 +235,7 @@ _OURS = {
 
 
 def is_there(folder: str) -> bool:
-    """Whether there may be settings in the folder: a look that is cheap, and errs on the side of yes."""
+    """Return True if the folder may have settings. The check is cheap and may give false positives."""
     if os.environ.get("COVERAGE_RCFILE"):
         return True
     for name, ours in FILES:
@@ -251,9 +251,9 @@ def is_there(folder: str) -> bool:
 
 
 def load(folder: str, rcfile: str | None = None) -> Settings:
-    """The settings that hold in the folder. rcfile: the one settings file to use; "": none at all.
+    """Return the settings for the folder. rcfile: the only settings file to use, or "" for none.
 
-    Raises UsageError, which names file and option.
+    Raise UsageError, which names file and option.
     """
     found: dict[str, Any] = {}
     notes: list[str] = []
@@ -274,20 +274,20 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
 
 
 def rcfile_of(rcfile: str | None, no_config: bool) -> str | None:
-    """The settings file that the options name, "" for none at all, None if they say nothing. Raises UsageError."""
+    """Return the settings file of the options, "" for none, or None if unspecified. Raise UsageError."""
     if rcfile and no_config:
         raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
     return "" if no_config else rcfile
 
 
 def _strings(settings: object, name: str) -> list[str]:
-    """A list of strings in a recording's settings, which may be anything."""
+    """Return a list of strings from a recording's untrusted settings."""
     found = settings.get(name) if isinstance(settings, dict) else None
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes: list[str]) -> str:
-    """Takes over the first file of coverage.py's that has settings. Returns its path, or ""."""
+    """Read the first file of coverage.py that has settings. Return its path, or ""."""
     files = FILES if named in (None, ".coveragerc") else ((str(named), True),)
     for name, ours in files:
         path = os.path.join(folder, os.path.expanduser(name))
@@ -302,14 +302,14 @@ def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes:
 
 
 class _Section:
-    """A section of a file: its name there, and its options. toml: values have types of their own."""
+    """A section of a file: its name in the file, and its options. toml: True if values are typed."""
 
     def __init__(self, name: str, options: Mapping[str, Any], toml: bool) -> None:
         self.name, self.options, self.toml = name, options, toml
 
 
 def _sections(path: str, ours: bool) -> dict[str, _Section] | None:
-    """The sections of a file by coverage.py's names. None: the file is not there, or cannot be one of these."""
+    """Return the sections of a file by coverage.py's names, or None if it is missing or has no settings."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -361,7 +361,7 @@ def _ini(text: str, path: str) -> Any:
 
 
 def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any], notes: list[str]) -> bool:
-    """Takes over the options of the sections. Returns whether there were any."""
+    """Apply the options of the sections. Return True if there were any."""
     known: dict[str, set[str]] = {}
     any_set = False
     for setting, section, option, how in OPTIONS:
@@ -393,7 +393,7 @@ def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any
 
 
 def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
-    """Takes over [tool.seismo.cover]. Returns the path of the file if it has any."""
+    """Apply [tool.seismo.cover]. Return the path of the file if it has any options, or ""."""
     path = os.path.join(folder, "pyproject.toml")
     try:
         with open(path, encoding="utf-8") as file:
@@ -431,11 +431,8 @@ def _did_you_mean(name: str) -> str:
     return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
 
 
-# ---- values ----
-
-
 class _Value:
-    """One option of a file. read(how) gives its value, or raises UsageError."""
+    """One option of a file. read(how) returns its value, or raises UsageError."""
 
     def __init__(self, path: str, section: _Section, option: str) -> None:
         self.path, self.section, self.option = path, section, option
@@ -454,7 +451,10 @@ class _Value:
         return self.expanded(self.raw)
 
     def expanded(self, text: str) -> str:
-        """The text with environment variables in it: $NAME, ${NAME}, ${NAME-otherwise}, ${NAME?} (must be), $$."""
+        """Return the text with environment variables inserted: $NAME, ${NAME}, ${NAME-default}, ${NAME?}.
+
+        A variable with ? is required. $$ is a dollar sign.
+        """
         if "$" not in text:
             return text
         import re
@@ -472,7 +472,7 @@ class _Value:
         return re.sub(r"\$(?:(\$|\w+)|\{(\w+)(?:(\?)|-([^}]*))?\})", value, text)
 
     def texts(self) -> tuple[str, ...]:
-        """A list: of a TOML file a list of strings, else parted by commas and line ends."""
+        """Return a list: in TOML a list of strings, in other files a text with commas and line ends as separators."""
         if self.section.toml:
             if self.section.name.startswith("tool.seismo") and isinstance(self.raw, str):
                 return (self.expanded(self.raw),)
@@ -483,7 +483,7 @@ class _Value:
         return tuple(word.strip() for word in words if word.strip())
 
     def patterns(self) -> tuple[str, ...]:
-        """Regular expressions: of a TOML file a list, else one a line."""
+        """Return regular expressions: in TOML a list, in other files one per line."""
         import re
 
         given = self.texts() if self.section.toml else tuple(self.text().splitlines())
@@ -547,7 +547,7 @@ class _Value:
         return value
 
     def patch(self) -> bool:
-        """What coverage.py is to patch: forks, execs and os._exit are followed always, other processes if asked for."""
+        """Return True if subprocesses are to be recorded. The other patches of coverage.py are always in effect."""
         return "subprocess" in self.texts()
 
     def sort(self) -> str:

@@ -1,4 +1,4 @@
-"""A stand-in for cProfile: the same interface and output, right with threads, and cheaper.
+"""A replacement for cProfile with the same interface and output, correct with threads, and cheaper.
 
     import seismo.cprofile as cProfile
 
@@ -8,7 +8,7 @@
 
     python -m seismo.cprofile -s cumulative app.py
 
-docs/cprofile.md says where it counts otherwise than cProfile does, and why.
+docs/cprofile.md lists the differences in counting from cProfile, with the reasons.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ __all__ = ["Profile", "run", "runctx"]
 
 
 class Profile(Profiler):
-    """Counts calls and sums their times, of every function under each of its callers.
+    """A profiler that counts the calls of each function and sums their times, for each of its callers.
 
-    timer: a function that returns the time, in seconds or, with a timeunit, in integers of that many seconds; by
-    default the processor's counter or the monotonic clock. subcalls: keep the numbers for each caller, too. builtins:
-    count C functions, too. threads: "all", or "current" for the one that enables it.
+    timer: a function that returns the time in seconds, or, with a timeunit, as an integer in units of that many
+    seconds; by default the processor's counter or the monotonic clock
+    subcalls: True to keep the numbers for each caller, too
+    builtins: True to count C functions, too
+    threads: "all", or "current" for the thread that enables the profile
     """
 
-    stats: Stats  # as pstats wants it, by create_stats and snapshot_stats
+    stats: Stats  # in the format of pstats; set by create_stats and snapshot_stats
 
     def print_stats(self, sort: Sort = -1) -> None:
-        """Stops, and prints a table to stdout, sorted by this key of pstats or by several in a tuple."""
+        """Stop, and print a table to stdout, sorted by one key of pstats or by several in a tuple."""
         import pstats
 
         keys: tuple[Any, ...] = sort if isinstance(sort, tuple) else (sort,)
@@ -51,7 +53,7 @@ class Profile(Profiler):
         stats.strip_dirs().sort_stats(*keys).print_stats()
 
     def dump_stats(self, file: str | bytes | PathLike[str] | PathLike[bytes] | int) -> None:
-        """Stops, and writes a file that pstats reads. OSError: it cannot be written."""
+        """Stop, and write a file that pstats reads. Raise OSError if it cannot be written."""
         import marshal
 
         with open(file, "wb") as output:
@@ -59,15 +61,15 @@ class Profile(Profiler):
             marshal.dump(self.stats, output)
 
     def create_stats(self) -> None:
-        """Stops, and sets `stats`."""
+        """Stop, and set `stats`."""
         self.disable()
         self.snapshot_stats()
 
     def snapshot_stats(self) -> None:
-        """Sets `stats` to what has been counted until now; goes on if it is on.
+        """Set `stats` to the counts so far, without stopping.
 
-        What shares file, line and name (lambdas in one line, a module that is executed again) is added up. cProfile
-        keeps one of them and loses the others.
+        Functions with the same file, line and name (lambdas in one line, a module that is executed again) are added up.
+        cProfile keeps only one of them.
         """
         stats: dict[Label, tuple[int, int, float, float, Callers]] = {}
         entries = self.getstats()
@@ -99,23 +101,23 @@ class Profile(Profiler):
         self.stats = stats
 
     def run(self, cmd: str) -> Self:
-        """Runs a statement in __main__, counted."""
+        """Run a statement in __main__ under this profile."""
         import __main__
 
         names = __main__.__dict__
         return self.runctx(cmd, names, names)
 
     def runctx(self, cmd: str | CodeType, globals: dict[str, Any], locals: dict[str, Any] | None) -> Self:  # noqa: A002
-        """Runs a statement or code in these namespaces, counted."""
+        """Run a statement or code in these namespaces under this profile."""
         self.enable()
         try:
-            exec(cmd, globals, locals)  # noqa: S102  it is what this is for
+            exec(cmd, globals, locals)  # noqa: S102  the purpose of this method
         finally:
             self.disable()
         return self
 
     def runcall(self, func: Callable[P, R], /, *args: P.args, **kw: P.kwargs) -> R:
-        """Calls a function, counted, and returns what it returns."""
+        """Call a function under this profile and return its result."""
         self.enable()
         try:
             return func(*args, **kw)
@@ -131,14 +133,14 @@ class Profile(Profiler):
 
 
 def label(code: str | CodeType) -> Label:
-    """How pstats knows a function: file, line and name, or ("~", 0, description) for one in C."""
+    """Return the key of a function in pstats: file, line and name, or ("~", 0, description) for a C function."""
     if isinstance(code, str):
         return ("~", 0, code)
     return (code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def run(statement: str, filename: str | None = None, sort: Sort = -1) -> None:
-    """Runs a statement in __main__, and prints a table, or writes a file for pstats. SystemExit only ends it."""
+    """Run a statement in __main__, then print a table or write a file for pstats. SystemExit only ends it."""
     profile = Profile()
     _finish(profile, lambda: profile.run(statement), filename, sort)
 
@@ -150,7 +152,7 @@ def runctx(
     filename: str | None = None,
     sort: Sort = -1,
 ) -> None:
-    """As run, in these namespaces."""
+    """Run a statement in these namespaces, and report as run() does."""
     profile = Profile()
     _finish(profile, lambda: profile.runctx(statement, globals, locals), filename, sort)
 

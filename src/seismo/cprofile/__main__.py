@@ -1,4 +1,4 @@
-"""python -m seismo.cprofile [-o FILE] [-s SORT] [-m MODULE | SCRIPT] [ARGUMENT ...], as `python -m cProfile`."""
+"""Run `python -m seismo.cprofile [-o FILE] [-s SORT] [-m MODULE | SCRIPT] [ARGUMENT ...]` like `python -m cProfile`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Runs a script or module and prints its statistics, or writes them to a file.
+    """Run a script or module, then print its statistics or write them to a file.
 
-    What the program makes of its exit status is lost, as with cProfile: SystemExit ends the program, not this command.
-    Any other exception leaves with its traceback, after the statistics.
+    The program's exit status is lost, as with cProfile: SystemExit ends the program but not this command. Any other
+    exception propagates after the statistics were reported.
     """
     import os
     import pstats
@@ -45,14 +45,14 @@ def main() -> None:
     try:
         runctx(code, names, None, outfile, options.sort)
     except BrokenPipeError as error:
-        sys.stdout = None  # else the interpreter complains of it once more at its end
+        sys.stdout = None  # else the interpreter reports it once more at exit
         sys.exit(error.errno)
 
 
 def _may_be_written(path: str) -> bool:
-    """Whether nothing is lost when the statistics go there. cProfile overwrites whatever has the name of its output.
+    """Return True if the output file may be overwritten: it is missing, empty, or holds statistics.
 
-    Statistics are a marshalled dict whose keys are tuples, or an empty one.
+    cProfile overwrites any file. Statistics are a marshalled dict whose keys are tuples, or an empty dict.
     """
     import os
 
@@ -61,7 +61,7 @@ def _may_be_written(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             begin = file.read(2)
-    except OSError:  # the end will say it, as cProfile's does
+    except OSError:  # the later write reports it, as cProfile's does
         return True
     return begin[:1] in b"{\xfb" and begin[1:] in b"()0\xa8\xa9"
 
@@ -73,16 +73,16 @@ def _load_module(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _load_script(path: str) -> tuple[CodeType, dict[str, Any]]:
-    """The script's code and the namespace of a new __main__, so that `import __main__` in it finds itself."""
+    """Return the script's code and the namespace of a new __main__ module, which `import __main__` in it returns."""
     import io
     import os
 
     sys.path.insert(0, os.path.dirname(path))
     with io.open_code(path) as file:
-        extra: dict[str, Any] = {"module": "__main__"} if sys.version_info >= (3, 15) else {}  # for warnings' filters
+        extra: dict[str, Any] = {"module": "__main__"} if sys.version_info >= (3, 15) else {}  # for filters of warnings
         code: CodeType = compile(file.read(), path, "exec", **extra)
     main = type(sys)("__main__")
-    _kept.append(sys.modules["__main__"])  # ours: still in use further down the stack
+    _kept.append(sys.modules["__main__"])  # keeps seismo's __main__ alive, whose code is still on the stack
     sys.modules["__main__"] = main
     names = main.__dict__
     names["__file__"] = path

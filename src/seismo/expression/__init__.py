@@ -1,10 +1,10 @@
-"""Which events one wants: the one language of `where`, `watch` and `--where` (docs/expressions.md).
+"""The expression language of `where`, `watch` and `--where`, which selects events (docs/expressions.md).
 
     expression = parse('call and module("app.db") and duration > 50ms')
-    expression.program                  for _core.Filter: the native part decides, mostly once a code object
+    expression.program                  for _core.Filter: native evaluation, mostly once per code object
     expression.evaluate({"kind": "call", "module": "app.db", "duration": 60_000_000, ...})    the same in Python
 
-A process that is recorded imports this, so it does without re, typing and dataclasses.
+Recorded processes import this package, so it avoids re, typing and dataclasses.
 """
 
 from __future__ import annotations
@@ -24,29 +24,37 @@ if TYPE_CHECKING:
     from seismo.expression.terms import Term
 
     class Facts(Protocol):
-        """What is known of an event or a row: a dict, or anything that finds a fact when it is asked for it.
+        """The known facts about an event or a row: a dict, or an object that finds a fact on demand.
 
-        Names and values: kind (str, one of KINDS), module, qualname, file (str), line (int: where it is; for a function
-        its first), callee (the (module, qualname) of a C function that is called), thread, task (str; "": none),
-        exception (an exception or its class; or, read from a recording, the names of it and its bases; False: none),
-        depth, calls (int), duration, own (ns), arg, value (objects whose get(name, default) gives a variable).
-        None, or nothing: not known.
+        kind: str, one of KINDS
+        module, qualname, file, thread, task: str; thread and task are "" if there is none
+        line: int, the current line; for a function, its first
+        callee: (module, qualname) of the C function that is called
+        exception: an exception or its class; from a recording, the names of it and its bases; False if there is none
+        depth, calls: int
+        duration, own: ns
+        arg, value: objects whose get(name, default) returns a variable
+
+        A fact that is None or missing is unknown.
         """
 
         def get(self, name: str, /) -> object:
-            """The fact of this name."""
+            """Return the fact of this name."""
 
 
 __all__ = ["KINDS", "Expression", "Facts", "parse"]
 
 
 class Expression:
-    """A checked expression. `str()` is its canonical text; equal expressions are equal and hash alike.
+    """A checked expression. `str()` returns its canonical text, by which expressions compare and hash.
 
-    kinds: the names of the KINDS of events for which it can be true. names_kind: whether the text names any kind; if
-    not, the reader may have a kind of his own in mind. program: for _core.Filter. needs: the names of the facts it has
-    terms about ("module", "duration", "arg" ...; "name" and "callee" stand for the patterns of a kind). needs_python:
-    whether arg() or value() is among them. text: what was parsed.
+    kinds: the names of the KINDS of events for which it can be true
+    names_kind: True if the text names a kind; otherwise the caller may choose a default kind
+    program: the program for _core.Filter
+    needs: names of the facts in its terms ("module", "duration", "arg" ...); "name" and "callee" stand for patterns of
+    a kind
+    needs_python: True if arg() or value() is among them
+    text: the source text
     """
 
     __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "names_kind", "needs", "program", "text")
@@ -69,34 +77,34 @@ class Expression:
 
     @property
     def needs_python(self) -> bool:
-        """Whether there are terms that only Python can decide."""
+        """Return True if some terms can only be decided in Python."""
         return bool(self._variables)
 
     @property
     def named(self) -> frozenset[str]:
-        """The kinds that the text names."""
+        """Return the kinds that the text names."""
         return frozenset(term.kind for term in self._terms if isinstance(term, Kind))
 
     def bounds(self, fact: str) -> list[int]:
-        """The numbers from which on another answer is possible, as far as this fact (`duration` ...) decides."""
+        """Return the values at which terms about this number (`duration` ...) change their result, sorted."""
         ranges = [
             span for term in self._terms if isinstance(term, Number) and term.fact == fact for span in term.inside()
         ]
         return sorted({low for low, _ in ranges if low > LEAST} | {high + 1 for _, high in ranges if high < MOST})
 
     def evaluate(self, facts: Facts) -> bool | None:
-        """Whether an event with these facts is wanted. None: that depends on what is not known."""
+        """Return True if an event with these facts matches, False if not, or None if unknown facts decide."""
         return self._root.decide(facts)
 
     def evaluate_term(self, number: int, facts: Facts) -> bool | None:
-        """The arg() or value() term of this number alone (sm_facts.python asks for it), with facts `arg` or `value`."""
+        """Decide the arg() or value() term of this number (for sm_facts.python), with facts `arg` or `value`."""
         return self._variables[number].decide(facts)
 
     def only(self, terms: Collection[str], kinds: Collection[str], why: str) -> Expression:
-        """Itself, if it has terms about these facts and names these kinds only; else UsageError at the first other one.
+        """Return self if it has only terms about these facts and kinds. Raise UsageError at the first other term.
 
-        why: a plain sentence that says why no other is possible here. Patterns of a kind are facts "name" and "callee"
-        in `needs`, but part of their kind here.
+        why: a sentence that explains the limits. Patterns of a kind count as part of their kind here, although `needs`
+        lists them as "name" and "callee".
         """
         for term in self._terms:
             if isinstance(term, Kind):
@@ -108,7 +116,7 @@ class Expression:
         return self
 
     def with_main(self, module: str) -> Expression:
-        """The same, where the module of this name runs as the main program: what is said of it holds for __main__."""
+        """Return the expression for a run of this module as the main program: its patterns also match __main__."""
         root = read(self.text)
         for term in root.terms():
             for part in term.parts if isinstance(term, Kind) else (term,):
@@ -121,7 +129,7 @@ class Expression:
         return Expression(root, root.text())
 
     def with_script(self, path: str) -> Expression:
-        """The same, where the program is a script of this path: a file that may be it, is it, and no other."""
+        """Return the expression for a run of this script, which file patterns can then mean (see terms.paths_of)."""
         root = read(self.text)
         for term in root.terms():
             for part in term.parts if isinstance(term, Kind) else (term,):
@@ -146,7 +154,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """The expression of this text. UsageError with the column and a hint for what is none."""
+    """Parse the text and return its expression. Raise UsageError with the column and a hint if it is invalid."""
     if not isinstance(text, str):
         raise UsageError(
             f"an expression must be a str, not {type(text).__name__}", hint='such as: call and module("app.*")'

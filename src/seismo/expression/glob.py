@@ -1,8 +1,8 @@
-"""Patterns over names: what `sm_glob` in native/filter/glob.c does, for the places without the native core.
+"""Glob patterns over names: the Python version of `sm_glob` in native/filter/glob.c.
 
-`*` is any text, `?` any character, `[abc]`, `[a-z]` and `[!abc]` one of a set; case counts, and so do dots and slashes
-no more than letters: as fnmatch.fnmatchcase has it. A star takes as little as it can and is never tried again once the
-next one is reached, so that no pattern takes longer than its length times the text's.
+`*` matches any text, `?` any character, `[abc]`, `[a-z]` and `[!abc]` one of a set. Case matters, and dots and slashes
+are ordinary characters, as in fnmatch.fnmatchcase. Only the last star is extended by backtracking, so the time is
+bounded by the product of the lengths of pattern and text.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the whole text is of the pattern."""
-    at = place = 0  # in the pattern, in the text
-    star, begun = -1, 0  # the last star, and where the text after it begins
+    """Return True if the pattern matches the whole text."""
+    at = place = 0  # positions in the pattern and in the text
+    star, begun = -1, 0  # the last star, and the start of the text after it
     while place < len(text):
         if at < len(pattern) and pattern[at] == "*":
             star, begun = at, place
@@ -31,7 +31,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def _one(pattern: str, at: int, char: str) -> int:
-    """Where the pattern goes on if its part at `at` is of this character; else 0."""
+    """Return the position after the pattern's part at `at` if it matches this character, or 0."""
     if pattern[at] == "?":
         return at + 1
     if pattern[at] != "[":
@@ -39,7 +39,7 @@ def _one(pattern: str, at: int, char: str) -> int:
     begin = at + 1
     negated = pattern[begin : begin + 1] == "!"
     begin += negated
-    end = pattern.find("]", begin + 1)  # a bracket that comes first is one of the set
+    end = pattern.find("]", begin + 1)  # a bracket in first place belongs to the set
     if end < 0:
         return at + 1 if char == "[" else 0
     inside = False

@@ -1,11 +1,11 @@
-"""Looks into the recorded program's values without running any of its code.
+"""Access to the recorded program's values without running any of its code.
 
-`getattr` runs properties, `__getattr__` and descriptors; `x[key]` runs `__getitem__`; `==` runs `__eq__`. An expression
-is decided in the middle of somebody else's function, so it does none of that. It sees what is simply stored: an
-instance's own attributes, its slots, plain values that a class holds, the items of real dicts, lists and tuples. It
-compares only numbers, strings and None of exactly those types; for anything else no comparison holds, `is` apart.
+`getattr` runs properties, `__getattr__` and descriptors; `x[key]` runs `__getitem__`; `==` runs `__eq__`. Expressions
+are evaluated in the middle of the program's functions, so they do none of that. They see only stored data: an
+instance's own attributes, its slots, plain values in its classes, and the items of real dicts, lists and tuples. They
+compare only numbers, strings and None of exactly those types. For other values only `is` may hold.
 
-One hole is left: a dict compares the key that is asked for with keys of equal hash, whoever wrote their `__eq__`.
+One gap is left: a dict compares the requested key with keys of equal hash, whose `__eq__` may be the program's.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 MISSING = object()
 
-_MEMBER = type(type(lambda: None).__dict__["__closure__"])  # what slots are
-_GETSET = type(type(lambda: None).__dict__["__code__"])  # what __dict__ is
+_MEMBER = type(type(lambda: None).__dict__["__closure__"])  # the type of slots
+_GETSET = type(type(lambda: None).__dict__["__code__"])  # the type of __dict__
 _PLAIN = (str, int, float, bool, bytes, type(None), list, tuple, dict)
 _MRO = type.__dict__["__mro__"]
 _CLASS_DICT = type.__dict__["__dict__"]
 
 
 def follow(value: object, path: tuple[tuple[str, str | int], ...]) -> object:
-    """What the path leads to, or MISSING."""
+    """Return the object at the end of the path, or MISSING."""
     for how, key in path:
         if value is MISSING:
             break
@@ -46,19 +46,19 @@ def _item(value: object, key: str | int) -> object:
 
 
 def _attribute(value: object, name: str) -> object:
-    """As inspect.getattr_static, and less: what would run code to be had is missing."""
+    """Return an attribute as inspect.getattr_static does, or MISSING if it would have to be computed."""
     kind = type(value)
-    if kind is type or type in _MRO.__get__(kind):  # of classes: their own, no metaclass's
+    if kind is type or type in _MRO.__get__(kind):  # for classes: their own attributes, not a metaclass's
         held = _in_class(value, name)
         return held if type(held) in _PLAIN else MISSING
     found: Any = _in_class(kind, name)
     if type(found) is _MEMBER:
         try:
             return found.__get__(value, kind)
-        except AttributeError:  # a slot that is empty
+        except AttributeError:  # an empty slot
             return MISSING
     if found is not MISSING and type(found) not in _PLAIN and _in_class(type(found), "__set__") is not MISSING:
-        return MISSING  # a property, or the like: it hides what the instance has
+        return MISSING  # a data descriptor such as a property hides the instance's attribute
     own = _instance_dict(value, kind)
     if own is not None:
         held = dict.get(own, name, MISSING)
@@ -77,7 +77,7 @@ def _in_class(kind: object, name: str) -> object:
 
 def _instance_dict(value: object, kind: type) -> dict[str, object] | None:
     holder: Any = _in_class(kind, "__dict__")
-    if type(holder) not in (_GETSET, _MEMBER):  # none, or a property of that name
+    if type(holder) not in (_GETSET, _MEMBER):  # there is none, or a property has that name
         return None
     try:
         own = holder.__get__(value, kind)
@@ -87,7 +87,7 @@ def _instance_dict(value: object, kind: type) -> dict[str, object] | None:
 
 
 def compares(value: object, operator: str, literals: tuple[Literal, ...]) -> bool:
-    """Whether the comparison holds. Of what is missing, none does."""
+    """Return True if the comparison holds. No comparison holds for MISSING."""
     if value is MISSING:
         return False
     if operator in ("is", "is not"):

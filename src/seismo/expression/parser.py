@@ -1,7 +1,7 @@
-"""The parser: one function a rule of the grammar in docs/expressions.md, by recursive descent.
+"""The parser: recursive descent, with one method per rule of the grammar in docs/expressions.md.
 
-Every error says what is wrong in the words of whoever wrote the expression, points at the column, and where there is a
-likely meaning, gives it as a hint.
+Every error describes the problem in terms of the expression and points at the column. If there is a likely meaning, the
+hint shows it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seismo.expression.lexer import Token
     from seismo.expression.terms import Literal, Term
 
-DEEPEST = 50  # parentheses and nots inside of one another
+DEEPEST = 50  # the deepest nesting of parentheses and nots
 MOST_TERMS = 500
 
 TEXTS = ("module", "function", "qualname", "file", "thread", "task", "exception")
@@ -28,7 +28,7 @@ JOINERS = ("and", "or", "not", "in", "is")
 CONSTANTS = {"True": True, "False": False, "None": None}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-UNIT_NAMES = {**UNITS, "µs": 1000, "μs": 1000}  # both letters that look so
+UNIT_NAMES = {**UNITS, "µs": 1000, "μs": 1000}  # the micro sign and the Greek letter
 NEARLY = {
     "time": "duration",
     "total": "duration",
@@ -53,12 +53,12 @@ NEARLY = {
 
 
 def read(text: str) -> Term:
-    """The term that the text is. Raises ExpressionError."""
+    """Parse the text and return its term. Raise ExpressionError."""
     return _Parser(text).whole()
 
 
 class _Parser:
-    """Reads one expression."""
+    """A parser of one expression."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -71,32 +71,32 @@ class _Parser:
 
     @property
     def token(self) -> Token:
-        """The one to be read next."""
+        """Return the next token without consuming it."""
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """Reads a token. The last one stays."""
+        """Consume the next token and return it. END is never consumed."""
         token = self.tokens[self.at]
         self.at += token.kind != END
         return token
 
     def sees(self, *signs: str) -> bool:
-        """Whether the next token is one of these signs or words."""
+        """Return True if the next token is one of these signs or words."""
         return self.token.kind in (SIGN, WORD) and self.token.text in signs
 
     def skip(self, sign: str) -> bool:
-        """Reads this sign or word if it is next."""
+        """Consume this sign or word if it is next, and return True if it was."""
         if self.sees(sign):
             self.at += 1
             return True
         return False
 
     def fail(self, token: Token, what: str, hint: str = "") -> NoReturn:
-        """Raises the error at the token."""
+        """Raise ExpressionError at the token."""
         fail(self.text, token.column, what, hint)
 
     def close(self, opened: Token) -> None:
-        """Reads the parenthesis that closes."""
+        """Consume the closing parenthesis, or raise ExpressionError."""
         if self.skip(")"):
             return
         if self.token.kind == END:
@@ -105,17 +105,17 @@ class _Parser:
 
     @staticmethod
     def shown(token: Token) -> str:
-        """A token, for the eyes."""
+        """Return a token as text for an error."""
         if token.kind == END:
             return "the end"
         if token.kind == STRING:
             return quoted(token.text if len(token.text) <= 40 else token.text[:40] + "…")
         return repr(token.text[:40] + token.unit[:40])
 
-    # ---- what joins ----
+    # ---- and, or, not ----
 
     def whole(self) -> Term:
-        """expression, and nothing after it."""
+        """Parse an expression that is followed by nothing else."""
         if self.token.kind == END:
             self.fail(self.token, "the expression is empty", 'such as: call and module("app.*")')
         term = self.either()
@@ -141,11 +141,11 @@ class _Parser:
         return ""
 
     def either(self) -> Term:
-        """Conjunction { "or" conjunction }."""
+        """Parse conjunction { "or" conjunction }."""
         return self.joined("or")
 
     def both(self) -> Term:
-        """Negation { "and" negation }."""
+        """Parse negation { "and" negation }."""
         return self.joined("and")
 
     def joined(self, word: str) -> Term:
@@ -157,7 +157,7 @@ class _Parser:
         return operands[0] if len(operands) == 1 else Join(column, word, operands)
 
     def negation(self) -> Term:
-        """A term, or "not" and another negation, or a whole in parentheses."""
+        """Parse a term, or "not" and a negation, or an expression in parentheses."""
         token = self.token
         if not self.sees("not", "("):
             return self.term()
@@ -181,7 +181,7 @@ class _Parser:
     # ---- terms ----
 
     def term(self) -> Term:
-        """A kind, a predicate or a comparison."""
+        """Parse a kind, a predicate or a comparison."""
         token = self.take()
         self.count += 1
         if self.count > MOST_TERMS:
@@ -224,7 +224,7 @@ class _Parser:
         self.fail(token, f"there is no term {word[:40]!a}", hint)
 
     def kind(self, token: Token) -> Term:
-        """A kind of event, perhaps with patterns of the name; of a line, files and lines."""
+        """Parse a kind of event, with optional patterns for its name, or files and lines for "line"."""
         word = token.text
         if not self.sees("("):
             return Kind(token.column, word)
@@ -240,7 +240,7 @@ class _Parser:
         return Kind(token.column, word, (Text(token.column, fact, self.patterns(token)),))
 
     def place(self, token: Token) -> Term:
-        """line("app/pay.py", 100-120)."""
+        """Parse the arguments of line("app/pay.py", 100-120)."""
         opened = self.take()
         files: list[str] = []
         ranges: list[tuple[int, int]] = []
@@ -260,7 +260,7 @@ class _Parser:
         return Kind(token.column, "line", tuple(parts))
 
     def patterns(self, token: Token) -> tuple[str, ...]:
-        """( STRING { , STRING } )."""
+        """Parse ( STRING { , STRING } )."""
         word, opened = token.text, self.token
         if not self.skip("("):
             if self.sees(*COMPARISONS, "in", "is"):
@@ -289,7 +289,7 @@ class _Parser:
     # ---- numbers ----
 
     def number(self, token: Token) -> Term:
-        """Duration > 50ms, line in (10-20, 30)."""
+        """Parse duration > 50ms, or line in (10-20, 30)."""
         word, sign = token.text, self.take()
         if sign.text == "in" and sign.kind == WORD:
             opened = self.token
@@ -309,7 +309,7 @@ class _Parser:
         return Number(token.column, word, sign.text, ((value, value),))
 
     def flipped(self, token: Token) -> Term:
-        """50ms < duration."""
+        """Parse 50ms < duration."""
         sign = self.token
         word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
         if not self.sees(*COMPARISONS) or word.kind != WORD or word.text not in NUMBERS:
@@ -320,7 +320,7 @@ class _Parser:
         return Number(token.column, word.text, FLIPPED[sign.text], ((value, value),))
 
     def range(self, word: str) -> tuple[int, int]:
-        """10, or 10-20: both ends are in it."""
+        """Parse 10 or 10-20, and return both ends, which are inclusive."""
         first = self.token
         low = high = self.amount(word)
         if self.skip("-"):
@@ -330,7 +330,7 @@ class _Parser:
         return low, high
 
     def amount(self, word: str) -> int:
-        """A whole number; of a duration in nanoseconds, with its unit."""
+        """Parse a whole number, or a duration with its unit, which is returned in nanoseconds."""
         token = self.take()
         timed = word in ("duration", "own")
         if token.kind != NUMBER:
@@ -364,7 +364,7 @@ class _Parser:
     # ---- variables ----
 
     def variable(self, token: Token) -> Term:
-        """arg("user").id == 7."""
+        """Parse arg("user").id == 7."""
         word, opened = token.text, self.token
         if not self.skip("("):
             self.fail(token, f"{word} needs the name of a variable", f'such as: {word}("user").id == 7')
@@ -381,7 +381,7 @@ class _Parser:
         return term
 
     def path(self) -> tuple[tuple[str, str | int], ...]:
-        """{ . NAME | [ LITERAL ] }."""
+        """Parse { . NAME | [ LITERAL ] }."""
         path: list[tuple[str, str | int]] = []
         while self.sees(".", "["):
             sign = self.take()
@@ -468,8 +468,8 @@ _LISTS = {
 
 
 def nearest(word: str, words: tuple[str, ...]) -> str:
-    """The one that is nearly the same, or "". difflib would import re."""
-    best, distance = "", 2 + min(len(word), 8) // 4  # two letters exchanged count twice
+    """Return the most similar word, or "". This does not use difflib, which would import re."""
+    best, distance = "", 2 + min(len(word), 8) // 4  # two exchanged letters count as two edits
     if len(word) > 30:
         return best
     for other in words:

@@ -1,7 +1,7 @@
-"""Writes an expression as the flat program that the native core takes: the format is in native/filter/program.h.
+"""The compiler from an expression to the flat program for the native core (format: native/filter/program.h).
 
-The operands of and, or and not come before them. What a term compares with lies in a part of its own behind the
-instructions.
+Operators follow their operands. The operands of terms (patterns, ranges and names) are in a separate data section after
+the instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 KIND, TEXT, RANGE, PYTHON, NOT, AND, OR = range(7)
 VERSION = 1
 
-# sm_fact
+# in the order of sm_fact
 FACTS = (
     "module",
     "function",
@@ -34,37 +34,37 @@ LEAST, MOST = -(2**63), 2**63 - 1
 
 
 class Program:
-    """The program so far."""
+    """A program under construction."""
 
     def __init__(self) -> None:
         self._instructions: list[bytes] = []
         self._data = bytearray()
 
     def kind(self, mask: int) -> None:
-        """True for the kinds of events whose bits are set."""
+        """Add a test for the kinds of events whose bits are set."""
         self._add(KIND, 0, 0, mask)
 
     def text(self, fact: str, patterns: tuple[str, ...]) -> None:
-        """True when a pattern matches the fact."""
+        """Add a test that a pattern matches the fact."""
         self._add(TEXT, FACTS.index(fact), len(patterns), self._strings(patterns))
 
     def ranges(self, fact: str, ranges: tuple[tuple[int, int], ...]) -> None:
-        """True when the number is inside of one of the ranges, their ends included."""
+        """Add a test that the number is in one of the ranges, whose ends are inclusive."""
         at = len(self._data)
         for low, high in ranges:
             self._data += low.to_bytes(8, "little", signed=True) + high.to_bytes(8, "little", signed=True)
         self._add(RANGE, FACTS.index(fact), len(ranges), at)
 
     def python(self, fact: str, name: str) -> None:
-        """What Python decides, about the variable of this name."""
+        """Add a test that Python decides, about the variable of this name."""
         self._add(PYTHON, FACTS.index(fact), 1, self._strings((name,)))
 
     def join(self, operation: int, operands: int) -> None:
-        """NOT of the last one, AND and OR of the last operands."""
+        """Add NOT of the last operand, or AND or OR of the last operands."""
         self._add(operation, 0, operands, 0)
 
     def finish(self) -> bytes:
-        """The whole."""
+        """Return the complete program."""
         head = [VERSION, len(self._instructions), len(self._data)]
         return b"smfl" + b"".join(n.to_bytes(4, "little") for n in head) + b"".join(self._instructions) + self._data
 

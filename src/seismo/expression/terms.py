@@ -1,8 +1,7 @@
-"""What an expression consists of: terms, and what joins them.
+"""The syntax tree of an expression: terms and the operators that join them.
 
-Each class can say itself in canonical form (`text`), write itself for the native core (`emit`), decide an event in
-Python (`decide`: True, False, None for not known), and say for which kinds of events it can be true (`possible`: the
-bits of those where it certainly is, and of those where it may be).
+Each class can return its canonical text (`text`), append itself to a native program (`emit`) and decide an event in
+Python (`decide`). It also computes for which kinds of events it is always true, and for which it may be (`possible`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ KINDS = (
     "raise",
     "stop_iteration",
     "opcode",
-)  # numbered as sm_event_kind in native/filter/filter.h
+)  # numbered like sm_event_kind in native/filter/filter.h
 BITS = {kind: 1 << number for number, kind in enumerate(KINDS)}
 ALL = (1 << len(KINDS)) - 1
 C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
@@ -46,7 +45,7 @@ C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 _TIMED = C_KINDS | BITS["call"] | BITS["return"] | BITS["unwind"]
-# Which kinds of events can have a fact; those not named here can be had by all. native/filter/filter.c has the same.
+# The kinds of events that can have a fact, by default all, as in native/filter/filter.c.
 AVAILABLE = {
     "callee": C_KINDS,
     "exception": BITS["call"]
@@ -62,44 +61,44 @@ AVAILABLE = {
 
 
 def lacks(fact: str, facts: Facts) -> bool:
-    """Whether this is an event of a kind that has no such fact."""
+    """Return True if events of this kind never have such a fact."""
     kind = facts.get("kind")
     return kind is not None and not AVAILABLE.get(fact, ALL) & BITS[str(kind)]
 
 
 class Term:
-    """One question about an event, or several joined. `column`: where it stands in the text, from 0."""
+    """A predicate on events, or several joined. column: its position in the text, from 0."""
 
     __slots__ = ("column",)
     column: int
 
     def text(self) -> str:
-        """In canonical form."""
+        """Return the canonical text."""
         raise NotImplementedError
 
     def emit(self, program: Program) -> None:
-        """Writes it to the end of the program."""
+        """Append it to the program."""
         raise NotImplementedError
 
     def decide(self, facts: Facts) -> bool | None:
-        """True, False, or None: not known."""
+        """Return True, False, or None if unknown facts decide."""
         raise NotImplementedError
 
     def possible(self) -> tuple[int, int]:
-        """For which kinds of events it is true whatever else they are, and for which it depends."""
+        """Return two sets of kinds, as bits: those for which it is always true, and those for which it depends."""
         raise NotImplementedError
 
     def terms(self) -> Iterator[Term]:
-        """All that are joined in it, from left to right."""
+        """Yield all terms that are joined in it, from left to right."""
         yield self
 
     def facts(self) -> tuple[str, ...]:
-        """The facts it is about."""
+        """Return the names of the facts that it needs."""
         return ()
 
 
 class Text(Term):
-    """`module("app.*", "lib")`: a pattern matches. `script`: of files, the path of the program's own (`paths_of`)."""
+    """`module("app.*", "lib")`: a pattern matches. script: path of the program's script, for files (see `paths_of`)."""
 
     __slots__ = ("fact", "patterns", "script")
 
@@ -107,7 +106,7 @@ class Text(Term):
         self.column, self.fact, self.patterns, self.script = column, fact, patterns, ""
 
     def _held(self) -> tuple[str, ...]:
-        """The patterns that are held against the fact."""
+        """Return the patterns to compare with the fact."""
         if self.fact != "file":
             return self.patterns
         return tuple(path for pattern in self.patterns for path in paths_of(pattern, self.script))
@@ -135,11 +134,11 @@ class Text(Term):
 
 
 def paths_of(pattern: str, script: str) -> tuple[str, ...]:
-    """What a file's pattern is held as, to match whole paths. script: that of the program's own, or "".
+    """Return the patterns of full paths for a file's pattern. script: path of the program's script, or "".
 
-    From the root it is held as it is. What begins with ./ begins in the current folder. What can be said of the
-    program's own script is said of that alone: others of its name are meant by a longer path. All else matches behind
-    any slash, too.
+    An absolute pattern is unchanged. One that begins with ./ is relative to the current folder. A pattern that can mean
+    the program's script means only that file, so other files of its name need a longer path. Any other pattern also
+    matches after any slash.
     """
     if pattern.startswith("/"):
         return (pattern,)
@@ -167,7 +166,7 @@ def _folder() -> str:
 
 
 def _flat(path: str) -> str:
-    """The path without folders that are named `.`, as a script's has them that was called ./app.py."""
+    """Return the path without folders named `.`, which the path of a script has if it was run as ./app.py."""
     return path.replace("/./", "/")
 
 
@@ -176,7 +175,7 @@ def _literal(path: str) -> str:
 
 
 def _texts(fact: str, facts: Facts) -> tuple[tuple[str, ...], bool]:
-    """What patterns for this fact are held against, and whether that is all there is."""
+    """Return the texts to match patterns of this fact with, and True if they are complete."""
     if fact in ("name", "callee"):
         if fact == "name":
             module, qualname = facts.get("module"), facts.get("qualname")
@@ -195,7 +194,7 @@ def _texts(fact: str, facts: Facts) -> tuple[tuple[str, ...], bool]:
         return (), False
     if fact == "function":
         return (found.rpartition(".")[2],), True
-    if not found and fact in ("thread", "task"):  # there is none
+    if not found and fact in ("thread", "task"):  # there is no such thread or task
         return (), True
     return (found,), True
 
@@ -214,7 +213,7 @@ def _exception_names(exception: object) -> tuple[tuple[str, ...], bool]:
         names.append(name)
         try:
             module = type.__dict__["__module__"].__get__(base)
-        except AttributeError:  # somebody deleted it
+        except AttributeError:  # the program deleted it
             continue
         if type(module) is str:
             names += [f"{module}.{name}", f"{module}.{qualname}"]
@@ -222,7 +221,7 @@ def _exception_names(exception: object) -> tuple[tuple[str, ...], bool]:
 
 
 class Number(Term):
-    """`depth > 3`, `line in (10-20, 30)`: a number is inside of one of the ranges."""
+    """`depth > 3`, `line in (10-20, 30)`: a number is inside one of the ranges."""
 
     __slots__ = ("fact", "operator", "ranges")
 
@@ -246,7 +245,7 @@ class Number(Term):
         return ", ".join(low if low == high else f"{low}-{high}" for low, high in shown)
 
     def inside(self) -> Ranges:
-        """The ranges of whole numbers that satisfy it."""
+        """Return the ranges of whole numbers that satisfy it."""
         if self.operator == "in":
             return self.ranges
         value = self.ranges[0][0]
@@ -276,13 +275,13 @@ class Number(Term):
         if lacks(self.fact, facts):
             return False
         value = facts.get(self.fact)
-        if not isinstance(value, (int, float)) or value - value != 0:  # infinite, or no number
+        if not isinstance(value, (int, float)) or value - value != 0:  # infinite or NaN
             return None
         return any(low <= int(value) <= high for low, high in self.inside())
 
 
 class Kind(Term):
-    """`call`, `call("app.*.save")`, `line("app/pay.py", 120)`."""
+    """`call`, `call("app.*.save")`, `line("app/pay.py", 120)`: the kind of the event."""
 
     __slots__ = ("kind", "parts")
 
@@ -317,7 +316,7 @@ class Kind(Term):
 
 
 class Variable(Term):
-    """`arg("user").id == 7`: what Python looks at. `number`: of those in the expression, from 0."""
+    """`arg("user").id == 7`: a comparison that Python decides. number: its position among these terms, from 0."""
 
     __slots__ = ("fact", "literals", "lookup", "name", "number", "operator", "path")
 
@@ -326,7 +325,7 @@ class Variable(Term):
         self.operator = "=="
         self.literals: tuple[Literal, ...] = ()
         self.number = 0
-        from seismo.expression import lookup  # now: nothing is imported in the middle of a program
+        from seismo.expression import lookup  # at once, so that nothing is imported in the middle of a program
 
         self.lookup = lookup
 
@@ -355,7 +354,7 @@ class Variable(Term):
 
 
 def literal_text(value: Literal) -> str:
-    """A literal as an expression has it."""
+    """Return a literal as source text of an expression."""
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
@@ -388,7 +387,7 @@ class Not(Term):
 
 
 class Join(Term):
-    """Two or more terms joined by one word; none of them is joined by the same word itself."""
+    """Two or more terms joined by one operator. Nested joins of the same operator are merged."""
 
     __slots__ = ("operands", "word")
 

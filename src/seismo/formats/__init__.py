@@ -1,12 +1,11 @@
-"""Other tools' files: written from a recording, and read into one where they hold enough.
+"""The formats of other tools' files: written from a recording, and read into one if they hold enough.
 
     write(recording, "app.pstats")                    the format follows from the suffix
     write(recording, "out.txt", format="callgrind")   or from its name
     recording = read("app.speedscope.json")
     for format in FORMATS: print(format.name, format.suffixes, format.lost)
 
-One module a format; a new one is a module with a `Format` and a line in FORMATS. docs/formats.md says what each
-keeps.
+Each format is a module with a `Format` and an entry in FORMATS. docs/formats.md lists what each format keeps.
 """
 
 from __future__ import annotations
@@ -78,11 +77,11 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-PAGES = ("html", "htm", "svg", "flamegraph")  # what is asked for as a format, and is a report
+PAGES = ("html", "htm", "svg", "flamegraph")  # formats that users ask for, and that are reports
 
 
 def by_name(name: str) -> Format:
-    """The format of that name. FormatError lists the known ones."""
+    """Return the format of that name. Raise FormatError, which lists the known ones."""
     wanted = name.lower().removeprefix(".")
     for format_ in FORMATS:
         if format_.name == wanted or f".{wanted}" in format_.suffixes:
@@ -96,10 +95,10 @@ def by_name(name: str) -> Format:
 
 
 def by_path(path: str) -> Format | None:
-    """The format that the name of a file stands for; None where it says nothing.
+    """Return the format for the name of a file, or None if it matches none.
 
-    The longest suffix wins, so `x.speedscope.json` is speedscope's; `callgrind.out.123` is known by how it begins. A
-    suffix of two parts may be the whole name without its first dot: `coverage.json`.
+    The longest suffix wins, so `x.speedscope.json` is speedscope's. `callgrind.out.123` is recognized by its prefix.
+    For a suffix of two parts, the file may be named like the suffix without its first dot: `coverage.json`.
     """
     name = os.path.basename(path).lower()
     found = [
@@ -114,14 +113,14 @@ def by_path(path: str) -> Format | None:
 
 
 def by_start(start: bytes) -> Format | None:
-    """The format whose files begin so, whatever they are called; None where that says nothing."""
+    """Return the format of a file by its first bytes, whatever its name, or None."""
     if start.startswith(coverage_data.MAGIC):
         return coverage_data.FORMAT
     return cobertura.FORMAT if start.lstrip().startswith(b"<") and b"<coverage" in start else None
 
 
 def read_any(path: str, start: bytes) -> Recording:
-    """A recording, or another tool's file as one, as its first bytes (`start`) and its name say. Raises SeismoError."""
+    """Read a recording, or another tool's file, by its first bytes (`start`) and its name. Raise SeismoError."""
     from seismo import model
 
     if not begins(start):
@@ -136,7 +135,7 @@ def read_any(path: str, start: bytes) -> Recording:
 
 
 def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
-    """As by_path(), but a name that says nothing is a FormatError, which lists the known formats, as names() does."""
+    """Return the format for the name of a file. Raise FormatError, which lists the formats, if it matches none."""
     found = by_path(path)
     if found is None:
         page = path.lower().endswith((".html", ".htm"))
@@ -147,9 +146,9 @@ def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
 
 
 def names(kind: str | None = None, trace: bool = False) -> list[str]:
-    """The names of the formats, in the order of FORMATS; with a recording's kind, of those that hold it.
+    """Return the names of the formats, in the order of FORMATS, optionally only those for a kind of recording.
 
-    trace: the recording of that kind is a trace.
+    trace: True if the recording of that kind is a trace
     """
     return [
         format_.name
@@ -165,13 +164,15 @@ def write(
     weight: str = "",
     time: str | None = None,
 ) -> None:
-    """Writes a recording in another tool's format.
+    """Write a recording in another tool's format.
 
-    target: a path; "-" or None for standard output; or an open file (of text as well, unless the format is binary).
-    `format` is the name of a format; without it the path says it. A path gets the whole content or is left as it was.
-    `weight`: what stacks of objects are weighted by, one of WEIGHTS. `time`: which times of calls and lines are written
-    in a format that has one: "wall" (elapsed, the default), "cpu" (running) or "wait".
-    FormatError: the format is unknown, or the target cannot be written.
+    target: a path, "-" or None for standard output, or an open file (of text, too, unless the format is binary). A path
+    gets the complete content or is left unchanged.
+    format: the name of a format; by default it follows from the path
+    weight: the weight of stacks of objects, one of WEIGHTS
+    time: the times of calls and lines to write: "wall" (elapsed, the default), "cpu" (running) or "wait"
+
+    Raise FormatError if the format is unknown or the target cannot be written.
     """
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
@@ -198,16 +199,16 @@ def write(
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002
-    """Reads another tool's file into a recording. FormatError: unknown format, or a file that is not what it should be.
+    """Read another tool's file into a recording. Raise FormatError if the format is unknown or the file is invalid.
 
-    What had to be assumed or rebuilt (calls that are not in the file, paths from callers) is in `recording.losses`.
+    Assumptions and reconstructions (missing calls, paths rebuilt from callers) are listed in `recording.losses`.
     """
     name = os.fspath(path)
     return (by_name(format) if format else for_path(name)).read(name)
 
 
 def _known(kind: str | None = None, trace: bool = False) -> str:
-    """The formats, as names() chooses them, with their suffixes."""
+    """Return the formats that names() selects as text, with their suffixes."""
     known = map(by_name, names(kind, trace))
     return ", ".join(
         f"{format_.name} ({' '.join(format_.suffixes)})" if format_.suffixes else format_.name for format_ in known

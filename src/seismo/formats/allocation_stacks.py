@@ -1,9 +1,9 @@
-"""Stacks of objects, for formats that show where weight comes from: who called whom, and what type was made there.
+"""Stacks of objects, for formats that show the origin of a weight.
 
-A stack is the call path on which objects were made, the function that made them with the line that did, and at the end
-their type. Where no paths were recorded it is that function and the type; of types alone, the type. Threads are not
-told apart: what a line makes is the same on all of them. Of a path of more than MAX_DEPTH frames the first ones are
-written, then `<deeper>` and the function that made the objects.
+A stack is the call path on which objects were created, the function and line that created them, and their type. Without
+recorded paths it is that function and the type, and for recordings by type only the type. Threads are merged, because
+a line creates the same on all of them. Of a path with more than MAX_DEPTH frames, the first ones are written, then
+`<deeper>` and the function that created the objects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
 
 
 def stacks(recording: Recording, weight: str) -> dict[tuple[Frame, ...], int]:
-    """The stacks with their weights (one of WEIGHTS), those that begin alike together; none has no weight."""
+    """Return the stacks with their weights (one of WEIGHTS), sorted, without those of weight 0."""
     from seismo.model.objects.groups import by_path, by_type
 
     functions = frames(recording)
@@ -39,10 +39,10 @@ def stacks(recording: Recording, weight: str) -> dict[tuple[Frame, ...], int]:
 
 
 def _path(group: ObjectGroup, functions: list[Frame]) -> list[Frame]:
-    """The functions of a group, the root first; the last that is the maker's has the line that made the objects."""
+    """Return the functions of a group, the root first. The last occurrence of the creating function gets its line."""
     path = [functions[number] for number in group.path]
     if not path:
-        return [NO_FUNCTION] if group.rows else []  # without rows only types were recorded
+        return [NO_FUNCTION] if group.rows else []  # without rows, only types were recorded
     maker = len(path) - 1 - group.path[::-1].index(group.function) if group.function in group.path else -1
     if maker >= 0 and group.line > 0:
         path[maker] = path[maker]._replace(line=group.line)

@@ -1,10 +1,10 @@
-"""The sources with a mark before each line, as text: > ran, ! did not, - excluded; and how often, where it was counted.
+"""Annotated sources as text: a mark before each line (> ran, ! did not, - excluded), and hits if they were counted.
 
-A mark belongs to a statement: the further lines of one that takes several have the mark of its first line. Blank lines,
-comments and lines before the first statement have none. An `else:` is no statement and takes the mark of what follows
-it. Lines of a branch that was not taken in every way are followed by a line that says which way is missing.
+The mark belongs to a statement, and all its lines have it. Blank lines, comments and lines before the first statement
+have none. An `else:` is no statement and takes the mark of the next one. A line with missing branches is followed by a
+line about each of them.
 
-The text is for people, so it cannot be read back; and it goes to terminals, so it is made harmless.
+The output is meant for people and cannot be read back. It is escaped, because it is shown on terminals.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _annotate(out: TextSink, covered: FileCoverage) -> None:
 
 
 def marks(covered: FileCoverage) -> Iterator[tuple[int, str, str]]:
-    """The number, the mark and the text of every line of a source."""
+    """Yield the number, mark and text of each line of a source."""
     statements, missing, excluded = set(covered.statements), set(covered.missing), set(covered.excluded)
     following = _following(covered)
     mark = NONE
@@ -77,7 +77,7 @@ def marks(covered: FileCoverage) -> Iterator[tuple[int, str, str]]:
 
 
 def _following(covered: FileCoverage) -> dict[int, str]:
-    """For each line the mark of the first statement from it on."""
+    """Return the mark of the first statement at or after each line."""
     missing = set(covered.missing)
     found: dict[int, str] = {}
     next_ = len(covered.statements) - 1

@@ -1,8 +1,8 @@
-"""What every format is made of: its entry in the registry, bounded reading, buffered writing.
+"""The base of all formats: the entry in the registry, bounded reading, and buffered writing.
 
-A writer takes a recording and a file open for bytes; it never sees a path, so that the care about half-written
-outputs stands in one place (destination.py). A reader takes the whole content as bytes, for a profile that another tool
-wrote fits in memory or is refused, and raises ValueError with the reason when the content is not what it should be.
+A writer takes a recording and a file open for bytes. It never sees a path, so that only destination.py handles
+incomplete outputs. A reader takes the whole content as bytes, because profiles of other tools fit in memory or are
+refused. It raises ValueError with the reason if the content is invalid.
 """
 
 from __future__ import annotations
@@ -53,26 +53,29 @@ WEIGHTS = ("births", "bytes", "survivors")
 
 
 class ByteSink(Protocol):
-    """What a writer needs of a file."""
+    """A file as writers use it."""
 
     def write(self, data: bytes, /) -> object:
-        """Takes all of `data`."""
+        """Write all of `data`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """One entry of the registry.
 
-    `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
-    tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
-    returns. `of` are the kinds of recordings that it is for; empty for one that holds all kinds. `needs_sources`:
-    writing reads the recorded program's sources as well. `weighed` are writers for kinds whose stacks can be weighted
-    by one of WEIGHTS, instead of `writer`. `mark` is what the beginning of each file of ours has; empty: nothing.
-    `tells_losses`: what the recording lacks is in the file.
-    `of_traces`: it holds what happened when, which only a trace says. `most_calls`: of a trace, so many are written at
-    most, and the beginning of a longer one; 0: it does not hold calls in time.
-    `counts`: it holds numbers of calls, and so is of use for a recording without times.
-    `all_times`: it holds the times of the wall with what of them was waiting, not one of the two.
+    suffixes: endings of file names, in lower case with their dot
+    prefixes: starts of file names, for tools that append a number
+    lost: the data of a recording that the format cannot hold
+    kept: the data that a reader returns
+    of: the kinds of recordings that it supports, or empty for all kinds
+    needs_sources: True if the writer reads the recorded program's sources
+    weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
+    mark: bytes at the start of each file that seismo wrote, or empty
+    tells_losses: True if the file lists the losses of the recording
+    of_traces: True if it requires a trace, because it holds events in time
+    most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
+    counts: True if it holds numbers of calls, and so supports recordings without times
+    all_times: True if it holds wall times together with their waiting part
     """
 
     name: str
@@ -95,11 +98,11 @@ class Format:
     most_calls: int = 0
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
-        """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
+        """Return the recording with the times to write (see formats.write()), or raise FormatError."""
         has_times = bool(recording_kinds.entry(recording.kind).times)
         if time is None:
             if not has_times:
-                return recording  # itself, with the settings that it is to be written by
+                return recording  # the same object, because settings for the export are attached to it
             if self.all_times:
                 return recording.timed("wall")
             if recording.times != "wall":
@@ -113,10 +116,10 @@ class Format:
         return recording.timed(time or "wall")
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
-        """Writes all of the recording that the format can hold to a file that is open for bytes.
+        """Write all of the recording that the format can hold to a file that is open for bytes.
 
-        weight: one of WEIGHTS, for stacks of objects; the first if none is given. FormatError: the recording is of
-        another kind, such as calls for a format of coverage, or there is nothing that could have such a weight.
+        weight: one of WEIGHTS, for stacks of objects, by default the first. Raise FormatError if the format does not
+        support this kind of recording or this weight.
         """
         kind = shown_as(recording.kind)
         if not self.holds(kind):
@@ -144,7 +147,7 @@ class Format:
             self.writer(recording, file)
 
     def _refuse(self, kind: str) -> NoReturn:
-        """Says which formats there are instead."""
+        """Raise FormatError with the formats for this kind."""
         wanted = recording_kinds.KINDS[self.of[0]]
         what = recording_kinds.KINDS[kind].of if kind in recording_kinds.KINDS else kind
         raise FormatError(
@@ -153,7 +156,7 @@ class Format:
         )
 
     def cut_ns(self, recording: Recording) -> int | None:
-        """Where a trace is cut that has more calls than are written, in ns from its start; None: nowhere."""
+        """Return the time at which a trace with too many calls is cut, in ns from its start, or None."""
         if not self.most_calls or not recording.calls:
             return None
         from seismo.formats.trace_tracks import cut_ns
@@ -161,20 +164,20 @@ class Format:
         return cut_ns(recording, self.most_calls)
 
     def holds(self, kind: str) -> bool:
-        """Whether recordings of this kind can be written."""
+        """Return True if recordings of this kind can be written."""
         return not self.of or shown_as(kind) in self.of
 
     def read(self, path: str) -> Recording:
-        """Reads a file of this format. FormatError: it cannot be opened, is too large, or is not of this format.
+        """Read a file of this format. Raise FormatError if it cannot be opened, is too large, or is of another format.
 
-        A damaged file of seismo itself is a RecordingError.
+        A damaged file of seismo itself raises RecordingError.
         """
         if self.reader is None:
             raise FormatError(f"{self.name} files are written, but not read", path, f"files that are read: {_read()}")
         data = read_bytes(path)
         try:
             return self.reader(data)
-        except RecordingError as error:  # of seismo's own files
+        except RecordingError as error:  # from seismo's own files
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
@@ -193,12 +196,12 @@ def _read() -> str:
 
 
 def read_bytes(path: str) -> bytes:
-    """The content of a file of at most MAX_BYTES. FormatError says why it cannot be had."""
+    """Return the content of a file of at most MAX_BYTES. Raise FormatError if it is larger or cannot be read."""
     try:
         with open(path, "rb") as file:
             too_large = os.fstat(file.fileno()).st_size > MAX_BYTES
             data = b"" if too_large else file.read(_STEP)
-            while len(data) <= MAX_BYTES and data and (more := file.read(len(data))):  # no room for what is not there
+            while len(data) <= MAX_BYTES and data and (more := file.read(len(data))):  # does not allocate MAX_BYTES
                 data += more
     except OSError as error:
         raise FormatError(f"the file cannot be read: {error.strerror or error}", where=path) from error
@@ -208,7 +211,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def unzip(data: bytes) -> bytes:
-    """The content of a gzip stream. ValueError: damaged, cut short, or a bomb: too large, or packed too well."""
+    """Return the content of a gzip stream. Raise ValueError if it is damaged, cut short, too large or a bomb."""
     most = min(MAX_BYTES, max(MIN_UNPACKED, MAX_RATIO * len(data)))
     content = bytearray()
     while data:  # a gzip file may have several members
@@ -229,21 +232,21 @@ def unzip(data: bytes) -> bytes:
 
 
 def whole(value: object, what: str) -> int:
-    """`value` as a count or a time in ns. ValueError unless it is a number from 0 to MAX_VALUE."""
+    """Return `value` as a count or a time in ns. Raise ValueError unless it is a number from 0 to MAX_VALUE."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{what} is no number")  # noqa: TRY004 - what is wrong is the file, not an argument's type
-    if not 0 <= value <= MAX_VALUE:  # false for NaN too
+        raise ValueError(f"{what} is no number")  # noqa: TRY004 - the file is invalid, not the type of an argument
+    if not 0 <= value <= MAX_VALUE:  # also false for NaN
         raise ValueError(f"{what} is not between 0 and 2**60")
     return round(value)
 
 
 def number(value: float) -> int:
-    """A time of a recording as whole ns, for formats that have no fractions."""
-    return round(value) if 0 < value < MAX_VALUE else 0  # also when it is not a number
+    """Return a time of a recording as whole ns, for formats without fractions."""
+    return round(value) if 0 < value < MAX_VALUE else 0  # 0 also for NaN
 
 
 class TextSink:
-    """Collects pieces of text and writes them as UTF-8 in large blocks. Used as a context manager."""
+    """A buffer that collects text and writes it as UTF-8 in large blocks; a context manager."""
 
     def __init__(self, file: ByteSink) -> None:
         self._file = file
@@ -251,14 +254,14 @@ class TextSink:
         self._held = 0
 
     def write(self, text: str) -> None:
-        """Takes a piece; it may be written later."""
+        """Add text, which may be written later."""
         self._pieces.append(text)
         self._held += len(text)
         if self._held > 1 << 18:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is held."""
+        """Write the buffered text."""
         self._file.write("".join(self._pieces).encode())
         self._pieces.clear()
         self._held = 0

@@ -1,24 +1,24 @@
-"""Who called whom: the call graph that pstats and callgrind keep, made from a tree, and made into a tree again.
+"""The call graph of pstats and callgrind: made from a call tree, and turned back into one.
 
-**From a tree.** Calls and own times of a function, or of an edge from a caller to a callee, are sums over nodes.
-Total times are not: in `f -> g -> f` the inner f's time is in the outer f's. So, as cProfile does, a total counts
-the nodes that are outermost: no node above them is of the same function (for a function) or of the same edge (for an
-edge). The calls of the outermost nodes are the *primitive* calls. One depth-first pass, with a counter a function
-and a counter an edge of how many are open, finds all of that.
+**From a tree.** The calls and own time of a function, or of an edge from a caller to a callee, are sums over nodes.
+Total times are not: in `f -> g -> f` the inner f's time is included in the outer f's. So, as in cProfile, a total
+counts only outermost nodes. No node above an outermost node is of the same function (or edge). The calls of outermost
+nodes are the *primitive* calls. One depth-first pass computes this, with a counter of open nodes for each function and
+edge.
 
-**To a tree.** A graph knows pairs, a tree needs paths. The paths are rebuilt with gprof's assumption: what a
-function does does not depend on who called it, so its callees are dealt out over its callers in proportion to the
-time (or, where no time is known, to the calls) that each brought. What is dealt out are whole calls and whole
-nanoseconds, and the rest goes to the last share, so the sums stay exact:
+**To a tree.** A graph has pairs, but a tree needs paths. They are rebuilt with gprof's assumption that the behaviour of
+a function does not depend on its caller. So its callees are distributed over its callers in proportion to their time
+or, without times, to their calls. Whole calls and nanoseconds are distributed, and the last share gets the rest, so
+that sums stay exact:
 
-- each function's calls and own time, and each edge's calls, come out as they went in;
-- totals come out as they went in where no recursion runs through several functions, up to rounding and to SPREAD;
-- an edge that closes a cycle becomes a leaf: its calls and own time are there, what they call is under the outer node,
-  so the totals of functions that call each other in a circle come out too low. (Unrolling the circle a few times was
-  tried: on a program's imports it took a quarter off the error and made the tree seven times as large.)
+- each function's calls and own time, and each edge's calls, are preserved;
+- totals are preserved without mutual recursion, up to rounding and to SPREAD;
+- an edge that closes a cycle becomes a leaf with its calls and own time, and its callees stay under the outer node. So
+  the totals of mutually recursive functions are too low. (Unrolling the cycle was tried: on the
+  imports of a program it reduced the error by a quarter and made the tree seven times as large.)
 
-A path can be reached in exponentially many ways, so each edge is dealt out over no more than SPREAD nodes of its
-caller, those with the largest share (fewer where the graph is huge): the tree has at most SPREAD nodes an edge.
+There may be exponentially many paths to a function. So each edge is distributed over at most SPREAD nodes of its
+caller, those with the largest share (fewer for huge graphs), and the tree has at most SPREAD nodes per edge.
 """
 
 from __future__ import annotations
@@ -50,9 +50,12 @@ REBUILT = (
 
 @dataclass(slots=True)
 class Cost:
-    """What a function, or an edge, took. Times in ns; `nested_calls` has the calls of all it called in turn, too.
+    """The cost of a function or an edge, with times in ns.
 
-    Of waiting there is what was off the CPU, own and in all.
+    calls: all calls; primitive: those of outermost nodes
+    own, total: own and total time
+    nested_calls: calls including those of all direct and indirect callees
+    wait, total_wait: the parts of own and total time off the CPU
     """
 
     calls: int = 0
@@ -67,30 +70,30 @@ class Cost:
 
 @dataclass(slots=True)
 class Graph:
-    """Costs by function and by (caller, callee), the functions being numbers that the maker chose."""
+    """Costs by function and by (caller, callee). Functions are numbers that the creator chose."""
 
     functions: dict[int, Cost] = field(default_factory=dict)
     edges: dict[tuple[int, int], Cost] = field(default_factory=dict)
 
 
 class CallGraphs:
-    """Makes graphs of some threads each. What is as large as the forest is made once, for there may be many threads."""
+    """A factory of graphs of some threads each. Data of the forest's size is shared by all of them."""
 
     def __init__(self, forest: CallTrees, keys: Sequence[int]) -> None:
-        """keys: the number of each row of functions; equal numbers become one."""
+        """Prepare the forest. keys: the number of each row of functions; rows with equal numbers are merged."""
         self._forest = forest
         self._keys = keys
         self._nested = _nested_calls(forest)
         self._edge_at = array("q", bytes(8 * forest.count))
 
     def of(self, threads: Iterable[int]) -> Graph:
-        """The call graph of these threads (rows)."""
+        """Return the call graph of these threads (rows)."""
         forest, keys, nested, edge_at = self._forest, self._keys, self._nested, self._edge_at
         parent, function = forest.parent, forest.function
         tree = forest.recording.tree
         calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
         wait, total_wait = tree["wait_ns"], tree["total_wait_ns"]
-        # Everything by number and in lists, for this loop runs twice a node and there may be a million of them.
+        # This loop runs twice per node, of which there may be a million, so it uses only numbers and lists.
         functions, edges = _Sums(), _Sums()
         place_of: dict[int, int] = {}
         edge_of: dict[tuple[int, int], int] = {}
@@ -127,7 +130,7 @@ class CallGraphs:
 
 
 class _Sums:
-    """Costs in columns; `open`: how many of the nodes are open now."""
+    """Costs in columns. open: the number of open nodes of each row."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
@@ -141,7 +144,7 @@ class _Sums:
         self.total_wait: list[float] = []
 
     def grow(self) -> int:
-        """Adds a row of zeros and gives its number."""
+        """Add a row of zeros and return its number."""
         for column in (self.calls, self.primitive, self.nested, self.resumes, self.open):
             column.append(0)
         for times in (self.own, self.total, self.wait, self.total_wait):
@@ -149,16 +152,16 @@ class _Sums:
         return len(self.calls) - 1
 
     def cost(self, at: int) -> Cost:
-        """A row."""
+        """Return a row."""
         costs = self.own[at], self.total[at], self.nested[at]
         return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at], self.wait[at], self.total_wait[at])
 
 
 def _nested_calls(forest: CallTrees) -> array[int]:
-    """The calls of each node and of all below it."""
+    """Return the calls of each node and of all nodes below it."""
     nested = array("q", forest.recording.tree["calls"])
     parent = forest.parent
-    for row in range(forest.count - 1, -1, -1):  # a parent precedes its children, so they are complete here
+    for row in range(forest.count - 1, -1, -1):  # parents come first, so all children of a row are complete
         above = parent[row]
         if above >= 0:
             nested[above] += nested[row]
@@ -166,9 +169,9 @@ def _nested_calls(forest: CallTrees) -> array[int]:
 
 
 def into_tree(graph: Graph, functions: Sequence[Frame], builder: Builder, thread: int) -> None:
-    """Builds one thread's tree from a graph whose calls and times are whole numbers. The file comment says how.
+    """Build one thread's tree from a graph whose calls and times are whole numbers; see the module's docstring.
 
-    functions: what each number of the graph stands for. An edge to a function that has no cost of its own is left out.
+    functions: the function of each number of the graph. Edges to functions without a cost are ignored.
     """
     _make_consistent(graph)
     order, closing = _order(graph)
@@ -180,7 +183,7 @@ def into_tree(graph: Graph, functions: Sequence[Frame], builder: Builder, thread
     for caller, callee in graph.edges:
         callees.setdefault(caller, []).append(callee)
     spread = min(SPREAD, max(1, MAX_REBUILT // len(graph.edges))) if graph.edges else SPREAD
-    nodes: dict[int, list[tuple[float, int]]] = {key: [] for key in order}  # of each function: (inner time, node)
+    nodes: dict[int, list[tuple[float, int]]] = {key: [] for key in order}  # (inner time, node) by function
     for key in order:
         mine = nodes[key]
         root = graph.edges[ROOT, key]
@@ -196,11 +199,11 @@ def into_tree(graph: Graph, functions: Sequence[Frame], builder: Builder, thread
                 id_ = builder.node(parent, thread, ids[callee], calls=calls, own_ns=own)
                 if not leaf:
                     nodes[callee].append((inner, id_))
-        nodes[key] = []  # done: what is no longer needed is given back
+        nodes[key] = []  # frees memory that is no longer needed
 
 
 def _dealt(edge: Cost, callers: list[tuple[float, int]]) -> list[tuple[int, int, int, float]]:
-    """An edge's calls, own and inner time over nodes of its caller: (node, calls, own, inner) of each that gets any."""
+    """Return an edge's distribution over nodes of its caller, as (node, calls, own, inner)."""
     weights = [weight for weight, _ in callers]
     whole = sum(weights)
     if whole <= 0:
@@ -210,13 +213,13 @@ def _dealt(edge: Cost, callers: list[tuple[float, int]]) -> list[tuple[int, int,
     dealt: list[tuple[int, int, int, float]] = []
     for (_, node), calls, own, weight in shares:
         below = inner * (weight / whole)
-        if calls or own or below > 0 or not dealt:  # one at least, so that the edge is there
+        if calls or own or below > 0 or not dealt:  # at least one, so that the edge is kept
             dealt.append((node, calls, own, below))
     return dealt
 
 
 def _parts(amount: int, weights: Sequence[float]) -> list[int]:
-    """A whole amount divided in proportion to the weights, into whole parts whose sum is exactly the amount."""
+    """Divide a whole amount in proportion to the weights, into whole parts with exactly this sum."""
     sums = list(accumulate(weights))
     parts = []
     given = 0
@@ -229,10 +232,10 @@ def _parts(amount: int, weights: Sequence[float]) -> list[int]:
 
 
 def complete(graph: Graph, has_calls: bool) -> None:
-    """Fills in what a format does not say: totals of functions, own times of edges and, unless `has_calls`, calls.
+    """Fill in missing data: totals of functions, own times of edges and, unless `has_calls`, calls.
 
-    A function's total is its own time and that of the calls it made of others; its own time is dealt out over its
-    callers by the time that each brought, which is exact for a function that calls nothing.
+    A function's total is its own time and that of its calls of other functions. Its own time is distributed over its
+    callers by the time of their calls, which is exact for a function that calls nothing.
     """
     incoming: dict[int, list[tuple[int, Cost]]] = {}
     for cost in graph.functions.values():
@@ -248,11 +251,11 @@ def complete(graph: Graph, has_calls: bool) -> None:
         own = int(cost.own)
         others = [edge for caller, edge in callers if caller != key]
         for caller, edge in callers:
-            if caller == key and cost.calls:  # what recursion took is not told apart: it gets its share of the calls
+            if caller == key and cost.calls:  # recursive time is not separated, so it gets its share of the calls
                 edge.own = int(cost.own * min(edge.calls / cost.calls, 1.0))
                 own -= int(edge.own)
-        # The last share is that of calls by nobody known; where every call has a caller there is none, whatever the
-        # totals say, which count more than once what recursion runs through.
+        # The last share is that of calls without a known caller. It is 0 if every call has a caller, even if the
+        # totals, which count recursive time more than once, leave a rest.
         all_known = callers and sum(edge.calls for _, edge in callers) >= cost.calls
         rest = 0.0 if all_known else max(cost.total - sum(edge.total for edge in others), 0.0)
         weights = [edge.total for edge in others] + [rest]
@@ -264,9 +267,9 @@ def complete(graph: Graph, has_calls: bool) -> None:
 
 
 def _make_consistent(graph: Graph) -> None:
-    """Makes the calls and the own time of each function the sum of its edges, with an edge from ROOT for the rest.
+    """Make the calls and own time of each function the sum of its edges, with an edge from ROOT for the rest.
 
-    Where the edges have more than the function (other tools round, or miss calls), the largest edges give way.
+    If the edges have more than the function (other tools round, or miss calls), the largest edges are reduced.
     """
     graph.edges = {
         (caller, callee): cost
@@ -286,7 +289,7 @@ def _make_consistent(graph: Graph) -> None:
 
 
 def _cut(amounts: list[int], bound: int) -> list[int]:
-    """The amounts, the largest ones made smaller until their sum is no more than the bound."""
+    """Return the amounts with the largest ones reduced until their sum is at most the bound."""
     excess = sum(amounts) - bound
     if excess <= 0:
         return amounts
@@ -299,21 +302,21 @@ def _cut(amounts: list[int], bound: int) -> list[int]:
 
 
 def _order(graph: Graph) -> tuple[list[int], set[tuple[int, int]]]:
-    """The functions, callers first, and the edges that had to be left out of account because they close a cycle.
+    """Return the functions in order, callers first, and the set of edges that close a cycle.
 
-    Also gives each function's edge from ROOT its total: what no other edge brought.
+    Also set the total of each function's edge from ROOT to the time that no other edge brought.
     """
     callees: dict[int, list[int]] = {key: [] for key in graph.functions}
     for caller, callee in sorted(graph.edges, key=lambda edge: graph.edges[edge].total, reverse=True):
         if caller != ROOT:
             callees[caller].append(callee)
-    # Starting where the program started keeps the edge that closes a cycle the inner one.
+    # Starting at the program's entry points makes the closing edges the inner ones.
     starts = sorted(
         graph.functions, key=lambda key: (graph.edges[ROOT, key].calls > 0, graph.functions[key].total), reverse=True
     )
     left: list[int] = []
     closing: set[tuple[int, int]] = set()
-    state: dict[int, int] = {}  # 1: on the path from the start, 2: left
+    state: dict[int, int] = {}  # 1: on the current path, 2: finished
     for start in starts:
         if start in state:
             continue

@@ -1,8 +1,8 @@
-"""Calls collected by path, for the readers of formats that keep whole stacks.
+"""Calls collected by path, for readers of formats with whole stacks.
 
-A format may name a path many times, in any order, the caller after the callee; the model wants each node once,
-parents first. So a reader walks down with child(), which makes a node where there is none yet, and adds to what it
-finds there. Nodes are made from the root down, so their order is already that of the model.
+A format may repeat a path in any order, with callers after callees. The model needs each node once, with parents first.
+So a reader walks down with child(), which creates missing nodes, and adds to the node it reaches. Nodes are created
+from the root down, which is the order that the model needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = -1
 
 
 class Paths:
-    """The paths of a file that is being read. Nodes, threads and functions are numbers, given in order from 0."""
+    """The paths of a file that is being read. Nodes, threads and functions are numbered from 0."""
 
     def __init__(self, builder: Builder) -> None:
         self.own: list[int] = []
@@ -40,7 +40,7 @@ class Paths:
         self._threads: dict[object, int] = {}
 
     def function(self, frame: Frame) -> int:
-        """The number of a function."""
+        """Return the number of a function."""
         id_ = self._functions.get(frame)
         if id_ is None:
             id_ = self._builder.function(frame.module, frame.qualname, frame.file, frame.line, kind=frame.kind)
@@ -48,7 +48,7 @@ class Paths:
         return id_
 
     def thread(self, key: object, pid: int, name: str, native_id: int = 0) -> int:
-        """The number of the thread that a file knows by `key` (hashable)."""
+        """Return the number of the thread that the file identifies by `key` (hashable)."""
         id_ = self._threads.get(key)
         if id_ is None:
             if pid not in self._processes:
@@ -58,7 +58,7 @@ class Paths:
         return id_
 
     def child(self, thread: int, parent: int, function: int) -> int:
-        """The node of a function under a node, or under ROOT. ValueError: there are too many."""
+        """Return the node of a function under a node, or under ROOT. Raise ValueError if there are too many."""
         place = (thread, parent, function)
         node = self._known.get(place)
         if node is None:
@@ -71,7 +71,7 @@ class Paths:
         return node
 
     def build(self, source_format: str) -> Recording:
-        """The recording of all that was collected."""
+        """Return the recording of all collected paths."""
         ids: list[int] = []
         for node, (thread, parent, function) in enumerate(self._where):
             ids.append(

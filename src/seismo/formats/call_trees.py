@@ -1,8 +1,8 @@
-"""The call trees of a recording as the writers need them: in depth-first order, without recursion.
+"""The call trees of a recording for writers: depth-first traversal without recursion.
 
-The model keeps a tree as columns in which a parent precedes its children. A writer wants to enter and leave nodes,
-with the path that leads to them at hand. So the links to the first child and the next sibling are made once (two
-passes, 16 bytes a node), and walk() follows them. Nothing here calls itself: a tree may be as deep as it has nodes.
+The model stores a tree as columns in which a parent precedes its children. Writers need to enter and leave nodes and to
+know the path. So the links to the first child and the next sibling are computed once (two passes, 16 bytes per node),
+and walk() follows them. Nothing here is recursive, because a tree may be as deep as it has nodes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 NONE = -1
-_APART = 10_000_000  # more than any pid of Linux
+_APART = 10_000_000  # larger than any pid of Linux
 
 
 class CallTrees:
-    """The trees of a recording, one a thread, by row of `recording.tree`.
+    """The trees of a recording, one per thread, by row of `recording.tree`.
 
-    `parent[row]` is a row or NONE, `function[row]` and `thread[row]` are rows of the tables they are named after.
+    parent[row] is a row or NONE; function[row] and thread[row] are rows of the tables of that name.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -32,7 +32,7 @@ class CallTrees:
         self.recording = recording
         self.count = len(tree)
         self.threads = len(recording.threads)
-        self.parent: Sequence[int] = tree["parent"]  # ids are rows: the model's are dense
+        self.parent: Sequence[int] = tree["parent"]  # ids are rows, because the model's ids are dense
         self.thread: Sequence[int] = tree["thread"]
         self.function: Sequence[int] = tree["function"]
         self._first_root = array("q", [NONE]) * self.threads
@@ -42,7 +42,7 @@ class CallTrees:
 
     def _link(self) -> None:
         parent, thread, after = self.parent, self.thread, self._next
-        for row in range(self.count - 1, -1, -1):  # backwards, so that each list comes out in the order of the rows
+        for row in range(self.count - 1, -1, -1):  # backwards, so that siblings keep the order of the rows
             above = parent[row]
             if above >= 0:
                 after[row] = self._first_child[above]
@@ -52,7 +52,7 @@ class CallTrees:
                 self._first_root[thread[row]] = row
 
     def walk(self, thread: int) -> Iterator[int]:
-        """The nodes of a thread (its row), depth first: `row` where a node is entered, `~row` where it is left."""
+        """Yield the nodes of a thread (its row) depth first: `row` on entry and `~row` on exit."""
         first, after, parent = self._first_child, self._next, self.parent
         row = self._first_root[thread]
         while row >= 0:
@@ -69,19 +69,19 @@ class CallTrees:
                 row = parent[row]
 
     def busy_threads(self) -> list[int]:
-        """The rows of the threads that have nodes."""
+        """Return the rows of the threads that have nodes."""
         return [thread for thread in range(self.threads) if self._first_root[thread] >= 0]
 
 
 def frames(recording: Recording) -> list[Frame]:
-    """The functions of a recording, by row."""
+    """Return the functions of a recording, by row."""
     table = recording.functions
     columns = (table["kind"], table["module"], table["qualname"], table["file"], table["line"])
     return [Frame(*row) for row in zip(*columns, strict=True)]
 
 
 def thread_names(recording: Recording) -> list[str]:
-    """What tells the threads apart, by row: `NAME`, with the ids of thread and process where there are several."""
+    """Return a distinct name of each thread, by row: `NAME`, with ids of thread and process if there are several."""
     table = recording.threads
     several = len(set(pids(recording))) > 1
     processes = process_names(recording)
@@ -95,7 +95,7 @@ def thread_names(recording: Recording) -> list[str]:
 
 
 def process_names(recording: Recording) -> list[str]:
-    """Return what each process is called, by row: `process PID`, with its host where there are several."""
+    """Return the name of each process, by row: `process PID`, with its host if there are several."""
     hosts = recording.processes["host"]
     several = len({*hosts} - {""}) > 1
     return [
@@ -105,8 +105,8 @@ def process_names(recording: Recording) -> list[str]:
 
 
 def pids(recording: Recording) -> list[int]:
-    """Return the process id of each thread, by row; a number that is no pid where another system has the same one."""
-    systems: dict[int, dict[tuple[str, str], int]] = {}  # by pid: the systems that use it
+    """Return a process id per thread, by row, with substitutes for pids that occur on several systems."""
+    systems: dict[int, dict[tuple[str, str], int]] = {}  # the systems of each pid
     numbers = []
     for row in recording.processes:
         same = systems.setdefault(row.pid, {})
@@ -115,7 +115,7 @@ def pids(recording: Recording) -> list[int]:
 
 
 def program(recording: Recording, process: int = 0) -> str:
-    """What was recorded: the command line of the first process, or of another row; or an empty text."""
+    """Return the command line of the first process, or of another row, or "" if it is unknown."""
     import json
 
     processes = recording.processes

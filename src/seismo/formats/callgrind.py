@@ -1,28 +1,29 @@
-"""callgrind: the text file of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
+"""callgrind: the text format of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
 
-Every thread is a part of its own, with the ids of process and thread in its header; viewers show the parts together
-or one by one. Costs are in two events, own nanoseconds and calls, and in a third, what was waited, if anything was:
+Each thread is a part, with the ids of process and thread in its header. Viewers show the parts together or separately.
+Costs are own nanoseconds and calls and, if there was waiting, nanoseconds off the CPU:
 
     fl=(1) app.py            a function: its file, its name, then line, own ns, calls
     fn=(1) app:main
     3 1200 1
-    cfi=(1)                  what it called: file, name, calls and line, then its own line with the inclusive costs
+    cfi=(1)                  a callee: file, name, calls and line, then the caller's line with the inclusive costs
     cfn=(2) app:work
     calls=5 7
     3 900 5
 
-Names are compressed: an id, and the text where it is used first. gprof2dot takes functions of equal names for one,
-so where two have the same, file and line are added to them.
+Names are compressed to ids, with the text at their first use. gprof2dot merges functions of equal names, so file and
+line are appended to names that several functions share.
 
-A call's inclusive cost counts the outermost calls of the edge (call_graph.py), so that recursion does not count twice;
-a function that calls itself has no inclusive cost there, for readers add up what a function calls to have its total.
-Where a generator was only resumed, or a function was running when the recording began, there is a cost and no call. But
-callgrind_annotate takes what follows `calls=0` for the caller's own cost. So such an edge has the resumes for calls,
-one at least, and a comment before it says that none of them was one.
+The inclusive cost of a call counts the outermost calls of the edge (call_graph.py), so that recursion does not count
+twice. A function's calls of itself have no inclusive cost, because readers add up the costs of callees for its total.
 
-Reading takes the files of valgrind too: relative and hexadecimal positions, files changed inside a function, jumps.
-Where no event counts calls, a function's calls are those of its callers. Own time is per function in this format,
-not per caller: it is dealt out over the callers by the time that each call brought (graph.complete).
+A generator that was only resumed, or a function that ran at the start of the recording, has a cost and no call.
+callgrind_annotate would take a cost after `calls=0` for the caller's own. So such an edge has its resumes as calls, at
+least one, and a comment before it marks that none of them was a call.
+
+The reader supports valgrind's files as well: relative and hexadecimal positions, changes of the file inside a function,
+and jumps. If no event counts calls, a function's calls are those of its callers. Own time is per function in this
+format. So it is distributed over the callers by the time of their calls (graph.complete).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _NO_CALLS = "# no call: resumed, or running since the start"
 
 
 class _Names:
-    """Writes a text as `(id) text` the first time and as `(id)` from then on."""
+    """A name compressor: text becomes `(id) text` at its first use and `(id)` afterwards."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -59,7 +60,7 @@ class _Names:
 
 
 class _Writer:
-    """The state that the parts of a file share: what functions and files are called."""
+    """The state that the parts of a file share: the names of functions and files."""
 
     def __init__(self, recording: Recording, out: TextSink) -> None:
         self._out = out
@@ -77,11 +78,11 @@ class _Writer:
         self.waits = any(recording.functions["wait_ns"])
 
     def threads(self) -> list[int]:
-        """The rows of the threads to write: the first even if nothing has run, for a file needs a part."""
+        """Return the rows of the threads to write: those that ran, or the first, because a file needs a part."""
         return self._forest.busy_threads() or ([0] if self._forest.threads else [])
 
     def part(self, place: int, thread: int, pid: int, native_id: int, title: str) -> None:
-        """Writes one thread's part: header, then function by function."""
+        """Write one thread's part: the header, then each function."""
         graph = self._graphs.of([thread])
         calls: dict[int, list[tuple[int, Cost]]] = {}
         for (caller, callee), cost in graph.edges.items():
@@ -106,11 +107,11 @@ class _Writer:
             write("\n")
 
     def events(self) -> str:
-        """The names of the costs; that of waiting where there was any."""
+        """Return the names of the costs, with waiting if there was any."""
         return f"{_TIME} {_CALLS}" + (f" {_WAIT}" if self.waits else "")
 
     def costs(self, time: float, calls: int, wait: float) -> str:
-        """The costs of a line, in that order."""
+        """Return the costs of a line, in the order of events()."""
         return f"{number(time)} {calls}" + (f" {number(wait)}" if self.waits else "")
 
     def _file(self, key: int) -> str:
@@ -130,7 +131,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
             writer.part(place, row, processes[row], natives[row], titles[row])
         if not rows:
             out.write(f"positions: line\nevents: {writer.events()}\n\n")
-        # One line for the whole file: callgrind_annotate would take the last part's for all.
+        # one line for the whole file, because callgrind_annotate would take the last part's for all parts
         out.write(f"totals: {writer.costs(writer.total, writer.calls, writer.wait)}\n")
 
 
@@ -140,7 +141,7 @@ _COST = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9+*-])")
 
 
 class _Part:
-    """One thread's costs as they are read."""
+    """One thread's costs while they are read."""
 
     def __init__(self, pid: int, thread: int) -> None:
         self.pid = pid
@@ -151,26 +152,26 @@ class _Part:
 
 
 class _Reader:
-    """Reads line by line; what a line means depends on the lines before it, and that is what the attributes hold."""
+    """A reader of lines. The attributes hold the context that earlier lines set."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[str, str], int] = {}
         self.lines: list[int] = []
         self.parts: list[_Part] = []
-        self._texts: dict[tuple[bool, str], str] = {}  # by (is a function's, id)
+        self._texts: dict[tuple[bool, str], str] = {}  # by (True for a function's text, id)
         self._current = {"fl": "", "fn": "", "cfl": "", "cfn": ""}
         self._positions = ["line"]
         self._last = [0]
         self.events: list[str] = []
         self._header: dict[str, int] = {"pid": 0, "thread": 0}
-        self._fresh = True  # header lines have come since the last cost: a new part begins
+        self._fresh = True  # a header came after the last cost, so the next cost begins a new part
         self._title = ""
-        self._call: tuple[int, int] | None = None  # calls and target line of a calls= that waits for its cost line
-        self._no_calls = False  # the comment that says so has come since the last calls=
+        self._call: tuple[int, int] | None = None  # calls and target line of a calls= before its cost line
+        self._no_calls = False  # _NO_CALLS came after the last calls=
         self.program = ""
 
     def line(self, text: str) -> None:
-        """Takes the next line. ValueError: it is none of the format's."""
+        """Parse the next line. Raise ValueError if it is invalid."""
         if not text or text.startswith("#"):
             self._no_calls = self._no_calls or text == _NO_CALLS
             return
@@ -219,10 +220,10 @@ class _Reader:
         if key in ("fl", "fn", "cfn"):
             self._current[key] = text
             if key == "fl":
-                self._current["cfl"] = text  # a callee is in the caller's file unless it says otherwise
+                self._current["cfl"] = text  # the default file of callees is the caller's
         elif key in ("cfl", "cfi"):
             self._current["cfl"] = text
-        # fi and fe say that code of another file was put in here: its cost is the function's all the same
+        # fi and fe mark code from other files, whose cost is still the function's.
 
     def _function(self, file: str, text: str, line: int) -> int:
         place = (file, text)

@@ -1,7 +1,7 @@
 """The JSON of Chrome's about:tracing, which Perfetto's page and VizTracer's vizviewer open as well.
 
-Each call is a complete event ("X") with its beginning and length in µs, exact to the ns. What the program said is an
-instant, a counter or an asynchronous span. `otherData` says where the functions are: file and line by name.
+Each call is a complete event ("X") with its start and duration in µs, exact to the ns. A mark of the program is an
+instant, a counter or an asynchronous span. `otherData` lists the file and line of each function by name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _shown(recording: Recording) -> list[str]:
-    """A name for each function that no other has: with its place, where it is not the only one."""
+    """Return a distinct name for each function, with its place if several share a name."""
     names = [name(frame.module, frame.qualname) for frame in frames(recording)]
     many = Counter(names)
     return [text if many[text] == 1 else word(frame) for text, frame in zip(names, frames(recording), strict=True)]

@@ -1,15 +1,15 @@
-"""Cobertura's XML, which CI servers and code review services read; valid by its coverage-04.dtd.
+"""Cobertura's XML for CI servers and code review services, valid by its coverage-04.dtd.
 
 The format is Java's: a package is a folder, a class is a file, and paths are relative to one of `sources`. `methods`
-stay empty, as coverage.py leaves them, for consumers would count their lines twice. Hits are counts where they were
+are empty, as in coverage.py's files, because consumers would count their lines twice. Hits are counts if they were
 counted.
 
-A branch is what `condition-coverage` says of its line, and beneath it stands a `condition` for each way out of the
-line: its number is the line that it leads to (negative: out of the code), 100% if it was taken. The document type has
-nothing else to say where a branch leads; coverage.py's attribute `missing-branches` is not of it and is not written.
+A line's branches are summed up in `condition-coverage`, and the line has a `condition` for each exit. The condition's
+number is the target line (negative: out of the code), and its coverage is 100% if it was taken. The DTD has no other
+place for a branch's target. coverage.py's attribute `missing-branches` is not in the DTD and is not written.
 
-Reading is a stream through expat. Nothing outside of the file is loaded, and declared entities are refused, for a few
-of them can stand for gigabytes.
+The reader streams through expat. It loads nothing from outside the file and refuses declared entities, a few of which
+may expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,9 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-# ---- writing ----
-
-
 @dataclass(slots=True)
 class _Sums:
-    """What a class, a package or everything adds up to."""
+    """The sums of a class, a package or the whole report."""
 
     lines: int = 0
     hits: int = 0
@@ -53,7 +50,7 @@ class _Sums:
         self.taken += other.taken
 
     def rates(self, branch: bool) -> str:
-        """The attributes of a rate: all that ran of all that could."""
+        """Return the attributes of the rates of lines and branches."""
         branches = _rate(self.taken, self.branches) if branch else "0"
         return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{branches}"'
 
@@ -61,11 +58,11 @@ class _Sums:
 @dataclass(slots=True)
 class _Package:
     sums: _Sums = field(default_factory=_Sums)
-    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)  # with the file's name
+    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    from xml.sax.saxutils import escape, quoteattr  # they bring the modules of HTTP and mail with them
+    from xml.sax.saxutils import escape, quoteattr  # they import the modules of HTTP and mail
 
     report = report_of(recording)
     branch = report.branch
@@ -94,7 +91,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _packages(report: CoverageReport, branch: bool) -> tuple[dict[str, _Package], list[str], _Sums]:
-    """The packages by name, the folders that their paths start from, and the sums of all."""
+    """Return the packages by name, the folders that their paths are relative to, and the sums of all."""
     packages: dict[str, _Package] = {}
     sources = set()
     sums = _Sums()
@@ -142,39 +139,36 @@ def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
 
 
 def _rate(part: int, whole: int) -> str:
-    """A fraction; 0 only where it is none at all and 1 only where it is all, whatever rounding says."""
+    """Return a fraction as text. Rounding never makes it 0 or 1."""
     if part == whole:
         return "1"
     return f"{min(max(part / whole, 0.0001), 0.9999):.4g}" if part else "0"
 
 
 def _as_people_sort(name: str) -> list[tuple[int, int, str]]:
-    """Numbers in a name by their value: file2 before file10."""
+    """Return a sort key by which numbers in a name compare by value: file2 before file10."""
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name)]
 
 
-# ---- reading ----
-
-
 class _Reader:
-    """Takes the elements of a file as they come."""
+    """A reader of the elements of a file."""
 
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
         self.root = ""
         self.largest = 0
         self.branches = 0
-        self.known = 0  # branch lines that say where they lead
+        self.known = 0  # branch lines with known targets
         self._sources: list[str] = []
         self._text: list[str] | None = None
         self._file: int | None = None
         self._line = 0
         self._hit = False
-        self._known = False  # whether the line has said where one of its branches leads
+        self._known = False  # the line has a branch with a known target
         self._within: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins. ValueError: it cannot be."""
+        """Start an element. Raise ValueError if it is invalid."""
         if not self._within:
             self.root = name
             if name != "coverage":
@@ -195,7 +189,7 @@ class _Reader:
             self._take_condition(self._file, attributes)
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
         self._within.pop()
         if name == "source" and self._text is not None:
             self._sources.append(field_path("".join(self._text).strip()))
@@ -207,12 +201,12 @@ class _Reader:
             self._known = False
 
     def text(self, piece: str) -> None:
-        """Text between elements."""
+        """Add text between elements."""
         if self._text is not None:
             self._text.append(piece)
 
     def _placed(self, path: str) -> str:
-        """The path below the one folder that sources names; where there are several, below the one that has it."""
+        """Return the path below the folder in `sources`. If there are several, choose the one that has the file."""
         if os.path.isabs(path):
             return path
         folders = [folder for folder in self._sources if os.path.isabs(folder)]
@@ -230,7 +224,7 @@ class _Reader:
             self.branches += 1
 
     def _take_condition(self, file: int, attributes: dict[str, str]) -> None:
-        """Takes a way out of a line. Other tools number their conditions: 0 is no line."""
+        """Add an exit of a line. Other tools number their conditions from 0, which is no line."""
         number, coverage = attributes.get("number", ""), attributes.get("coverage", "")
         if not _NUMBER.match(number) or not int(number) or coverage not in ("0%", "100%"):
             return
@@ -260,7 +254,7 @@ def _read(data: bytes) -> Recording:
     parser.buffer_text = True
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError) as error:  # LookupError: it names an encoding that there is not
+    except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
         raise ValueError(f"it is no XML ({error})") from None
     except ValueError as error:
         raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None

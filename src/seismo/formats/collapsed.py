@@ -1,18 +1,17 @@
-"""Collapsed stacks: one line a path, `a;b;c WEIGHT`, for flamegraph.pl, inferno, speedscope and gprof2dot.
+"""Collapsed stacks: one line per path, `a;b;c WEIGHT`, for flamegraph.pl, inferno, speedscope and gprof2dot.
 
-The weight is the own time of the path's last function in ns. Two more formats of the same shape have own time in
-whole µs (for tools that expect numbers of that size) and calls. A function is written once for each path that it is on,
-so its name is short: `module:qualname`, `module:qualname (C)`, and only where there are several of that name
-`module:qualname (:line)` or, if that is not enough, the word of function_names.py with the file and the line. A fourth
-format has those words for all functions. Where there are several threads, each stack begins with `<thread ID NAME>`,
-and where there are several processes, with `<process PID>`.
+The weight is the own time of the path's last function in ns. Two more formats have own time in whole µs (for tools that
+expect such numbers) and calls. A function's name is repeated on each of its paths, so it is short: `module:qualname` or
+`module:qualname (C)`. If several functions share the name, it is `module:qualname (:line)` or, if that is ambiguous,
+the word of function_names.py with file and line. A fourth format has these words for all functions. If there are
+several threads, each stack begins with `<thread ID NAME>`, and if there are several processes, with `<process PID>`.
 
-A path of n frames takes n frames of text, so a chain of n calls takes n²/2: ten thousand levels would be half a
-gigabyte. Beyond MAX_DEPTH, what a function did is written under `<deeper>` at the end of the first MAX_DEPTH frames,
-so every function keeps its weight.
+A path of n frames has n frames of text, so a chain of n calls has n²/2: ten thousand levels would be half a gigabyte.
+Beyond MAX_DEPTH, functions are written under `<deeper>` at the end of the first MAX_DEPTH frames, so that each function
+keeps its weight.
 
-Of a recording of objects the stacks are those of allocation_stacks.py: the last frame is a type, and the weight what
-was asked for.
+For a recording of objects the stacks are those of allocation_stacks.py: the last frame is a type, and the weight is
+selectable.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 DEEPER = b"<deeper>"
 
 _OF_C = " (C)"
-# The place of a function with its file, as only words of function_names.py have it; and what only short names end with.
+# The place of a function with a file, which only words of function_names.py have, and the endings of short names.
 _WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
 _SHORT = re.compile(r" \((?:C|:[0-9]+)\)(?:;| [0-9.]+$)", re.MULTILINE)
 
@@ -52,7 +51,7 @@ def _write(
     weigh: Callable[[Recording], Callable[[int], int]],
     places: bool = False,
 ) -> None:
-    """places: with the file and the line of each function."""
+    """Write the stacks. places: True for the file and line of each function."""
     forest = CallTrees(recording)
     functions = frames(recording)
     words = [text.encode() for text in (map(word, functions) if places else _short(functions))]
@@ -72,7 +71,7 @@ def _write(
 
 
 def _short(functions: list[Frame]) -> Iterator[str]:
-    """The functions' short names, different ones for different functions."""
+    """Yield the functions' short names, which are distinct for different functions."""
     named: dict[tuple[str, str], set[tuple[str, int]]] = {}
     for frame in functions:
         if frame.kind == PYTHON:
@@ -90,7 +89,7 @@ def _short(functions: list[Frame]) -> Iterator[str]:
 def _lines(
     forest: CallTrees, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
 ) -> Iterator[bytes]:
-    """A thread's lines. One buffer holds the current path; it grows and shrinks as the walk goes down and up."""
+    """Yield a thread's lines. One buffer holds the current path during the walk."""
     function = forest.function
     path = bytearray(begin)
     depth = 0
@@ -130,7 +129,7 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
 
 
 def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
-    """What the stacks of each thread begin with: nothing, or what tells the threads apart."""
+    """Return the start of each thread's stacks: empty, or frames that identify the thread."""
     busy = forest.busy_threads()
     processes = pids(recording)
     several = len({processes[thread] for thread in busy}) > 1
@@ -151,7 +150,7 @@ def _nanoseconds(recording: Recording) -> Callable[[int], int]:
 
 def _microseconds(recording: Recording) -> Callable[[int], int]:
     own = recording.tree["own_ns"]
-    carried = 0  # a thousand paths of 400 ns are 400 µs, not nothing: what rounding takes is given to the next path
+    carried = 0  # rounding carries over to the next path, so that a thousand paths of 400 ns add up to 400 µs
 
     def weight(row: int) -> int:
         nonlocal carried
@@ -171,14 +170,14 @@ _WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
 
 
 def _read(data: bytes, source: str, scale: int) -> Recording:
-    """scale: how many ns one unit of the weight is; 0 for calls."""
+    """Read collapsed stacks. scale: ns per unit of the weight, or 0 for calls."""
     from seismo.model import Builder
 
     builder = Builder()
     paths = Paths(builder)
     functions: dict[str, int] = {}
     content = data.decode("utf-8", "replace")
-    # Where functions have their files, one without is a C function; where C functions say so, it is Python's.
+    # If functions have files, one without is a C function. If C functions are marked, it is a Python function.
     bare = C if _WITH_FILE.search(content) and not _SHORT.search(content) else PYTHON
     for place, line in enumerate(content.split("\n"), 1):
         stack, space, weight = line.rstrip("\r").rpartition(" ")
@@ -194,7 +193,7 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
                 function = functions[text] = paths.function(_frame(text, bare))
             node = paths.child(thread, node, function)
         if node == ROOT:
-            continue  # a thread's marker alone
+            continue  # only a thread's marker
         if scale:
             paths.own[node] += whole(float(weight) * scale if "." in weight else int(weight) * scale, "a weight")
         else:
@@ -206,7 +205,7 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
 
 
 def _frame(text: str, bare: int) -> Frame:
-    """The function that a word names. bare: the kind of one that has a module and neither a place nor a mark."""
+    """Return the function of a word. bare: the kind of a function with a module but neither a place nor a mark."""
     if text.endswith(_OF_C):
         return parse(text.removesuffix(_OF_C))._replace(kind=C)
     frame = parse(text)
@@ -214,7 +213,7 @@ def _frame(text: str, bare: int) -> Frame:
 
 
 def _thread(paths: Paths, words: list[str]) -> tuple[int, list[str]]:
-    """The thread that the stack's first words name, and the words that remain."""
+    """Return the thread of the stack's first words, and the remaining words."""
     used, pid, native_id, name = 0, 0, 0, ""
     process = _PROCESS.match(words[0])
     if process:

@@ -1,10 +1,10 @@
-"""What the formats of coverage share: a recording seen file by file, and a recording made of files' lines.
+"""The common part of the coverage formats: a recording by file, and a recording built from lines of files.
 
-A recording has its lines by function. Other tools have them by file, and know no functions, so what is read belongs to
-one function a file, `<module>`; the analysis joins recording and source by file and line and does not mind.
+A recording has its lines by function. Other tools have them by file and have no functions, so lines that are read
+belong to one function per file, `<module>`. The analysis joins recording and source by file and line, so it works with
+both.
 
-A context is what ran when: usually a test. A line that ran in no context belongs to the one without a name, as in
-coverage.py.
+A context is usually a test. Lines that ran in no context belong to the one with the empty name, as in coverage.py.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 Arc = tuple[int, int]
 
-_OUTSIDE = ""  # the context of what ran in none
+_OUTSIDE = ""  # the context of lines that ran in none
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 def resolved(path: str) -> str:
-    """The path as the analysis names it: without links; as it is if it is none, as with a zero byte."""
+    """Return the path without links, as the analysis does, or unchanged if it is invalid (a zero byte)."""
     try:
         return os.path.realpath(path)
     except ValueError:
@@ -44,15 +44,15 @@ def resolved(path: str) -> str:
 
 @dataclass(slots=True)
 class ExecutedFile:
-    """What ran of one file. `path` is absolute where it is known. Lines are as they were reported."""
+    """The executed lines and arcs of one file, as reported. path is absolute if it is known."""
 
     path: str
-    lines: dict[int, int] = field(default_factory=dict)  # hits; 1 where only that it ran is known
+    lines: dict[int, int] = field(default_factory=dict)  # hits, or 1 if they were not counted
     arcs: dict[Arc, int] = field(default_factory=dict)
 
 
 def has_arcs(recording: Recording) -> bool:
-    """Whether branches were recorded: the recording, or one that was merged into it, says so or has arcs."""
+    """Return True if the recording, or one that was merged into it, has branches or arcs."""
     from seismo.model.lines.tables import rows_of
 
     merged = recording.meta.get("merged")
@@ -62,7 +62,7 @@ def has_arcs(recording: Recording) -> bool:
 
 
 class ExecutedByFile:
-    """A recording by files: those of which anything ran, or that it names. What is no file is left out."""
+    """A recording by file: the files that ran or that it names. Code without a file is left out."""
 
     def __init__(self, recording: Recording) -> None:
         from seismo.model.lines.tables import rows_of
@@ -71,7 +71,7 @@ class ExecutedByFile:
         paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
         self._files: dict[str, ExecutedFile] = {path: ExecutedFile(path) for path in paths.values() if path}
         of_function = [self._file(paths.get(file, file)) for file in recording.functions.strings("file")]
-        # Of each row of the tables, in their order:
+        # By row of the tables:
         self._lines: list[tuple[ExecutedFile | None, int]] = []
         self._arcs: list[tuple[ExecutedFile | None, Arc]] = []
         for function, line, hits, *_ in rows_of(recording, "lines"):
@@ -90,13 +90,14 @@ class ExecutedByFile:
 
     @property
     def files(self) -> list[ExecutedFile]:
-        """The files by path."""
+        """Return the files, sorted by path."""
         return [self._files[path] for path in sorted(self._files)]
 
     def contexts(self) -> Iterator[tuple[str, list[ExecutedFile]]]:
-        """What ran in each context, one after the other; last what ran in none, under the name that is empty.
+        """Yield the executed lines of each context, one at a time, and last those in no context, with an empty name.
 
-        Hits are 1. All contexts at once would be lines times contexts, which a large test suite has no memory for.
+        Hits are 1. All contexts at once would need memory for lines times contexts, which is too much for a large test
+        suite.
         """
         from seismo.model.lines.tables import rows_of
 
@@ -119,7 +120,7 @@ class ExecutedByFile:
         yield _OUTSIDE, list(known.values())
 
     def _chosen(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, bytearray]) -> list[ExecutedFile]:
-        """The files with only those lines and arcs whose bits are set. Marks their rows as seen."""
+        """Return the files with only the lines and arcs whose bits are set. Mark their rows as seen."""
         found: dict[str, ExecutedFile] = {}
         for kind, base, bits in blocks:
             bits &= (1 << 64) - 1
@@ -141,7 +142,7 @@ class ExecutedByFile:
 
 
 def files_of(recording: Recording) -> list[ExecutedFile]:
-    """The files of which anything ran, or that the recording names, by path."""
+    """Return the files that ran or that the recording names, by path."""
     return ExecutedByFile(recording).files
 
 
@@ -149,12 +150,12 @@ _reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKe
 
 
 def settings_of(recording: Recording) -> Settings:
-    """The settings by which the recording is written: see `use`."""
+    """Return the settings for the export of the recording: see `write_with_settings`."""
     return _joined(recording)[0]
 
 
 def report_of(recording: Recording) -> CoverageReport:
-    """The recording joined with its sources. FormatError: none of them can be used, and the first reason."""
+    """Return the recording joined with its sources. Raise FormatError with the first reason if none can be used."""
     report = _joined(recording)[1]
     problems = problems_of(recording)
     if problems and not report.files:
@@ -166,19 +167,19 @@ def report_of(recording: Recording) -> CoverageReport:
 
 
 def problems_of(recording: Recording) -> list[Problem]:
-    """What is left out, or doubtful, in files that need the sources; without what nobody would look for there."""
+    """Return the problems with the sources, without minor ones."""
     return [problem for problem in _joined(recording)[1].problems if not problem.minor]
 
 
 def write_with_settings(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
-    """From now on, the recording is written by these settings. report: what it comes to by them, if that is known."""
+    """Set the settings for exports of the recording. report: its report by these settings, if known."""
     from seismo.coverage.analysis import analyze
 
     _reports[recording] = settings, report or analyze(recording, settings)
 
 
 def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
-    """Done once for a recording: a writer asks for several things of it."""
+    """Return the recording's settings and report, computed once, because a writer needs them several times."""
     if recording not in _reports:
         from seismo.coverage.recorded_settings import for_recording
 
@@ -194,7 +195,7 @@ class CoverageBuilder:
 
         self._builder = Builder()
         self._functions: dict[str, int] = {}
-        self._rows: dict[int, dict[int, int]] = {}  # of each file, the row of each line
+        self._rows: dict[int, dict[int, int]] = {}  # by file, maps a line to its row
         self._places: list[tuple[int, int]] = []  # file and line of each row
         self._arcs: dict[tuple[int, int, int], int] = {}
         self._hits: list[int] = []
@@ -202,7 +203,7 @@ class CoverageBuilder:
         self._contexts: dict[str, tuple[list[int], list[int]]] = {}  # rows of lines and of arcs
 
     def file(self, path: str) -> int:
-        """The number of a file, by its path as the format has it: absolute, or from the folder that it is read in."""
+        """Return the number of a file by its path in the format: absolute, or relative to the current folder."""
         known = self._functions.get(path)
         if known is None:
             known = self._functions[path] = self._builder.function("", "<module>", path, 1)
@@ -210,7 +211,7 @@ class CoverageBuilder:
         return known
 
     def line(self, file: int, line: int, hits: int = 1, contexts: Iterable[str] = ()) -> None:
-        """Adds a line that ran, and in which contexts. ValueError: it cannot be the number of a line."""
+        """Add an executed line with its contexts. Raise ValueError if it is not a valid line number."""
         if not 0 < line <= MAX_LINE:
             raise ValueError(f"{line} is no number of a line")
         rows = self._rows.setdefault(file, {})
@@ -223,7 +224,7 @@ class CoverageBuilder:
             self._context(name)[0].append(row)
 
     def lines(self, file: int, lines: Iterable[int], context: str) -> None:
-        """Adds lines that ran in a context, as line() does one by one."""
+        """Add lines that ran in a context; equivalent to line() for each."""
         ran = self._context(context)[0]
         rows = self._rows.setdefault(file, {})
         for line in lines:
@@ -232,7 +233,7 @@ class CoverageBuilder:
             ran.append(rows[line])
 
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
-        """Adds a step from one line to another, -N for the way in or out of code. ValueError: as for line()."""
+        """Add a step between lines; -N is the way in or out of code. Raise ValueError if a line number is invalid."""
         if not (0 < abs(from_line) <= MAX_LINE and 0 < abs(to_line) <= MAX_LINE):
             raise ValueError(f"there is no way from line {from_line} to {to_line}")
         row = self._arcs.get((file, from_line, to_line))
@@ -243,17 +244,17 @@ class CoverageBuilder:
             self._context(name)[1].append(row)
 
     def loss(self, kind: str, count: int, detail: str) -> None:
-        """Notes what the file does not say."""
+        """Add a loss for missing data."""
         self._builder.loss(kind, count, detail)
 
     def build(self, source_format: str, branch: bool, counts: bool) -> Recording:
-        """The recording. counts: the hits of lines are how often they ran, not only that they did."""
+        """Return the recording. counts: True if hits are counts, False if they only mean that a line ran."""
         flags = 0 if counts else RAN_ONLY
         for (file, line), hits in zip(self._places, self._hits, strict=True):
             self._builder.line(file, line, hits if counts else 1, flags=flags)
         for file, from_line, to_line in self._arcs:
             self._builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
-        if any(self._contexts):  # where all is of the context without a name, there are none
+        if any(self._contexts):  # none if everything is in the context without a name
             for name in sorted(self._contexts):
                 lines, arcs = self._contexts[name]
                 self._builder.context(name, lines, arcs)
@@ -274,7 +275,7 @@ class CoverageBuilder:
 
 
 def numbers_in(bits: bytes | bytearray) -> Iterator[int]:
-    """The numbers of the bits that are set: byte N holds those from 8N on, the lowest first."""
+    """Yield the numbers of the bits that are set: byte N holds 8N and up, the lowest bit first."""
     for place, byte in enumerate(bits):
         while byte:
             low = byte & -byte
@@ -283,18 +284,18 @@ def numbers_in(bits: bytes | bytearray) -> Iterator[int]:
 
 
 def field_text(path: str) -> str:
-    """A path that ends no line and no field: what does so is written as in a URL. Semicolons are harmless here."""
+    """Return a path that cannot end a line or a field, with such characters escaped as in URLs. Semicolons are kept."""
     parts = (function_names.escape(part) for part in path.split(";"))
     return _NOT_XML.sub(lambda found: "%EF%BF%BE" if found[0] == "\ufffe" else "%EF%BF%BF", ";".join(parts))
 
 
 def field_path(field: str) -> str:
-    """What field_text() was given."""
+    """Return the path that was given to field_text()."""
     return function_names.unescape(field)
 
 
 def tool_version() -> str:
-    """What a file says of who wrote it."""
+    """Return the name and version of the writer of a file."""
     from seismo import __version__
 
     return f"seismo {__version__}"

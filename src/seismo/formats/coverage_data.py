@@ -1,16 +1,14 @@
-"""The data files of coverage.py, `.coverage`: which lines, or which steps between lines, ran, and in which contexts.
+"""The data files of coverage.py, `.coverage`: the lines, or steps between lines, that ran, with their contexts.
 
-Written through coverage.py's own CoverageData, so that the file is what the installed version takes for its own. In
-branch mode coverage.py knows nothing but arcs, and a line ran if an arc touches it. Its cores differ in which arcs they
-leave: the tracers leave every step, the monitoring core an arc from each line that ran to itself, and the branches that
-were taken. The second is what is written here, for it is what a recording holds. Arcs that follow from the source
-rather than from an event (the one way out of a class with a body on the same line) are taken from the analysis, where
-the source can be read.
+The writer uses coverage.py's CoverageData, so that the file suits the installed version. In branch mode coverage.py has
+only arcs, and a line ran if an arc touches it. coverage.py's tracers store every step. Its monitoring core stores an
+arc from each executed line to itself, and the branches that were taken. This module writes the latter, which
+recordings have. Arcs that follow from the source rather than from an event (the only exit of a class with a body on the
+same line) are added from the analysis if the source can be read.
 
-Read without coverage.py: the file is an SQLite database whose tables are documented, and reading it here allows to
-refuse what is not one of them. SQLite is robust against damaged databases, but a database can hold views, triggers and
-virtual tables that run when somebody selects from what looks like a table. So the list of tables is looked at before
-anything else, and an authorizer allows nothing but reading the columns of those that are known.
+The reader does not use coverage.py: the file is an SQLite database with documented tables, and anything else is
+refused. SQLite is robust against damaged databases, but views, triggers and virtual tables may run during a SELECT from
+an apparent table. So the reader checks the list of tables first, and an authorizer permits only reads of known columns.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"
-VERSION = 7  # of coverage.py's tables, since its version 5
+VERSION = 7  # of coverage.py's tables, since coverage.py 5
 _COLUMNS = {
     "coverage_schema": {"version"},
     "meta": {"key", "value"},
@@ -45,12 +43,9 @@ _COLUMNS = {
     "arc": {"file_id", "context_id", "fromno", "tono"},
     "tracer": {"file_id", "tracer"},
 }
-_MAX_HITS = 1 << 27  # bits set in all sets of lines: lines times contexts
-_STEPS = 1 << 16  # of SQLite's machine between two looks at how many there were
+_MAX_HITS = 1 << 27  # the most bits set in all sets of lines (lines times contexts)
+_STEPS = 1 << 16  # of SQLite's virtual machine between two progress checks
 _MAX_STEPS = 1 << 34
-
-
-# ---- writing ----
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -90,17 +85,17 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _encodable(name: str) -> str:
-    """A name with surrogates escaped: SQLite stores UTF-8."""
+    """Return a name with surrogates escaped, because SQLite stores UTF-8."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _arcs(ran: ExecutedFile, extra: Iterable[Arc]) -> list[Arc]:
-    """What ran in a context as arcs. extra: those whose contexts are not known; they go with the line they start at."""
+    """Return the lines and arcs of a context as arcs. extra: arcs without contexts, which go with their start line."""
     return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
 
 
 def _analyzed(recording: Recording) -> list[FileCoverage]:
-    """The files as the analysis has them; none where it cannot be made, for the lines can be written all the same."""
+    """Return the files of the analysis, or an empty list if it fails, because lines can be written without it."""
     try:
         return report_of(recording).files
     except SeismoError:
@@ -108,18 +103,15 @@ def _analyzed(recording: Recording) -> list[FileCoverage]:
 
 
 def _without_context(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> dict[str, set[Arc]]:
-    """By path, the branches that the analysis holds for taken and the recording has not."""
+    """Return the branches that the analysis adds to the recorded ones, by path."""
     taken = {file.absolute: file.executed_branches for file in analyzed}
     return {ran.path: set(taken.get(resolved(ran.path), ())) - ran.arcs.keys() for ran in files}
 
 
 def _idle(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> list[str]:
-    """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
+    """Return the source files of which nothing ran, because coverage.py reports only on files that the data names."""
     known = {resolved(ran.path) for ran in files}
     return [file.absolute for file in analyzed if file.absolute not in known]
-
-
-# ---- reading ----
 
 
 def _read(data: bytes) -> Recording:
@@ -161,7 +153,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
 
 
 def _guard(database: sqlite3.Connection) -> None:
-    """Refuses whatever is not a database of coverage.py, and from then on any statement but a SELECT of its columns."""
+    """Refuse any database that is not coverage.py's, and permit only SELECTs of its columns from now on."""
     import sqlite3
 
     database.execute("PRAGMA trusted_schema = OFF")
@@ -198,7 +190,7 @@ def _guard(database: sqlite3.Connection) -> None:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("a name in it is no text")  # noqa: TRY004 - what is wrong is the file
+        raise ValueError("a name in it is no text")  # noqa: TRY004 - the file is invalid
     return value
 
 
@@ -238,7 +230,7 @@ def _read_arcs(
         for line in {begin, end}:
             if line > 0:
                 covered.line(files[file], line, contexts=context_names)
-        if begin != end and begin and end:  # line 0 is none: some interpreters report it for what they added
+        if begin != end and begin and end:  # some interpreters report line 0 for code that they added
             covered.arc(files[file], begin, end, contexts=context_names)
 
 

@@ -1,11 +1,9 @@
-"""coverage.py's JSON report, format 3: lines, branches and numbers of files, their functions and their classes.
+"""coverage.py's JSON report, format 3: lines, branches and numbers of files, functions and classes.
 
-What is written equals what `coverage json` writes of the same data, apart from `meta`, and but for this: contexts,
-which are written where there are any, stand in functions and classes only for their own lines, not for the whole file
-once more.
+The output equals that of `coverage json` for the same data, with two exceptions: `meta`, and contexts, which are
+written if there are any. Functions and classes have contexts only for their own lines, not for the whole file.
 
-Reading takes the lines that were executed, the branches that were taken and the contexts. Statements and exclusions
-follow from the source, as everywhere.
+The reader takes executed lines, taken branches and contexts. Statements and exclusions always follow from the source.
 """
 
 from __future__ import annotations
@@ -31,9 +29,6 @@ FORMAT_VERSION = 3
 _READABLE = (2, 3)  # 3 added functions and classes
 
 
-# ---- writing ----
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
     writer = _Writer(report.branch, settings_of(recording).precision)
@@ -55,14 +50,14 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 class _Writer:
-    """What all parts of a report are written by."""
+    """The settings that all parts of a report share."""
 
     def __init__(self, branch: bool, precision: int) -> None:
         self.branch = branch
         self._precision = precision
 
     def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
-        """A file. `contexts` by line; None where the recording has none."""
+        """Return the object of a file. contexts: by line, or None if the recording has none."""
         found = self._part(covered, covered.numbers)
         if contexts is not None:
             found["contexts"] = dict(contexts)
@@ -90,7 +85,7 @@ class _Writer:
         return found
 
     def summary(self, numbers: Percentages) -> dict[str, Any]:
-        """Counts and percentages."""
+        """Return counts and percentages."""
         found: dict[str, Any] = {
             "covered_lines": numbers.executed,
             "num_statements": numbers.statements,
@@ -119,17 +114,14 @@ class _Writer:
 
 
 def _ended(recording: Recording) -> str:
-    """When the recording ended, as coverage.py writes a time: local, without a zone."""
+    """Return the end of the recording in coverage.py's format: local time without a zone."""
     end = max(recording.processes["end_ns"], default=0)
     when = datetime.fromtimestamp(end / 1e9, UTC) if end > 0 else datetime.now(UTC)
     return when.astimezone().replace(tzinfo=None).isoformat()
 
 
-# ---- reading ----
-
-
 def is_report(document: object) -> bool:
-    """Whether a parsed JSON document is such a report, rather than another format's."""
+    """Return True if a parsed JSON document is such a report."""
     if not isinstance(document, dict) or not isinstance(document.get("files"), dict):
         return False
     meta = document.get("meta")
@@ -141,7 +133,7 @@ def _read(data: bytes) -> Recording:
 
 
 def read_document(document: object) -> Recording:
-    """The recording of a parsed report. ValueError: it is none, or of another version."""
+    """Return the recording of a parsed report. Raise ValueError if it is none, or of another version."""
     if not is_report(document) or not isinstance(document, dict):
         raise ValueError('there are no "files" in it with "meta" that says whether branches were measured')
     meta = document["meta"]
@@ -156,7 +148,7 @@ def read_document(document: object) -> Recording:
 
 def _read_file(covered: CoverageBuilder, path: str, content: object, branch: bool) -> None:
     if not isinstance(content, dict):
-        raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - what is wrong is the file
+        raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - the file is invalid
     file = covered.file(path)
     contexts = _contexts(content.get("contexts", {}))
     for line in _list(content.get("executed_lines"), int, "a line"):
@@ -178,7 +170,7 @@ def _list(value: object, kind: type[Any], what: str) -> Iterator[Any]:
 
 
 def _contexts(value: object) -> Callable[[int], list[str]]:
-    """A function that gives the contexts of a line."""
+    """Return a function that returns the contexts of a line."""
     if not isinstance(value, dict):
         raise ValueError("contexts are no object")  # noqa: TRY004
     for names in value.values():

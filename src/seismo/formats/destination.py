@@ -1,8 +1,8 @@
-"""Where an export goes: a path, an open file, or standard output.
+"""The destination of an export: a path, an open file, or standard output.
 
-A path gets a whole file or none. The content is written to a neighbour of the target and renamed over it at the end,
-so that a full disk, an interrupt or a bug leaves what was there before. What is no regular file (a pipe, /dev/null)
-cannot be renamed over and is written directly. A link is followed: the file it points to is replaced, not the link.
+A path gets a complete file or none. The content is written to a temporary file next to the target, which replaces the
+target at the end. So a full disk, an interrupt or a bug leaves the old content. A file that is not regular (a pipe,
+/dev/null) is written directly. A link is followed, so that its target is replaced.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
 
 
-_START = 4096  # bytes that a mark is looked for in
+_START = 4096  # bytes that are searched for a mark
 
 
 class _Encoded:
-    """A text file that takes the bytes of UTF-8 text."""
+    """A text file that accepts the bytes of UTF-8 text."""
 
     def __init__(self, file: object) -> None:
         self._file = file
@@ -37,7 +37,7 @@ class _Encoded:
 
 
 def into_file(file: object, binary: bool, what: str) -> ByteSink:
-    """An open file, of bytes or of text, as a sink. FormatError: a binary format and a file that takes text."""
+    """Return an open file of bytes or text as a sink. Raise FormatError for a binary format and a text file."""
     if isinstance(file, io.TextIOBase):
         below: ByteSink | None = getattr(file, "buffer", None)
         if below is not None:
@@ -58,7 +58,7 @@ def into_file(file: object, binary: bool, what: str) -> ByteSink:
 
 
 def into_stdout(binary: bool, what: str) -> ByteSink:
-    """Standard output as a sink. FormatError: there is none, or it is a terminal and the format is binary."""
+    """Return standard output as a sink. Raise FormatError if it is missing, or a terminal for a binary format."""
     out = sys.stdout
     if out is None:
         raise FormatError("there is no standard output")
@@ -68,11 +68,11 @@ def into_stdout(binary: bool, what: str) -> ByteSink:
 
 
 def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> None:
-    """Raises FormatError where a file is that may be anybody's, unless it is to be overwritten by force.
+    """Raise FormatError if a file exists that seismo may not have written, unless `force` is set.
 
-    Free are a name without a file, an empty file, what is no plain file (a pipe, /dev/null), and a file of the same
-    kind that we wrote: its beginning has the mark. A kind without one has no room for a word about who wrote it.
-    option: what forces it.
+    These are free: a name without a file, an empty file, a file that is not regular (a pipe, /dev/null), and a file
+    whose start has the mark of its format. Formats without a mark cannot be recognized. option: the option that sets
+    `force`.
     """
     try:
         if force or not stat.S_ISREG(os.stat(path).st_mode):
@@ -81,7 +81,7 @@ def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> 
             start = file.read(_START)
     except FileNotFoundError:
         return
-    except OSError:  # whoever may not read it does not know whose it is
+    except OSError:  # the owner of an unreadable file is unknown
         start = b"?"
     if start and not (mark and mark in start):
         raise FormatError(
@@ -93,9 +93,9 @@ def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> 
 
 @contextmanager
 def into_path(path: str) -> Iterator[BinaryIO]:
-    """Opens a file that becomes `path` when the block ends well, and is removed when it does not.
+    """Open a file that becomes `path` if the block succeeds, and is removed if it fails.
 
-    FormatError: `path` is a directory, or cannot be written. What is raised inside the block passes through.
+    Raise FormatError if `path` is a directory or cannot be written. Exceptions of the block propagate.
     """
     target = os.path.realpath(path)
     if os.path.isdir(target):
@@ -109,7 +109,7 @@ def into_path(path: str) -> Iterator[BinaryIO]:
     try:
         with _opened(part, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
             yield file
-        with suppress(OSError):  # the mode of a file that is there stays
+        with suppress(OSError):  # keeps the mode of an existing file
             os.chmod(part, stat.S_IMODE(os.stat(target).st_mode))
         try:
             os.replace(part, target)
@@ -123,7 +123,7 @@ def into_path(path: str) -> Iterator[BinaryIO]:
 
 
 def _is_regular(target: str) -> bool:
-    """True also where there is nothing yet."""
+    """Return True if the target is a regular file or does not exist."""
     try:
         return stat.S_ISREG(os.stat(target).st_mode)
     except OSError:
@@ -132,7 +132,7 @@ def _is_regular(target: str) -> bool:
 
 @contextmanager
 def _opened(target: str, path: str, flags: int) -> Iterator[BinaryIO]:
-    """Opens `target`; errors of opening, writing and closing name `path`."""
+    """Open `target`. Errors of opening, writing and closing name `path`."""
     try:
         descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
@@ -144,7 +144,7 @@ def _opened(target: str, path: str, flags: int) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _cannot(path, error) from error
     finally:
-        with suppress(OSError):  # after a failed write, closing tries once more
+        with suppress(OSError):  # after a failed write, close() tries to write once more
             file.close()
 
 

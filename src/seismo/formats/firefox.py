@@ -1,12 +1,13 @@
-"""The Firefox profiler's processed JSON, for profiler.firefox.com; `profiling.sampling --gecko` of 3.15 writes it, too.
+"""The Firefox profiler's processed JSON, for profiler.firefox.com.
 
-Each thread has samples: a stack, from when on it was current, and for how long (`tracing-ms`). A trace has a sample at
-each change of the stack, so that the stack chart shows every call as it was; a mark, a span and a gap are markers, a
-count is a counter. A profile knows no times: its paths follow one another as in speedscope's files, each for as long as
-its own time, and `importedFrom` says so at the top of the page.
+Python 3.15's `profiling.sampling --gecko` writes it, too. Each thread has samples: a stack, its start, and its duration
+(`tracing-ms`). For a trace there is a sample at each change of the stack, so that the stack chart shows every call.
+Marks, spans and gaps are markers, and counts are counters. A profile has no times of events: its paths follow one
+another as in speedscope's files, each with its own time as its duration. `importedFrom` explains this at the top of the
+page.
 
-The version is that of Python's own writer (57): the tables stand in each thread and only the texts are shared. The
-profiler brings older versions up to its own.
+The version is that of Python's writer (57): each thread has its own tables, and only the texts are shared. The profiler
+upgrades older versions.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class _Tables:
         self.prefix: list[int | None] = []
 
     def stack(self, above: int, function: int) -> int:
-        """The number of a stack: a function below another stack, or below none (-1)."""
+        """Return the number of a stack: a function below another stack, or below none (-1)."""
         found = self._stacks.get((above, function))
         if found is None:
             found = self._stacks[above, function] = len(self.frame)
@@ -85,7 +86,7 @@ class _Tables:
         return found
 
     def members(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The tables: a function has one frame, with its first line, for nothing is known of other lines."""
+        """Yield the tables. Each function has one frame, with its first line, because other lines are unknown."""
         shown = [self._shown[function] for function in self._functions]
         count = len(shown)
         python = [frame.kind not in (C, SYNTHETIC) for frame in shown]
@@ -137,7 +138,7 @@ class _Tables:
 
 
 def _resource(frame: Frame) -> str:
-    """What the page groups functions by: the module, else the file."""
+    """Return the group of a function on the page: its module, or its file if it has none."""
     return name("", frame.module or frame.file.rpartition("/")[2] or "?")
 
 
@@ -147,19 +148,19 @@ def _ms(ns: int) -> str:
 
 
 class _Samples:
-    """Samples of a thread: a stack from when on, and for how long."""
+    """The samples of a thread: stacks with their start."""
 
     def __init__(self) -> None:
         self.stacks: list[str] = []
         self.times: list[int] = []
 
     def add(self, at: int, stack: int) -> None:
-        """From now on this stack is current; -1: none."""
+        """Start a stack at this time, or no stack if it is -1."""
         self.stacks.append(str(stack) if stack >= 0 else "null")
         self.times.append(at)
 
     def write(self, out: TextSink) -> None:
-        """Writes the table. The last sample lasts no time."""
+        """Write the table. The last sample has no duration."""
         times = self.times
         out.write('"samples":{"stack":[')
         _list(out, self.stacks)
@@ -184,14 +185,14 @@ def _list(out: TextSink, texts: Iterable[str]) -> None:
 
 
 class _Markers:
-    """What the program said on a thread."""
+    """The marks of the program on a thread."""
 
     def __init__(self, strings: _Strings) -> None:
         self._strings = strings
         self.rows: list[tuple[str, str | None, int | None, int | None, int, dict[str, Any]]] = []
 
     def add(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
-        """A marker: without an end an instant, without a beginning the end of what is not in the file."""
+        """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT
@@ -199,7 +200,7 @@ class _Markers:
         self.rows.append((name("", shown), None, start, end, phase, said))
 
     def table(self) -> dict[str, Any]:
-        """The columns."""
+        """Return the columns."""
         rows = self.rows
         return {
             "data": [row[5] for row in rows],
@@ -253,7 +254,7 @@ def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, s
 def _thread(
     out: TextSink, place: str, samples: _Samples, tables: _Tables, markers: _Markers, about: dict[str, Any]
 ) -> None:
-    """One thread. place: what stands before it."""
+    """Write one thread. place: text before it."""
     facts = {
         "processType": "default",
         "processStartupTime": 0,
@@ -346,7 +347,7 @@ def _write_trace(out: TextSink, recording: Recording) -> None:
 
 
 def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[dict[str, Any]]]:
-    """The markers of each track, and the counters of all. A span is where it began, wherever it ended."""
+    """Return the markers of each track, and all counters. A span is on the track on which it began."""
     places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
     markers = [_Markers(strings) for _ in found.tracks]
     of = {place: track.pid for place, track in zip(places, found.tracks, strict=True)}
@@ -375,7 +376,7 @@ def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[
 
 
 def _counter(pid: int, shown: str, points: list[tuple[int, float]]) -> dict[str, Any]:
-    """A counter: the file has by how much it changed."""
+    """Return a counter. The file has the changes of its value."""
     changes = [value - before for (_, value), (_, before) in zip(points, [(0, 0.0), *points], strict=False)]
     return {
         "name": name("", shown),

@@ -1,20 +1,19 @@
-"""How a function is written as one word in formats that have a single name for it, and how such a word is read back.
+"""The encoding of functions as one word, for formats with a single name, and the parser of such words.
 
 The word is
 
     module:qualname (file:line)        a Python function
-    module:qualname                    a C function, or where file and line have fields of their own
-    <what it stands for>               a synthetic node, such as <folded paths>
+    module:qualname                    a C function, or a function in formats with fields for file and line
+    <name>                             a synthetic node, such as <folded paths>
 
-The colon is that of entry points: unlike a dot, it tells where the module ends. Viewers know the bracket: gprof2dot
+The colon is that of entry points and, unlike a dot, marks the end of the module. Viewers support the bracket: gprof2dot
 takes file and line out of it.
 
-Names belong to the recorded program and may hold anything: the separators of the format, newlines that would forge
-lines, escape sequences that would reach somebody's terminal, lone surrogates that no encoder takes. Such characters
-are written as in a URL, `%3B` for a semicolon, the bytes being those of UTF-8 (surrogates included). A percent sign
-itself is escaped only where two upper-case hexadecimal digits follow, so usual names stay as they are; and reading
-decodes only what writing would have encoded, so the `%20` of somebody else's file stays `%20`. Each part is escaped
-once and read back once: unescape(escape(text)) is text, for every text.
+The recorded program chooses names, which may hold anything: separators of the format, newlines that forge lines, escape
+sequences for terminals, lone surrogates. Such characters are percent-encoded as in URLs, `%3B` for a semicolon, as
+bytes of UTF-8 (including surrogates). A percent sign is escaped only before two upper-case hexadecimal digits, so
+ordinary names are unchanged. The decoder only decodes characters that the encoder encodes, so the `%20` of another
+tool's file stays `%20`. Each part is encoded and decoded once: unescape(escape(text)) == text for every text.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from seismo.model.builder import LONGEST, cut
 
 PYTHON, C, SYNTHETIC = 0, 1, 2
 
-# Control characters, line ends, marks that turn the direction of a text, and surrogates that stand alone.
+# Control characters, line ends, marks of direction, and lone surrogates.
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
 _ALWAYS = f"[{_UNSAFE};]|%(?=[0-9A-F]{{2}})"
 _IN_FILE = re.compile(_ALWAYS)
@@ -39,14 +38,14 @@ _ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 _WRITTEN = re.compile(rf"[{_UNSAFE};:(%<\\]+")
 _WRITTEN_IN_MODULE = re.compile(rf"[{_UNSAFE};:(%<\s]+")
 
-_LONGEST_WORD = 16 * LONGEST  # three names, and what escaping adds
+_LONGEST_WORD = 16 * LONGEST  # three names, with their escapes
 _LINE = re.compile(r"[0-9]{1,18}\Z")
 _WITH_MODULE = re.compile(r"([^\s:(]+):(?![:\\])")  # neither std::sort nor C:\dir
 _EMPTY = ":"
 
 
 class Frame(NamedTuple):
-    """A function as the one-word formats know it; `line` is 0 where nothing is known."""
+    """A function in the one-word formats; line is 0 if it is unknown."""
 
     kind: int
     module: str
@@ -56,24 +55,24 @@ class Frame(NamedTuple):
 
 
 def escape(text: str) -> str:
-    """The text without semicolons, control characters and what else would break a line, a terminal or an encoder."""
+    """Return the text with all characters escaped that are unsafe in lines, terminals and encoders, and semicolons."""
     return _IN_FILE.sub(_percent, text)
 
 
 def unescape(text: str) -> str:
-    """What escape() was given. Leaves alone what escape() would not have written."""
+    """Return the text that was given to escape(). Escapes that escape() does not write are unchanged."""
     return _ESCAPED.sub(_decoded, text) if "%" in text else text
 
 
 def name(module: str, qualname: str) -> str:
-    """The word without its place: `module:qualname`, escaped."""
+    """Return the word without its place: `module:qualname`, escaped."""
     if module:
         return f"{_IN_MODULE.sub(_percent, module)}:{_IN_NAME.sub(_percent, qualname)}"
     return _IN_BARE_NAME.sub(_percent, qualname) or _EMPTY
 
 
 def word(frame: Frame) -> str:
-    """The whole word: `module:qualname (file:line)`, escaped. No semicolon is in it, and nothing that ends a line."""
+    """Return the whole word: `module:qualname (file:line)`, escaped, without semicolons and line ends."""
     bare = name(frame.module, frame.qualname)
     if frame.file or frame.line > 0:
         return f"{bare} ({escape(frame.file)}:{max(frame.line, 0)})"
@@ -81,15 +80,15 @@ def word(frame: Frame) -> str:
 
 
 def clipped(text: str) -> str:
-    """The word, cut if no names that a recording keeps could make one of its length."""
+    """Return the word, cut if it is longer than any word of a recording's names."""
     return text if len(text) <= _LONGEST_WORD else cut(text)
 
 
 def parse(text: str, file: str = "", line: int = 0) -> Frame:
-    """The function that a word names; `file` and `line` are what the format says beside it, if it does.
+    """Return the function of a word. file, line: values from other fields of the format, if it has them.
 
-    Never fails: a word from another tool becomes a function whose qualified name is the word. The kind is a guess, for
-    the word does not hold it: Python where there is a file, C where there is only a module.
+    This never fails: another tool's word becomes a function with that qualified name. The kind is a guess, because the
+    word does not contain it: Python if there is a file, and C if there is only a module.
     """
     text = clipped(text)
     bare, bracket, place = text.partition(" (")
@@ -106,7 +105,7 @@ def parse(text: str, file: str = "", line: int = 0) -> Frame:
 
 
 def json_text(value: object) -> str:
-    r"""The value as JSON in ASCII, safe inside an HTML script element as well: `</` is written `<\/`."""
+    r"""Return the value as JSON in ASCII that is also safe inside an HTML script element: `</` becomes `<\/`."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
 

@@ -1,12 +1,12 @@
-"""JSON: everything that a recording says, for jq, pandas, a script; the schema is docs/json-schema.json.
+"""JSON: the whole recording, for jq, pandas and scripts; the schema is docs/json-schema.json.
 
-The top level is one object: `format`, `version`, `meta`, `processes`, `threads`, `functions`, `tree`, `losses`. The
-lists hold one object a row, one row a line, so that a million nodes are written (and can be read by line tools) in
-pieces. The tree is a flat list; `parent` is the id of a node further up in it, or -1. Recordings of births and deaths
-have the lists of json_objects.py as well.
+The top level is one object: `format`, `version`, `meta`, `processes`, `threads`, `functions`, `tree`, `losses`. Each
+list has one object per row and one row per line, so that a million nodes can be written, and read by line-based tools,
+in pieces. The tree is a flat list; `parent` is the id of an earlier node, or -1. Recordings of objects have the lists
+of json_objects.py as well.
 
-Reading gives back what the model can take: counts, times, flags, names, ids of processes and threads. The errors of
-the times are written but not read back, for they follow from measurements that are not in the file.
+The reader returns counts, times, flags, names, and ids of processes and threads. The errors of times are written but
+not read, because they depend on measurements that are not in the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VERSION = 1
 
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
-# What recordings of a kind have besides, and what writes it.
+# The writers of further lists, by kind of recording.
 _MORE = {OBJECTS: write_objects}
 
 _COUNTS = ("calls", "resumes", "exceptions")
@@ -62,7 +62,7 @@ def _kind(value: object) -> str:
 
 
 def _argv(value: object) -> str:
-    """The command line, which the model keeps as JSON already, as the list that it is."""
+    """Return the command line, which the model stores as JSON, as a JSON list."""
     try:
         return json_text(json.loads(str(value)))
     except ValueError:
@@ -70,7 +70,7 @@ def _argv(value: object) -> str:
 
 
 def _meta(value: object) -> str:
-    """The meta object; where it has what JSON has not (it may come from a damaged file), as one text in an object."""
+    """Return the meta object, or an object with its text if it is not valid JSON (from a damaged file)."""
     try:
         return json_text(value)
     except (ValueError, TypeError, RecursionError):
@@ -92,7 +92,7 @@ def _read(data: bytes) -> Recording:
 
 
 def _timeline(document: object) -> str:
-    """Return which tool's timeline a parsed file is; "": none that is known."""
+    """Return the name of the timeline format of a parsed file, or "" if it is unknown."""
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if isinstance(events, list) and events and isinstance(events[0], dict) and "ph" in events[0]:
         return "a trace in Chrome's format"
@@ -103,7 +103,7 @@ def _timeline(document: object) -> str:
 
 
 class _Document:
-    """A parsed file on its way into a Builder."""
+    """A parsed file that is being added to a Builder."""
 
     def __init__(self, document: dict[str, object]) -> None:
         self._document = document
@@ -115,7 +115,7 @@ class _Document:
         return (Row(row, f"{title}[{place}]") for place, row in enumerate(rows))
 
     def recording(self) -> Recording:
-        """The recording. ValueError: a row has not the types or the references that the schema asks for."""
+        """Return the recording. Raise ValueError if a row violates the types or references of the schema."""
         from seismo.model import Builder
 
         builder = Builder()
@@ -133,7 +133,7 @@ class _Document:
         return builder.build({**(meta if isinstance(meta, dict) else {}), "source_format": "json"})
 
     def _processes(self, builder: Builder) -> dict[int, int]:
-        """What the probes cost is left out: it would be taken off the times once more."""
+        """Add the processes, without the cost of probes, which would be subtracted from the times again."""
         found = {}
         for row in self._rows("processes"):
             numbers = {

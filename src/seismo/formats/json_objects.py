@@ -1,8 +1,8 @@
-"""The lists in JSON that recordings of births and deaths have beside the others; the schema is docs/json-schema.json.
+"""The JSON lists that only recordings of objects have; the schema is docs/json-schema.json.
 
 `types`, `objects`, `lifetimes`, `spans`, `survivors`, `holders`, `marks` and `timeline` are the model's tables. So that
-a script need not join them, objects name their type, function, file and line in words as well, and both have bytes.
-`leaks` says what the calls that were asked for left behind; it follows from the others and is not read back.
+scripts need no joins, objects also have the names of their type, function, file and line, and types and objects have
+bytes. `leaks` lists objects left behind by the calls of spans. It follows from the other lists and is not read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TRUTHS = dict.fromkeys(("at_least", "live_at_least", "approximate", "at_most"),
 
 
 def write_objects(out: TextSink, recording: Recording) -> None:
-    """Writes the lists, each with a comma behind it."""
+    """Write the lists, each with a comma after it."""
     types = _with(recording.types, TYPE_ESTIMATED, [row.id for row in recording.types], recording)
     write_table(out, "types", types, _TYPES, _TRUTHS)
     functions = recording.functions
@@ -60,7 +60,7 @@ def write_objects(out: TextSink, recording: Recording) -> None:
 
 
 def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording) -> dict[str, Any]:
-    """The columns of types or objects with those that follow from them. types: of each row the type's row."""
+    """Return the columns of types or objects with derived ones. types: the type's row for each row."""
     from seismo.model.objects.groups import sizes
 
     columns: dict[str, Any] = {name: table[name] for name in table.columns}
@@ -96,7 +96,7 @@ def _write_leaks(out: TextSink, recording: Recording) -> None:
 
 
 class Maps:
-    """Ids in the file, by list, and what the model knows them by."""
+    """Maps from ids in the file to the model's ids, by list."""
 
     def __init__(self, processes: dict[int, int], functions: dict[int, int], nodes: dict[int, int]) -> None:
         self.processes = processes
@@ -105,7 +105,7 @@ class Maps:
 
 
 def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: Maps) -> None:
-    """Adds the lists to a builder. ValueError: a row has not the types or references that the schema asks for."""
+    """Add the lists to a builder. Raise ValueError if a row violates the types or references of the schema."""
     types = {
         row.integer("id"): builder.type(
             row.text("module"),

@@ -1,4 +1,4 @@
-"""Lists of objects in JSON: tables written row by row, and rows of a file read with their types checked."""
+"""JSON lists of objects: tables written row by row, and rows read with type checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_table(
     special: Mapping[str, Callable[[object], str]],
     last: bool = False,
 ) -> None:
-    """Writes a list of objects, row by row; the columns stay what they are: no row is made before its turn."""
+    """Write a list of objects, row by row, without creating all rows in memory."""
     row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
     values = [map(special.get(column) or _printer(table[column]), table[column]) for column in columns]
     comma = f'"{title}":[\n'
@@ -35,7 +35,7 @@ def write_table(
 
 
 def _printer(column: Iterable[object]) -> Callable[[object], str]:
-    """How the values of a column are written; all of them are of the same type."""
+    """Return the formatter of a column's values, which all have the same type."""
     first = next(iter(column), 0)
     if isinstance(first, float):
         return _float
@@ -43,64 +43,64 @@ def _printer(column: Iterable[object]) -> Callable[[object], str]:
 
 
 def _float(value: object) -> str:
-    """A time to a thousandth of a nanosecond; JSON has no infinity."""
+    """Return a time to a thousandth of a nanosecond, or null if it is not finite."""
     if not isinstance(value, float) or not math.isfinite(value):
         return "null"
     return str(int(value)) if value == int(value) else f"{value:.3f}"
 
 
 def truth(value: object) -> str:
-    """A number as true or false."""
+    """Return a number as true or false."""
     return "true" if value else "false"
 
 
 class Row:
-    """An object of one of the lists, read with its types checked."""
+    """An object of one of the lists, whose values are checked as they are read."""
 
     def __init__(self, value: object, what: str) -> None:
         if not isinstance(value, dict):
-            raise ValueError(f"{what} is no object")  # noqa: TRY004 - what is wrong is the file
+            raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
         self._value: dict[str, object] = value
         self._what = what
 
     def count(self, key: str) -> int:
-        """A count or a time; 0 where it is not given."""
+        """Return a count or a time, or 0 if it is missing."""
         return whole(self._value.get(key, 0), f"{self._what}: {key}")
 
     def number_of(self, key: str) -> int:
-        """A count of what the row stands for: without any there is no row."""
+        """Return a count that must be above 0."""
         value = self.count(key)
         if value == 0:
             raise ValueError(f"{self._what}: {key} has to be above 0")
         return value
 
     def integer(self, key: str, default: int = 0) -> int:
-        """A number that may be negative."""
+        """Return a number that may be negative."""
         value = self._value.get(key, default)
         if type(value) is not int or abs(value) >= 1 << 62:
             raise ValueError(f"{self._what}: {key} is no whole number")
         return value
 
     def value(self, key: str) -> object:
-        """Whatever stands there; None where nothing does."""
+        """Return any value, or None if it is missing."""
         return self._value.get(key)
 
     def text(self, key: str) -> str:
-        """A text; empty where it is not given."""
+        """Return a text, or "" if it is missing."""
         value = self._value.get(key, "")
         if not isinstance(value, str):
             raise ValueError(f"{self._what}: {key} is no text")  # noqa: TRY004
         return value
 
     def texts(self, key: str) -> list[str]:
-        """A list of texts; empty where it is not given."""
+        """Return a list of texts, or [] if it is missing."""
         value = self._value.get(key, [])
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
             raise ValueError(f"{self._what}: {key} is no list of texts")
         return value
 
     def id_in(self, key: str, ids: dict[int, int]) -> int:
-        """What the model knows the id by that stands under `key`."""
+        """Return the model's id for the id in `key`. Raise ValueError if it is unknown."""
         value = self._value.get(key)
         if type(value) is not int or value not in ids:
             raise ValueError(f"{self._what}: {key} leads nowhere")

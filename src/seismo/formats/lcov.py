@@ -1,14 +1,13 @@
 """LCOV: the tracefile of geninfo, which genhtml, editors and code review services read.
 
-A record a file: SF opens it, end_of_record closes it. FN and FNDA tell of functions, DA of lines, BRDA of branches, and
-the totals follow. Where hits were counted they are written; otherwise 1 says that it ran. Names of branches are
-sentences, as coverage.py writes them ("jump to line 5"), since genhtml shows them. Paths are escaped so that none
-forges a record.
+There is a record per file: SF opens it and end_of_record closes it. FN and FNDA describe functions, DA lines and BRDA
+branches, followed by totals. Hits are counts if they were counted, and otherwise 1. Names of branches are coverage.py's
+sentences ("jump to line 5"), which genhtml shows. Paths are escaped so that none can forge a record.
 
-Reading takes what lines say; totals are counted anew by whoever needs them. A branch becomes an arc if its name says
-where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not. A way out of the code is named,
-and its arc ends at the first line of that code, which only the source tells for sure: where it can be read, the way
-is found by its name there. Otherwise FN says where functions begin.
+The reader takes lines and branches and ignores the totals. A branch becomes an arc if its name has its target, like
+coverage.py's and seismo's names, but unlike the numbers of C compilers. An exit of the code has a name, and its arc
+ends at the first line of that code. If the source can be read, the exit is looked up there by name. Otherwise the
+starts of functions in FN are used.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
 _EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
 _EXIT_MODULE = "exit the module"
 _RETURN = re.compile(r"return from function ['\"](.*)['\"]\Z")
-_LARGEST_RECORD = 1 << 16  # characters of a line: more than any path or name needs
-
-
-# ---- writing ----
+_LARGEST_RECORD = 1 << 16  # characters of a line, more than any path or name needs
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -55,7 +51,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _hits(covered: FileCoverage, line: int) -> int:
-    """How often a statement ran; 1 where only that it did is known."""
+    """Return the hits of a statement, or 1 if they were not counted."""
     return 1 if covered.hits is None else max(1, covered.hits.get(line, 1))
 
 
@@ -68,7 +64,7 @@ def _lines(out: TextSink, covered: FileCoverage) -> None:
 
 
 def _functions(out: TextSink, covered: FileCoverage) -> None:
-    """A function ran if any statement of its body did; how often is what its first statement says."""
+    """Write the functions. One ran if any statement of its body did; its count is that of its first statement."""
     regions = [region for region in covered.regions if region.kind == "function" and region.lines]
     if not regions:
         return
@@ -93,7 +89,7 @@ def _functions(out: TextSink, covered: FileCoverage) -> None:
 
 
 def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> None:
-    """Ways out of the code come after those that stay in it; none of a line that never ran is said to be missed."""
+    """Write the branches, exits of the code last. Those of a line that never ran have "-" instead of a count."""
     taken = _by_line(covered.executed_branches)
     missing = _by_line(covered.missing_branches)
     total = reached = 0
@@ -123,11 +119,8 @@ def _by_line(arcs: list[Arc]) -> dict[int, list[int]]:
     return found
 
 
-# ---- reading ----
-
-
 class _Reader:
-    """A file that is read line by line."""
+    """A reader of the lines of a file."""
 
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
@@ -137,11 +130,11 @@ class _Reader:
         self.branches = 0
         self.unknown = 0
         self._path = ""
-        self._starts: dict[str, list[int]] = {}  # of the functions of this file, by their names alone
-        self._exits: list[tuple[int, str]] = []  # ways out of the code that were taken: line and name
+        self._starts: dict[str, list[int]] = {}  # of this file's functions, by unqualified name
+        self._exits: list[tuple[int, str]] = []  # line and name of the exits of the code that were taken
 
     def take(self, kind: str, value: str) -> None:
-        """Takes a record. ValueError: it cannot be. Kinds that tell nothing that is kept are skipped."""
+        """Add a record. Raise ValueError if it is invalid. Other kinds of records are ignored."""
         if kind == "TN":
             self.test = field_path(value)
             return
@@ -203,7 +196,7 @@ class _Reader:
         return (self.test,) if self.test else ()
 
     def _end(self) -> None:
-        """Ends a file: only now all of its functions are known."""
+        """End a file, whose functions are only now complete."""
         if self._exits and self.file is not None:
             named = _named_exits(self._path)
             for starts in self._starts.values():
@@ -219,7 +212,7 @@ class _Reader:
         self._exits.clear()
 
     def _way_out(self, line: int, name: str) -> int:
-        """Where a named way out leads by what FN says of functions; 0 where it says nothing."""
+        """Return the target of a named exit according to FN, or 0 if it is unknown."""
         if name == _EXIT_MODULE:
             return -1
         left = _RETURN.match(name)
@@ -228,9 +221,9 @@ class _Reader:
         return -starts[before - 1] if before else 0
 
 
-@lru_cache(maxsize=4)  # a tracefile may come back to a file
+@lru_cache(maxsize=4)  # a tracefile may return to a file
 def _named_exits(path: str) -> dict[tuple[int, str], int]:
-    """Where the ways out of the code of a source lead, by line and name. Nothing where it cannot be read or parsed."""
+    """Map the exits of a source's code, by line and name, to their targets; empty if it cannot be read or parsed."""
     from seismo.coverage import parsed_source
 
     try:

@@ -1,7 +1,7 @@
-"""Perfetto's protobuf: track events, names written once, for ui.perfetto.dev and its trace processor.
+"""Perfetto's protobuf: track events with interned names, for ui.perfetto.dev and its trace processor.
 
-Each stream is a thread's track. A call is a slice that begins and one that ends; the order of the file is the order of
-the events, so that calls of the same time nest as they did. What the program counted is a counter's track.
+Each stream is a thread's track. A call is an event that begins a slice and one that ends it. The file has the order of
+the events, so that calls of the same time nest correctly. Counts of the program are counter tracks.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ MOST = 4_000_000
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _REALTIME, _BOOTTIME = 1, 6  # BuiltinClock
-_PROGRAM, _OURS = 4, 5  # of CATEGORIES
+_PROGRAM, _OURS = 4, 5  # indexes of CATEGORIES
 _HELD = 1 << 20
-_KNOWN = 1 << 16  # bounds that are kept as bytes
-_PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a packet, and before its time
+_KNOWN = 1 << 16  # the most bounds that are cached as bytes
+_PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # the tags of a packet and of its time
 _SEQUENCE = number_field(10, 1)
 
 
 class _Out:
-    """Packets, written in large blocks."""
+    """A buffer of packets, which are written in large blocks."""
 
     def __init__(self, file: ByteSink) -> None:
         self._file = file
         self._held = bytearray()
 
     def packet(self, *parts: bytes) -> None:
-        """A TracePacket of these fields, of our sequence."""
+        """Add a TracePacket of these fields, in seismo's sequence."""
         self._held += bytes_field(1, b"".join((*parts, _SEQUENCE)))
         if len(self._held) > _HELD:
             self.flush()
 
     def whole(self, packet: bytes) -> None:
-        """A TracePacket that has all its fields: what most of them are, so that nothing is put together twice."""
+        """Add a complete TracePacket. Most packets are, so this avoids joining their parts twice."""
         held = self._held
         held += _PACKET
         held += varint(len(packet))
@@ -55,13 +55,13 @@ class _Out:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is held."""
+        """Write the buffered packets."""
         self._file.write(bytes(self._held))
         self._held.clear()
 
 
 def _at(ns: int) -> bytes:
-    """A packet's time. One length for all that a program runs, with zeros in front: the loop of varint takes longer."""
+    """Return a packet's time as a varint padded to a fixed length, which is faster than the loop of varint()."""
     if ns >> 49:
         return _TIME + varint(ns)
     last = ns >> 42
@@ -96,14 +96,14 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _write_clocks(out: _Out, start_ns: int) -> None:
-    """Times count from the trace's start on the trace's own clock; the time of the day was this then."""
+    """Write the clock snapshot: times count from the trace's start, for which the time of day is given."""
     clocks = ((_BOOTTIME, 0), (_REALTIME, start_ns))
     snapshot = b"".join(bytes_field(1, number_field(1, clock) + number_field(2, time)) for clock, time in clocks)
     out.packet(bytes_field(6, snapshot + number_field(2, _BOOTTIME)))
 
 
 def _process(pid: int) -> int:
-    """The number of a process's track."""
+    """Return the number of a process's track."""
     return 1 << 40 | pid
 
 
@@ -120,7 +120,7 @@ def _write_tracks(out: _Out, recording: Recording, found: TraceTracks) -> None:
 
 
 def _write_names(out: _Out, recording: Recording) -> None:
-    """The names of functions and what is told of calls, by numbers that events refer to."""
+    """Write the interned names of functions and annotations, whose numbers the events use."""
     interned = bytearray()
     for number, frame in enumerate(frames(recording), 1):
         interned += bytes_field(2, number_field(1, number) + _text(2, name(frame.module, frame.qualname)))
@@ -135,7 +135,7 @@ def _write_names(out: _Out, recording: Recording) -> None:
 
 
 def _heads(recording: Recording) -> list[bytes]:
-    """By function: what its calls' beginnings have in common."""
+    """Return the common part of each function's begin events."""
     return [
         number_field(3, min(frame.kind, 2) + 1)
         + number_field(9, _BEGIN)
@@ -149,7 +149,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    rest = number_field(13, 2) + _SEQUENCE  # of a packet that refers to names
+    rest = number_field(13, 2) + _SEQUENCE  # of a packet with interned names
     end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
     bounds: dict[int, bytes] = {}

@@ -1,14 +1,14 @@
 """pprof: the gzipped protocol buffer of Google's profiler, for `pprof`, `go tool pprof`, Pyroscope and Parca.
 
-A sample is a path (the last function first) with one value of each type: calls, resumes, exceptions, awaits, own
-time, time awaited. The default type is the time. A function is a location of its own: `name` is what is shown,
-`module.qualname`, and `system_name` the word of function_names.py, from which both can be told apart again. Labels on
-each sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments
-of the profile.
+A sample is a path (the last function first) with a value of each type: calls, resumes, exceptions, awaits, own time,
+time awaited and time waiting. The default type is the time. A function has one location. Its `name` is the displayed
+`module.qualname`, and `system_name` is the word of function_names.py, from which both parts can be read back. Labels on
+each sample name the thread and the process; `lower_bound` marks calls that are a lower bound. Losses are comments of
+the profile.
 
-Like collapsed stacks, a path is written whole, so what lies deeper than MAX_DEPTH is put under one `<deeper>`; see
-collapsed.py. The current path is kept at the end of a buffer that grows towards its front, because the last function
-stands first: a sample's path is then one slice.
+As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are merged under `<deeper>` (collapsed.py).
+The current path is at the end of a buffer that grows towards its start, because the last function comes first. So a
+sample's path is one slice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-# The fields of profile.proto that are used.
+# The fields of profile.proto in use.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6
 _TIME_NANOS, _DURATION_NANOS, _COMMENT, _DEFAULT_TYPE = 9, 10, 13, 14
 _SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
@@ -50,7 +50,7 @@ _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
 
 class _Strings:
-    """The table of strings: each once, the empty one first."""
+    """The string table: each string once, the empty one first."""
 
     def __init__(self) -> None:
         self.texts = {"": 0}
@@ -60,7 +60,7 @@ class _Strings:
 
 
 class _Zipped:
-    """Packs what is written, in blocks."""
+    """A gzip compressor that writes in blocks."""
 
     def __init__(self, file: ByteSink) -> None:
         self._file = file
@@ -131,7 +131,7 @@ def _values(recording: Recording) -> Callable[[int], list[int]]:
 def _samples(
     forest: CallTrees, thread: int, values: Callable[[int], list[int]], deeper_id: int
 ) -> Iterator[tuple[bytes, list[int], int]]:
-    """A thread's samples: the ids of a path as varints, its values, and whether its calls are a lower bound."""
+    """Yield a thread's samples: the path's ids as varints, the values, and nonzero if its calls are a lower bound."""
     flags = forest.recording.tree["flags"]
     function = forest.function
     buffer = bytearray((MAX_DEPTH + 1) * 10)
@@ -203,7 +203,7 @@ def _comments(recording: Recording) -> list[str]:
 
 
 def _span(recording: Recording) -> tuple[int, int]:
-    """When the recording began and ended, in ns of the epoch; 0 where it is not known."""
+    """Return the start and end of the recording, in ns since the epoch, or 0 if unknown."""
     starts = [start for start in recording.processes["start_ns"] if start > 0]
     ends = [end for end in recording.processes["end_ns"] if end > 0]
     begin = min(starts, default=0)
@@ -211,7 +211,7 @@ def _span(recording: Recording) -> tuple[int, int]:
 
 
 class _Profile:
-    """A pprof file taken apart: the messages that others refer to by id, and the samples as they stand."""
+    """A parsed pprof file: the messages that others refer to by id, and the unparsed samples."""
 
     def __init__(self, data: bytes) -> None:
         self.strings: list[str] = []
@@ -249,13 +249,13 @@ class _Profile:
         self._locations[id_] = lines
 
     def text(self, index: int) -> str:
-        """A string of the table."""
+        """Return a string of the table."""
         if index >= len(self.strings):
             raise ValueError("an index of a string leads nowhere")
         return self.strings[index]
 
     def columns(self) -> tuple[dict[str, int], int, str]:
-        """Where the values we know stand, how many ns a unit of time is, and the name of the type taken for time."""
+        """Return the columns of known values, the ns per unit of time, and the name of the type used as time."""
         types = []
         for message in self.types:
             entry = integers(message)
@@ -269,12 +269,12 @@ class _Profile:
         timed = [place for place, (_, unit) in enumerate(types) if unit in _UNITS]
         chosen = next((place for place in timed if types[place][0] == self.text(self.default_type)), None)
         if chosen is None:
-            chosen = timed[-1] if timed else len(types) - 1  # the last is the one that pprof shows by default
+            chosen = timed[-1] if timed else len(types) - 1  # pprof shows the last one by default
         places["time"] = chosen
         return places, _UNITS.get(types[chosen][1], 0), types[chosen][0]
 
     def path(self, location: int, functions: dict[int, list[int]], paths: Paths) -> list[int]:
-        """The functions of a location, outermost first: several where some were inlined."""
+        """Return the functions of a location, outermost first; there are several if some were inlined."""
         found = functions.get(location)
         if found is None:
             found = [self._numbered(*line, paths) for line in reversed(self._locations.get(location, []))]
@@ -291,7 +291,7 @@ class _Profile:
 
 
 def integers(message: memoryview) -> dict[int, int]:
-    """The numbers in a message, by field."""
+    """Return the numbers in a message, by field."""
     return {field: value for field, value in fields(message) if isinstance(value, int)}
 
 

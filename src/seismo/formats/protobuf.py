@@ -1,8 +1,7 @@
-"""As much of the protocol buffers encoding as pprof and Perfetto files need: varints, and fields that have a length.
+"""The part of the protocol buffers encoding that pprof and Perfetto files need: varints and fields with a length.
 
-Written by hand because a profile has a million samples of a few bytes each, which a general library turns into a
-million objects, and because seismo asks for no library in the process that is recorded. The tests hold it against
-protobuf's own.
+A general library would turn a million samples of a few bytes each into a million objects, and seismo needs no library
+in recorded processes. The tests compare this with protobuf.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _MASK = (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """A number as a varint; negative ones as two's complement of 64 bits, as int64 fields are."""
+    """Return a number as a varint. Negative ones are two's complement of 64 bits, as in int64 fields."""
     if 0 <= value < 128:
         return _SMALL[value]
     value &= _MASK
@@ -32,22 +31,22 @@ def varint(value: int) -> bytes:
 
 
 def number_field(number: int, value: int) -> bytes:
-    """A field with a number in it; nothing if it is 0, which is what readers take a field that is not there for."""
+    """Return a field with a number, or nothing for 0, which is the default of a missing field."""
     return varint(number << 3) + varint(value) if value else b""
 
 
 def bytes_field(number: int, data: bytes | bytearray) -> bytes:
-    """A field with bytes, a text or a message in it, also if it is empty."""
+    """Return a field with bytes, text or a message, which may be empty."""
     return varint(number << 3 | BYTES) + varint(len(data)) + data
 
 
 def packed_field(number: int, values: Iterable[int]) -> bytes:
-    """A repeated field of numbers."""
+    """Return a repeated field of numbers."""
     return bytes_field(number, b"".join(map(varint, values)))
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """The varint at a place, from 0 to 2**64 - 1, and the place after it. ValueError: cut short or too long."""
+    """Return the varint at a position, below 2**64, and the next position. Raise ValueError if it is invalid."""
     value = shift = 0
     while shift < 70:
         if at >= len(data):
@@ -62,12 +61,12 @@ def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """What an int64 field holds whose varint is `value`."""
+    """Return the value of an int64 field from its varint."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of a message in order: number and value. Fixed-size ones are passed over: pprof has none."""
+    """Yield the fields of a message as (number, value). Fields of a fixed size are skipped, as pprof has none."""
     at, end = 0, len(data)
     while at < end:
         tag, at = read_varint(data, at)
@@ -92,7 +91,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def numbers(value: int | memoryview) -> list[int]:
-    """The values of one entry of a repeated field of numbers, which may be packed or not."""
+    """Return the values of one entry of a repeated field of numbers, packed or not."""
     if isinstance(value, int):
         return [value]
     found = []

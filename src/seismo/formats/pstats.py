@@ -1,16 +1,15 @@
-"""pstats: the file of cProfile and of profiling.tracing, for pstats.Stats, snakeviz, gprof2dot and many more.
+"""pstats: the file of cProfile and profiling.tracing, for pstats.Stats, snakeviz, gprof2dot and many more.
 
 The file is one marshalled dict:
 
     {(file, line, name): (primitive calls, calls, own s, total s, {caller: (calls, primitive calls, own s, total s)})}
 
-Note the order: for a caller the calls stand first, as in cProfile's own files; print_callers() and gprof2dot count on
-it. C functions are named as cProfile names them, `("~", 0, "<built-in method builtins.len>")` and
-`("~", 0, "<method 'append' of 'list' objects>")`, because pstats prints such names in its own way.
+For a caller the calls come first, as in cProfile's files; print_callers() and gprof2dot rely on it. C functions have
+cProfile's names, `("~", 0, "<built-in method builtins.len>")` and `("~", 0, "<method 'append' of 'list' objects>")`,
+because pstats prints such names in a special way.
 
-Reading does not call marshal.loads: it trusts its input, and damaged data has crashed interpreters. read_marshal()
-takes the few types a pstats file is made of, checks every length against what is there, and knows how deep such a
-file is.
+The reader does not call marshal.loads, which trusts its input: damaged data has crashed interpreters. read_marshal()
+supports the few types in a pstats file, checks every length against the available data, and limits the depth.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 _BUILT_IN = re.compile(r"(?s)<built-in (?:method|function) (?:(.*)\.)?([^.]*)>\Z")
 _METHOD = re.compile(r"(?s)<method '(.*)' of '(?:(.*)\.)?([^.]*)' objects>\Z")
-_MARSHAL_VERSION = 4  # every interpreter from 3.4 on reads it
+_MARSHAL_VERSION = 4  # supported from Python 3.4 on
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -57,7 +56,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _place(frame: Frame) -> Place:
-    """The name of a function as cProfile would give it."""
+    """Return the name of a function as cProfile makes it."""
     module, qualname = escape(frame.module), escape(frame.qualname)
     if frame.kind != C:
         return (escape(frame.file) or "~", frame.line, qualname)
@@ -69,7 +68,7 @@ def _place(frame: Frame) -> Place:
 
 
 def _frame(place: Place) -> Frame:
-    """The function that a name of cProfile stands for."""
+    """Return the function of a name that cProfile made."""
     file, line, name = place
     if file not in ("~", ""):
         return Frame(PYTHON, "", unescape(name), unescape(file), line)
@@ -89,7 +88,7 @@ def _read(data: bytes) -> Recording:
 
     stats = read_marshal(data)
     if not isinstance(stats, dict):
-        raise ValueError("it holds no dict")  # noqa: TRY004 - what is wrong is the file, not the type of an argument
+        raise ValueError("it holds no dict")  # noqa: TRY004 - the file is invalid, not the type of an argument
     places: dict[Place, int] = {}
     graph = Graph()
     for place, entry in stats.items():
@@ -99,10 +98,10 @@ def _read(data: bytes) -> Recording:
         for caller, caller_entry in callers.items():
             above = places.setdefault(_checked_place(caller), len(places))
             graph.edges[above, key] = _edge(caller_entry, cost)
-        if len(graph.edges) > MAX_NODES:  # many functions may refer to one and the same dict of callers
+        if len(graph.edges) > MAX_NODES:  # many functions may refer to the same dict of callers
             raise ValueError(f"it has more than {MAX_NODES} callers")
     for key in range(len(places)):
-        graph.functions.setdefault(key, Cost())  # a caller without an entry of its own: profiles cut by hand have them
+        graph.functions.setdefault(key, Cost())  # profiles that were cut by hand have callers without an entry
     builder = Builder()
     thread = builder.thread(builder.process(), name="all threads")
     into_tree(graph, [_frame(place) for place in places], builder, thread)
@@ -128,7 +127,7 @@ def _entry(value: object) -> tuple[Cost, dict[object, object]]:
 def _edge(value: object, callee: Cost) -> Cost:
     if isinstance(value, tuple) and len(value) == 4:
         return _cost(*value)
-    calls = whole(value, "a caller's number of calls")  # `profile`, the slow one, has the calls alone
+    calls = whole(value, "a caller's number of calls")  # the pure-Python `profile` has only the calls
     share = calls / callee.calls if callee.calls else 0.0
     return Cost(calls, calls, int(callee.own * min(share, 1.0)), callee.total * min(share, 1.0))
 
@@ -141,14 +140,14 @@ def _cost(calls: object, primitive: object, own: object, total: object) -> Cost:
 
 def _nanoseconds(seconds: object) -> int:
     if isinstance(seconds, int | float) and -1.0 < seconds < 0:
-        return 0  # cProfile's own subtraction of overheads leaves small negative times
+        return 0  # cProfile subtracts overheads, which leaves small negative times
     return whole(seconds * 1e9 if isinstance(seconds, int | float) else seconds, "a time")
 
 
 class _Marshal:
-    """Reads the part of the marshal format that pstats files use. Iteration depth is bounded, so is every length."""
+    """A reader of the part of the marshal format that pstats files use. The depth and every length are bounded."""
 
-    MAX_DEPTH = 8  # a dict of tuples that hold a dict of tuples: 4, and some to spare
+    MAX_DEPTH = 8  # a pstats file needs 4: a dict of tuples that hold a dict of tuples
     _END = object()
 
     def __init__(self, data: bytes) -> None:
@@ -166,14 +165,14 @@ class _Marshal:
         return int.from_bytes(self._take(4), "little", signed=True)
 
     def value(self, depth: int = 0) -> object:
-        """The next value. ValueError: there is none, or it is of a type that no pstats file has."""
+        """Return the next value. Raise ValueError if there is none, or if pstats files never have its type."""
         if depth > self.MAX_DEPTH:
             raise ValueError("it is nested too deep")
         code = self._take(1)[0]
         kind, remember = chr(code & 0x7F), code >= 0x80
         place = len(self._references)
         if remember:
-            self._references.append(None)  # a container is numbered before what it holds
+            self._references.append(None)  # a container is numbered before its items
         value = self._container(kind, depth) if kind in "{()" else self._scalar(kind)
         if remember:
             self._references[place] = value
@@ -186,11 +185,11 @@ class _Marshal:
                 key = self.value(depth + 1)
                 if key is self._END:
                     return items
-                if not _is_plain(key):  # before it is hashed: tuples of tuples of ... would take for ever
+                if not _is_plain(key):  # before hashing, which would take forever for nested tuples of tuples
                     raise ValueError("a key of a dict is no function")
                 items[key] = self.value(depth + 1)
         count = self._take(1)[0] if kind == ")" else self._int()
-        if not 0 <= count <= len(self._data) - self._at:  # each item takes a byte at least
+        if not 0 <= count <= len(self._data) - self._at:  # each item takes at least a byte
             raise ValueError(f"a tuple at byte {self._at} goes past the end")
         return tuple([self.value(depth + 1) for _ in range(count)])
 
@@ -218,7 +217,7 @@ class _Marshal:
 
     def _long(self) -> int:
         count = self._int()
-        if abs(count) > 8:  # digits of 15 bits: 120 bits are more than any count has
+        if abs(count) > 8:  # digits of 15 bits; 120 bits are more than any count has
             raise ValueError("a number is too large")
         digits = [int.from_bytes(self._take(2), "little") for _ in range(abs(count))]
         value = sum(digit << (15 * place) for place, digit in enumerate(digits))
@@ -230,7 +229,7 @@ def _is_plain(key: object) -> bool:
 
 
 def read_marshal(data: bytes) -> object:
-    """The value of marshalled data made of dicts, tuples, texts, ints and floats. ValueError: anything else."""
+    """Return the value of marshalled dicts, tuples, texts, ints and floats. Raise ValueError for anything else."""
     reader = _Marshal(data)
     value = reader.value()
     if value is _Marshal._END:

@@ -1,4 +1,4 @@
-"""seismo's own file, so that a recording can be written and read by the same functions as every other format."""
+"""seismo's own file format, as an entry of the registry."""
 
 from __future__ import annotations
 

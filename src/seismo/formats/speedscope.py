@@ -1,14 +1,14 @@
-"""speedscope: the JSON file of speedscope.app, one profile a thread.
+"""speedscope: the JSON file of speedscope.app, with one profile per thread.
 
-The profiles are evented: a node is opened, its children follow one another, then its own time passes, then it is
-closed. That takes two events a node however deep the tree is (stacks would take the square of the depth). The times
-say how long things took, not when: a profile keeps no order of events, so "Left Heavy" is the view to look at, and
-"Time Order" shows the tree's order. A trace does: its calls are opened and closed when they were.
+The profiles are evented: a node is opened, its children follow one another, its own time passes, and it is closed. That
+takes two events per node for any depth, whereas the size of stacks grows with the square of the depth. In a profile,
+times are durations without an order of events. So "Left Heavy" is the useful view, and "Time Order" shows the order of
+the tree. In a trace, calls are opened and closed at their real times.
 
-Of a recording of objects it is one profile that is sampled: the stacks of allocation_stacks.py, whose last frame is a
-type, with what was asked for as their weights.
+A recording of objects becomes one sampled profile: the stacks of allocation_stacks.py, whose last frame is a type, with
+the chosen weights.
 
-Reading takes evented and sampled profiles, of any unit of time; weights without one are taken for nanoseconds.
+The reader supports evented and sampled profiles in any unit of time. Weights without a unit are read as nanoseconds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
             out.write(",\n" if place else "\n")
             _head(out, names[thread], durations[thread])
             _events(out, forest, thread)
-        if not threads:  # the viewer wants one profile at least
+        if not threads:  # the viewer needs at least one profile
             _head(out, "nothing was recorded", 0)
             out.write("]}")
         out.write("]}\n")
@@ -110,7 +110,7 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
 
 
 def _begin(out: TextSink, recording: Recording, active: int, shown: Sequence[Frame]) -> None:
-    """All up to the first profile."""
+    """Write everything before the first profile."""
     out.write(f'{{"$schema":"{SCHEMA}","exporter":"seismo","name":{json_text(program(recording))},\n')
     out.write(f'"activeProfileIndex":{active},\n"shared":{{"frames":[\n')
     out.write(",\n".join(_frames(shown)))
@@ -148,7 +148,7 @@ def _events(out: TextSink, forest: CallTrees, thread: int) -> None:
 
 
 def read_document(document: object) -> Recording:
-    """The recording of a parsed speedscope file. ValueError says what is not as the schema has it."""
+    """Return the recording of a parsed speedscope file. Raise ValueError if it violates the schema."""
     from seismo.model import Builder
 
     top = _object(document, "the file")
@@ -188,7 +188,7 @@ def read_document(document: object) -> Recording:
 
 
 class _Reader:
-    """Reads one profile into the paths."""
+    """A reader of one profile into the paths."""
 
     def __init__(self, paths: Paths, functions: list[int], thread: int) -> None:
         self._paths = paths
@@ -203,13 +203,13 @@ class _Reader:
 
     def _time(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("a time is no number")  # noqa: TRY004 - what is wrong is the file
+            raise ValueError("a time is no number")  # noqa: TRY004 - the file is invalid
         if not (math.isfinite(value) and abs(value) * self.scale <= MAX_VALUE):
             raise ValueError("a time is too large")
         return round(value * self.scale)
 
     def sampled(self, samples: list[object], weights: list[object]) -> None:
-        """Each sample is a stack, the root first; its weight is own time of the last frame."""
+        """Add samples: each is a stack, the root first, whose weight is own time of the last frame."""
         if len(samples) != len(weights):
             raise ValueError("there are not as many weights as samples")
         for sample, weight in zip(samples, weights, strict=True):
@@ -220,7 +220,7 @@ class _Reader:
                 self._paths.own[node] += max(self._time(weight), 0)
 
     def evented(self, events: list[object]) -> None:
-        """The time between two events belongs to the node that is open and has no open child."""
+        """Add events: the time between two of them belongs to the innermost open node."""
         stack: list[tuple[int, object]] = []  # node, frame
         last = 0
         for place, value in enumerate(events):
@@ -241,7 +241,7 @@ class _Reader:
 
 def _object(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")  # noqa: TRY004 - what is wrong is the file
+        raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
     return value
 
 

@@ -1,7 +1,7 @@
-"""A trace's calls as the writers of timelines need them: a track a stream, begun and ended in order.
+"""A trace's calls for writers of timelines: a track per stream, with ordered begin and end events.
 
-Viewers keep all of a file in memory, so a file has no more calls than its viewer takes: of a longer trace, the
-beginning. `cut_ns` says where, by the sizes of the journal's blocks: a call takes two bytes at least.
+Viewers hold a whole file in memory, so a file has at most as many calls as its viewer supports, from the start of the
+trace. `cut_ns` estimates the end from the sizes of the journal's blocks, as a call takes at least two bytes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from seismo.model.trace.calls import CallRow, GapRow, InstantRow
 
 FOREVER = 2**63 - 1
-_MANY = 10_000_000  # thread numbers of the threads that share a row, which has one for all
+_MANY = 10_000_000  # base of thread numbers for threads that share a row, which has only one
 
-_PAUSES = 1 << 40  # what the numbers of the collector's pauses have on top: the program's spans are fewer
+_PAUSES = 1 << 40  # added to the numbers of collector pauses, to separate them from spans
 
-_SHOWN = ("child", "import")  # of landmarks: the beginnings and ends of threads are those of their tracks
+_SHOWN = ("child", "import")  # kinds of landmarks; tracks already show the starts and ends of threads
 _TOLD = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",
@@ -39,12 +39,12 @@ _TOLD = {
 
 
 class Track(NamedTuple):
-    """One stream: its calls are rows first to last (not included) of the table; times are ns from the trace's start."""
+    """One stream: rows first to last (exclusive) of the table of calls, with times in ns from the trace's start."""
 
     thread: int
     stream: int
-    name: str  # tells it apart from others
-    label: str  # the thread's own, for viewers that show ids
+    name: str  # distinct from other tracks
+    label: str  # the thread's own name, for viewers that show ids
     process: str
     pid: int
     tid: int
@@ -53,7 +53,7 @@ class Track(NamedTuple):
 
 
 class TraceTracks(NamedTuple):
-    """What is written. cut_ns: where the trace was cut, None: nowhere."""
+    """The part of a trace to write. cut_ns: the time at which it was cut, or None."""
 
     calls: Table[CallRow]
     tracks: list[Track]
@@ -63,7 +63,7 @@ class TraceTracks(NamedTuple):
 
 
 def cut_ns(recording: Recording, most: int) -> int | None:
-    """The time up to which a trace has no more calls than that, None: it has no more in all."""
+    """Return the time up to which a trace has at most `most` calls, or None if it has no more in all."""
     size = 0
     for block in sorted(recording.calls.blocks, key=lambda block: block.time_ns):
         size += block.size
@@ -73,7 +73,7 @@ def cut_ns(recording: Recording, most: int) -> int | None:
 
 
 def trace_tracks(recording: Recording, most: int) -> TraceTracks:
-    """The trace's beginning, of about so many calls at most."""
+    """Return the beginning of a trace, with about `most` calls at most."""
     cut = cut_ns(recording, most)
     window = recording.calls.window(0, FOREVER if cut is None else cut, limit=2 * most + 1_000_000)
     names, numbers, processes = thread_names(recording), pids(recording), process_names(recording)
@@ -106,13 +106,13 @@ def trace_tracks(recording: Recording, most: int) -> TraceTracks:
 
 
 def _as_span(said: InstantRow) -> InstantRow:
-    """A pause of the collector as a span, which no viewer takes for one of the program's."""
+    """Return a pause of the collector as a span with a number that no span of the program has."""
     kind = {"collect": "begin", "collected": "end"}.get(said.kind)
     return said if kind is None else said._replace(kind=kind, span=_PAUSES + said.span)
 
 
 def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
-    """(time, row) where a call begins, (time, ~row) where it ends, nested and never going back."""
+    """Yield (time, row) at a call's start and (time, ~row) at its end, nested, with times that never decrease."""
     starts, ends, depths = (calls.numbers(name) for name in ("start_ns", "end_ns", "depth"))
     stack: list[int] = []
     now = 0
@@ -132,12 +132,12 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
 
 
 def flag_words(flags: int) -> str:
-    """What is to be said of a call besides its name and its times."""
+    """Return the remarks about a call for its flags."""
     return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
 
 
 def mark_data(data: Any) -> Any:
-    """What the program said beside a name, as JSON can hold it."""
+    """Return the data of a mark, or its text if JSON cannot hold it."""
     try:
         json.dumps(data, allow_nan=False)
     except (ValueError, TypeError, RecursionError):
@@ -146,7 +146,7 @@ def mark_data(data: Any) -> Any:
 
 
 def value_of(data: Any) -> float | None:
-    """The number of a counter: `{"value": 3}`, or the only number that there is."""
+    """Return the value of a counter, `{"value": 3}` or its only number, or None."""
     if isinstance(data, dict):
         data = data.get("value", next(iter(data.values()), None))
     return data if isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < 1e18 else None

@@ -1,11 +1,11 @@
-"""The interpreter's hooks as a service: any number of profile and trace functions, in one thread or in all.
+"""The interpreter's hooks for any number of profile and trace functions, in one thread or in all.
 
     with set_profile(func): ...                                   func(frame, event, arg), as sys.setprofile calls it
     handle = set_trace(func, threads="all", where='module("app.*")')
     handle.remove()
 
-Nobody is put out: sys.setprofile, sys.settrace and sys.monitoring stay free for debuggers, coverage and profilers, and
-theirs and ours receive the same events. docs/hooks.md has the whole of it.
+sys.setprofile, sys.settrace and sys.monitoring stay free for debuggers, coverage and profilers. Their functions and
+seismo's receive the same events. docs/hooks.md describes all of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
     "settrace_all_threads",
 ]
 
-# What a term of `where` can be about here. What a call took is known when it is over, and then it is another event.
+# The facts that a term of `where` may use. The duration of a call is known only at its end, which is another event.
 _FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception", "depth", "thread", "task")
 _CALLS = ("call", "resume", "throw", "return", "yield", "unwind")
 _PROFILE_KINDS = (*_CALLS, "c_call", "c_return", "c_raise")
@@ -61,7 +61,7 @@ _TRACE_KINDS = (*_CALLS, "line", "raise", "stop_iteration", "opcode")
 
 
 def _filter(where: str, trace: bool) -> _core.Filter:
-    """The native form of an expression; UsageError if it is wrong, or asks for what these hooks do not tell."""
+    """Return the native form of an expression. Raise UsageError if it is wrong or needs facts that these hooks lack."""
     from seismo._core import Filter
     from seismo.errors import UsageError
     from seismo.expression import parse
@@ -76,7 +76,10 @@ def _filter(where: str, trace: bool) -> _core.Filter:
 
 
 def setprofile_all_threads(func: Function | None) -> None:
-    """threading.setprofile_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
+    """Set the profile function of all running threads, and of later threads of the threading module.
+
+    This is threading.setprofile_all_threads (3.12) for every version of Python.
+    """
     import threading
 
     from seismo._core import _setprofile_everywhere
@@ -86,7 +89,10 @@ def setprofile_all_threads(func: Function | None) -> None:
 
 
 def settrace_all_threads(func: Function | None) -> None:
-    """threading.settrace_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
+    """Set the trace function of all running threads, and of later threads of the threading module.
+
+    This is threading.settrace_all_threads (3.12) for every version of Python.
+    """
     import threading
 
     from seismo._core import _settrace_everywhere

@@ -1,4 +1,4 @@
-"""Objects made and destroyed: the interpreter's reference tracer for any number of Python callbacks.
+"""The interpreter's reference tracer for any number of Python callbacks, which receive created and destroyed objects.
 
     def seen(batch):
         for type, count, address, event in batch: ...
@@ -6,26 +6,26 @@
     with set_ref_tracer(seen):
         work()
 
-Inside the interpreter's hook no object may be made, so a callback does not run there: it gets batches, on the main
-thread between two of its instructions (as signal handlers run), at `flush()`, `remove()` and the program's end. A batch
-is a list of tuples, all threads' events in the order in which they happened:
+The interpreter's hook may not create objects, so callbacks do not run inside it. They receive batches, on the main
+thread between two of its instructions (as signal handlers run), at `flush()`, `remove()` and the program's end.
+A batch is a list of tuples with the events of all threads in the order in which they happened:
 
-    (type, 1, address, "create")       an object of this type was made at this address
-    (type, 1, address, "destroy")      and destroyed; also objects from before, whose "create" nobody heard
-    (type, count, 0, event)            so many in no order, at addresses unknown: there was no room for each of them
-    (None, 1, 0, "removed")            another tool took the hook (tracemalloc.start() does): nothing was heard from a
-                                       moment before this batch until it could be had again
-    (None, count, 0, "lost")           so many events of which not even the type could be kept
+    (type, 1, address, "create")       an object of this type was created at this address
+    (type, 1, address, "destroy")      it was destroyed; also reported for objects older than the tracer
+    (type, count, 0, event)            several events without order or address, because the buffer was full
+    (None, 1, 0, "removed")            another tool took the hook (tracemalloc.start() does); events are missing from
+                                       a moment before this batch until the hook was set again
+    (None, count, 0, "lost")           events whose type could not be kept either
 
-`type` is the type itself: it is kept alive until its batch was delivered. What a callback makes and destroys while it
-runs is in no batch. Needs CPython 3.13.3 or later.
+`type` is the type itself, which is kept alive until its batch was delivered. Objects that a callback itself creates and
+destroys are in no batch. This needs CPython 3.13.3 or later.
 """
 
 from seismo import _core
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
-TYPE_CHECKING = False  # typing's own would import typing
+TYPE_CHECKING = False  # avoids the import of typing
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
@@ -37,12 +37,15 @@ if TYPE_CHECKING:
 def set_ref_tracer(
     callback: "Callable[[Batch], object]", *, threads: 'Literal["current", "all"]' = "all"
 ) -> "_core.RefTracer":
-    """Call `callback(batch)` with the objects made and destroyed from now on; several may listen at once.
+    """Call `callback(batch)` with objects created and destroyed from now on; several callbacks may be active at once.
 
-    The result's `remove()` ends it, after a last batch; it is a context manager. `flush()` delivers at once, `status()`
-    says how it goes: `taken`, how often another tool took the hook, and `blind_ns`, for how long nothing was heard.
-    A callback that raises is removed; the exception goes to `sys.unraisablehook`, or out of the `flush()` or `remove()`
-    that delivered. UsageError: no callable, unknown threads, or this interpreter cannot do it (before 3.13.3).
+    The result is a context manager. Its `remove()` ends the callback after a last batch, and `flush()` delivers at
+    once. `status()` returns counters: `taken`, the number of times another tool took the hook, and `blind_ns`, the time
+    without events.
+
+    A callback that raises is removed. Its exception goes to `sys.unraisablehook`, or is raised by the `flush()` or
+    `remove()` that delivered the batch. Raise UsageError if the callback is not callable, if threads is unknown, or if
+    this interpreter is too old (before 3.13.3).
     """
     if not callable(callback):
         raise UsageError(
@@ -65,6 +68,6 @@ def set_ref_tracer(
 
 
 def get_ref_tracer() -> "Callable[[Batch], object] | None":
-    """Return the callback that was set last and still listens, or None."""
+    """Return the callback that was set last and is still active, or None."""
     callback: Callable[[Any], object] | None = _core.get_ref_tracer()
     return callback

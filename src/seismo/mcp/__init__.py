@@ -1,1 +1,1 @@
-"""Answers about recordings for agents: a server of the Model Context Protocol, on standard input and output."""
+"""A server of the Model Context Protocol that answers questions about recordings, on standard input and output."""

@@ -1,4 +1,4 @@
-"""Which files a client may name: those below one folder, wherever links lead."""
+"""The check that a client names only files below one folder, after links are resolved."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ class RootFolder:
     """The folder that was given when the server started."""
 
     def __init__(self, folder: str) -> None:
-        """UsageError: it is no folder."""
+        """Resolve the folder. Raise UsageError if it does not exist."""
         self.path = os.path.realpath(folder)
         if not os.path.isdir(self.path):
             raise UsageError("the root is no folder", folder, "seismo mcp --root FOLDER")
 
     def inside(self, name: str) -> str:
-        """The path of a file or folder below the root. UsageError: it is elsewhere, or there is none.
+        """Return the path of a file or folder below the root. Raise UsageError if it is outside or does not exist.
 
-        Links are followed before it is decided. What is outside is not looked at: the answer is the same whether it
-        exists or not.
+        Links are resolved first. The answer for an outside path does not depend on its existence, because it is not
+        accessed.
         """
         try:
             path = os.path.realpath(os.path.join(self.path, name))
             outside = os.path.commonpath([path, self.path]) != self.path
-        except ValueError:  # a character that no path has
+        except ValueError:  # a character that no path may contain
             raise UsageError("this is no path", ascii(name)) from None
         if outside:
             raise UsageError("the file is outside of the server's root", name, f"files below {self.path} can be named")
@@ -34,7 +34,7 @@ class RootFolder:
         return path
 
     def file(self, name: str) -> str:
-        """The path of a plain file. UsageError: as above, or it is something else, such as a pipe."""
+        """Return the path of a regular file. Raise UsageError as above, or if it is something else, such as a pipe."""
         path = self.inside(name)
         if not os.path.isfile(path):
             raise UsageError("this is no plain file", name, "the tool `recordings` lists recordings")

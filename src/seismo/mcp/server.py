@@ -1,4 +1,4 @@
-"""The server: the tools with the words that an agent reads, and answers as results of the protocol."""
+"""The MCP server: the tools with their descriptions, and answers as results of the protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTRUCTIONS = (
     "what they do not. " + NOTE
 )
 
-# The tools by the name of their answer, and what they are for.
+# The descriptions of the tools, by the name of the method that answers.
 READING = {
     "recordings": "List the recordings (.seismo) below a folder of the root, the newest first.",
     "report": "The whole story of a recording as Markdown, the most important first, in at most `max_lines` lines.",
@@ -41,7 +41,7 @@ NAMES = {"relatives": "callers_and_callees"}
 
 
 def make(folder: str, allow_run: bool) -> Any:
-    """The server for the recordings below a folder. UsageError: there is no such folder, or no SDK."""
+    """Return the server for the recordings below a folder. Raise UsageError if the folder or the SDK is missing."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -57,7 +57,7 @@ def make(folder: str, allow_run: bool) -> Any:
     server = MCPServer("seismo", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
 
     def tool(work: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
-        """The answer as a result; an error is one, too, with its parts."""
+        """Return a tool function whose answers, and errors with their parts, are results of the protocol."""
 
         @functools.wraps(work)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ def make(folder: str, allow_run: bool) -> Any:
                 found, wrong = failure(error), True
             except (OSError, OverflowError, RecursionError, MemoryError) as error:
                 found, wrong = failure(UsageError(f"this failed: {type(error).__name__}", str(error))), True
-            # Half of a surrogate pair, as in a file's name that is not UTF-8, would end the server.
+            # A lone surrogate, as in the name of a file that is not UTF-8, would end the server.
             found = json.loads(json.dumps(found, default=str, ensure_ascii=False).encode("utf-8", "replace"))
             text = TextContent(type="text", text=json.dumps(found))
             return CallToolResult(content=[text], structured_content=found, is_error=wrong)

@@ -3,7 +3,7 @@
     with Database([("app.seismo", seismo.open("app.seismo"))]) as database:
         for row in database.run("select qualname, calls from functions").rows(): ...
 
-DuckDB is an extra: pip install 'seismo[query]'.
+DuckDB is an optional dependency: pip install 'seismo[query]'.
 """
 
 from seismo.query.database import Database, QueryError, Result

@@ -1,9 +1,9 @@
-"""A database in memory over recordings, which SQL can read and nothing else.
+"""A database in memory that gives SQL read access to recordings, and to nothing else.
 
 SQL is not trusted: an agent may have written it, misled by a name in a recording. DuckDB's settings forbid files, the
-network, extensions, variables of Python and temporary files, limit the memory, and are then locked. Each query is one
-statement in a transaction that is read only and rolled back at the end, so that it cannot change the database, nor
-leave a temporary table behind. The list of the statements that read is there for the sake of a clear error.
+network, extensions, Python variables and temporary files, limit the memory, and are then locked. Each query is one
+statement in a read-only transaction that is rolled back at the end, so it cannot change the database or leave a
+temporary table. The list of reading statements only serves to give a clear error.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MEMORY = "2GB"
-BATCH = 2048  # rows that are fetched at once
-MOST = 500  # characters of a line of an error
-LOOK = 0.05  # seconds between two looks for Ctrl-C
+BATCH = 2048  # rows per fetch
+MOST = 500  # the most characters of a line of an error
+LOOK = 0.05  # seconds between two checks for Ctrl-C
 READING = {"(", "select", "from", "with", "values", "table", "describe", "desc", "show", "summarize"}
 READING |= {"pivot", "pivot_wider", "unpivot", "pivot_longer"}
 WORD = re.compile(r"\w+")
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
-# DuckDB cannot interrupt or limit its parser, which takes quadratic time and memory for brackets left open, and
-# exponential for an error inside nested WITH clauses.
-LONGEST = 20_000  # characters of a query
+# DuckDB can neither interrupt nor limit its parser. It takes quadratic time and memory for unclosed brackets, and
+# exponential time for an error inside nested WITH clauses.
+LONGEST = 20_000  # the most characters of a query
 BRACKETS, WITHS = 100, 6
-# Words of SQL that may lead to tables which it does not name: then all of them have to be there.
+# Words by which a query may reach tables that it does not name, so that all tables have to exist.
 ALL_TABLES = {"show", "query_table", "query", "information_schema", "sqlite_master", "pragma_show_tables"}
 
 
 class QueryError(UsageError):
-    """SQL is wrong, would write, or takes more than it may. `where` shows the place, with a mark beneath it."""
+    """SQL is wrong, would write, or exceeds a limit. `where` shows the place, with a mark under it."""
 
     def lines(self) -> list[str]:
-        """As the base class; the line of SQL and its mark are two lines."""
+        """Return the parts as the base class does, with the line of SQL and its mark on separate lines."""
         return [line for part in super().lines() for line in part.split("\n")]
 
 
 class Result:
-    """What a query gave: `columns`, their names, none of which is there twice, and `types`, those of SQL."""
+    """The result of a query. columns: their names, which are distinct; types: their SQL types."""
 
     def __init__(self, database: Database, cursor: Any) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class Result:
         self.types = [str(column[1]) for column in description]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, fetched as they are asked for. QueryError: what is found out only while they are read."""
+        """Yield the rows, fetched on demand. Raise QueryError for errors that only occur during the reading."""
         while True:
             if self._database.latest is not self:
                 raise QueryError("another query has begun before all rows of this one were read")
@@ -73,7 +73,7 @@ class Result:
 
 
 class Database:
-    """Recordings as tables (seismo.query.sql_tables.TABLES) that SQL can ask about, until it is closed."""
+    """A set of recordings as tables (seismo.query.sql_tables.TABLES) that SQL can query until it is closed."""
 
     def __init__(
         self,
@@ -83,18 +83,21 @@ class Database:
         seconds: float | None = None,
         output: str | None = None,
     ) -> None:
-        """recordings: sources, or pairs of a name and a recording.
+        """Open the recordings.
 
-        memory: what a query may take, as DuckDB reads it ("2GB"). seconds: how long one may take; None: as long as it
-        wants. output: a file that `write_parquet` may write. UsageError: DuckDB is not installed, or knows no such
-        amount of memory.
+        recordings: sources, or pairs of a name and a recording
+        memory: the most memory that a query may use, as DuckDB parses it ("2GB")
+        seconds: the most time that a query may take, or None for no limit
+        output: a file that `write_parquet` may write
+
+        Raise UsageError if DuckDB is not installed or rejects the amount of memory.
         """
         self.sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
         self._seconds = seconds
         self._duckdb = _duckdb()
         self._worker = ThreadPoolExecutor(1, "seismo query")
         self._tables: set[str] = set()
-        self.latest: Result | None = None  # whose rows can be read
+        self.latest: Result | None = None  # the result whose rows can be read
         self._streams: list[tuple[str, Any]] = []
         config = {
             "autoinstall_known_extensions": False,
@@ -123,31 +126,29 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Ends it; results can no longer be read."""
+        """Close the database, so that results can no longer be read."""
         self._worker.shutdown()
         self._connection.close()
         self._streams.clear()
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """What readings of calls lacked: pairs of a recording's name and a sentence."""
+        """Return what was missing while calls were read, as pairs of a recording's name and a sentence."""
         return [(name, problem) for name, stream in self._streams for problem in getattr(stream, "problems", ())]
 
     def run(self, sql: str) -> Result:
-        """Runs one query. QueryError: it is wrong, would write, or takes too long or too much."""
+        """Run one query. Raise QueryError if it is wrong, would write, or exceeds a limit."""
         return Result(self, self._execute(self._checked(sql)))
 
     def write_parquet(self, sql: str, path: str) -> None:
-        """Writes what a query gives to a file, the one that `output` named. QueryError: as above."""
+        """Write the result of a query to the file that `output` named. Raise QueryError as run() does."""
         self._execute(f"copy ({self._checked(sql)}\n) to {quoted(path)} (format parquet)")
 
-    # ---- what is run ----
-
     def _checked(self, sql: str) -> str:
-        """The one query that the text holds, without the semicolon behind it."""
+        """Return the query in the text, without the semicolon. Raise QueryError unless it is one reading statement."""
         self.latest = None
-        self._connection.abort()  # what is left of the query before
-        with suppress(self._duckdb.Error):  # there was none, or it has ended the transaction
+        self._connection.abort()  # ends the previous query
+        with suppress(self._duckdb.Error):  # there was no transaction, or it has ended
             self._connection.rollback()
         starts, words = self._tokens(sql)
         statements = self.work(functools.partial(self._connection.extract_statements, sql))
@@ -167,7 +168,7 @@ class Database:
         return self._with_windows(sql.encode(), starts, words)
 
     def _tokens(self, sql: str) -> tuple[list[int], list[str]]:
-        """Where each token that is no comment begins in the bytes, and its text in lower case."""
+        """Return the byte offset of each token that is not a comment, and its text in lower case."""
         if len(sql) > LONGEST:
             hint = "compare with a table or a condition instead of a long list"
             raise QueryError(f"the query has {len(sql):,} characters, and {LONGEST:,} are the most", hint=hint)
@@ -189,17 +190,17 @@ class Database:
         return self.work(functools.partial(self._connection.execute, sql))
 
     def work(self, what: Callable[[], Any]) -> Any:
-        """What DuckDB gives. It works on a thread of its own, so that Ctrl-C reaches this one, and stops it.
+        """Return what() as run on the worker thread, so that Ctrl-C reaches this thread and can stop it.
 
-        QueryError: what DuckDB raises, or it took longer than it may.
+        Raise QueryError for DuckDB's errors and if it takes too long.
         """
         from concurrent.futures import wait
 
         until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:
-            # Not for as long as it takes: a library that has put a handler of its own before Python's (polars does)
-            # may let a wait go on behind Ctrl-C.
+            # The wait is in short steps, because a library that installs a signal handler below Python's (polars does)
+            # may let a longer wait continue after Ctrl-C.
             while not doing.done() and time.monotonic() < until:
                 wait([doing], min(LOOK, max(0.0, until - time.monotonic())))
             if not doing.done():
@@ -219,17 +220,15 @@ class Database:
             raise
 
     def _stop(self, doing: Future[Any]) -> None:
-        """Stops what the worker does. DuckDB forgets an interrupt that comes before it runs the query."""
+        """Stop the worker's query. It is interrupted repeatedly, as DuckDB ignores interrupts before a query runs."""
         from concurrent.futures import wait
 
         while not doing.done():
             self._connection.interrupt()
             wait([doing], LOOK)
 
-    # ---- the tables ----
-
     def _provide(self, sql: str) -> None:
-        """Makes the tables that the text may name, and are not there yet: to work out all of them would take longer."""
+        """Create the missing tables that the text may name. Creating all of them would take longer."""
         words = set(WORD.findall(sql.casefold()))
         everything = words & ALL_TABLES or any(word.startswith("duckdb_") for word in words)
         for name in TABLES:
@@ -238,7 +237,10 @@ class Database:
                 self._tables.add(name)
 
     def _with_windows(self, data: bytes, starts: list[int], words: list[str]) -> str:
-        """The query without its semicolon, and with a view for each calls_between, as views take no arguments."""
+        """Return the query without its semicolon, with a view in place of each calls_between().
+
+        Views take no arguments, so each pair of times gets its own view.
+        """
         data = data[: starts[words.index(";")] if ";" in words else None]
         for at in range(len(words) - 2, -1, -1):
             if words[at : at + 2] == ["calls_between", "("]:
@@ -248,7 +250,7 @@ class Database:
         return data.decode()
 
     def _between(self, times: str) -> str:
-        """The name of the view of calls_between(FROM, TO), which reads this part of the traces only."""
+        """Return the name of the view of calls_between(FROM, TO), which reads only this part of the traces."""
         try:
             start, end = (int(float(word.replace("_", ""))) for word in times.split(","))
         except (ValueError, OverflowError):
@@ -261,7 +263,7 @@ class Database:
         return quoted(name, chr(34))
 
     def _make(self, name: str, view: str = "", window: tuple[int, int] = (0, FOREVER)) -> None:
-        """Makes the view of a table. window: of the calls in it, ns, within those of the sources."""
+        """Create the view of a table. window: limits its calls to these ns, within the windows of the sources."""
         entry = TABLES[name]
         view = view or name
         parts = []
@@ -277,14 +279,14 @@ class Database:
         self._connection.execute(f"create view {quoted(view, chr(34))} as {' union all '.join(parts)}")
         for _, stream in self._streams:
             if isinstance(stream, CallStream):
-                stream.problems = []  # `calls` is a column, too: only a reading of the rows counts
+                stream.problems = []  # `calls` is a column, too, and only reading the rows counts
 
     def _before(self, number: int, name: str) -> int:
         return sum(TABLES[name].rows(source) for source in self.sources[:number])
 
 
 def _in_words(error: BaseException) -> QueryError:
-    """DuckDB's error as ours: what is wrong, the line of SQL with a mark, what to do."""
+    """Return DuckDB's error as a QueryError: the problem, the line of SQL with a mark, and a hint."""
     text, _, place = str(error).partition("\nLINE ")
     what, *more = [line.strip() for line in text.strip().split("\n") if line.strip()] or ["the query fails"]
     what = what.rstrip("!.")
@@ -303,14 +305,14 @@ def _in_words(error: BaseException) -> QueryError:
 
 
 def _plain(what: str) -> str:
-    """`Binder Error: Referenced ...` as it would stand in a sentence."""
+    """Return `Binder Error: Referenced ...` in lower case, as `binder error: referenced ...`."""
     return re.sub(
         r"^([\w ]+) Error: (\w(?![A-Z]))?", lambda found: f"{found[1].lower()} error: {(found[2] or '').lower()}", what
     )
 
 
 def _unlike(names: list[str]) -> list[str]:
-    """The names, those that were there before with a number: objects of JSON and Parquet need them to differ."""
+    """Return the names, with a number after repeated ones, because JSON objects and Parquet need distinct names."""
     found: list[str] = []
     for name in names:
         number, shown = 1, name

@@ -1,9 +1,9 @@
-"""Recordings' tables as DuckDB reads them: how many rows there are, and what a condition on times spares to read.
+"""Registration of a recording's tables with DuckDB, with their row counts and with filters on times pushed down.
 
-DuckDB takes any Arrow stream for a single row, and then puts a trace's calls on that side of a join which it keeps in
-memory. Its own kind of source can tell how many rows there are. It is also asked which conditions it sees to itself,
-and is told which columns are wanted: of calls, those with other times are neither decoded nor, where nothing else
-forbids it, read. Where a version of DuckDB has no such sources, the plain way is right as well, and only slower.
+DuckDB assumes that an Arrow stream has a single row. In a join it would then keep all calls of a trace in memory. Its
+own kind of source can report the number of rows. DuckDB also asks such a source which conditions it handles, and passes
+it the wanted columns. So calls outside the wanted times are not decoded and, where possible, not read. A version of
+DuckDB without such sources gets a plain Arrow stream, which is correct but slower.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from seismo.model.trace.arrow_stream import ALL_TIMES, STREAM_COLUMNS, CallStrea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of a comparison of a column with a number: the bounds that it sets, as functions of the number.
+# For the comparison of a column with a number, the offset from the number to the inclusive bound that it sets.
 LEAST = {"=": 0, ">=": 0, ">": 1}
 MOST = {"=": 0, "<=": 0, "<": -1}
 
 
 def register(connection: Any, name: str, table: Any, rows: int) -> None:
-    """Gives a table a name in the database."""
+    """Register a table under a name in the database."""
     try:
         from duckdb._sources import ArrowScanSource
 
@@ -34,7 +34,7 @@ def register(connection: Any, name: str, table: Any, rows: int) -> None:
 
 
 def _calls(calls: CallStream) -> dict[str, Any]:
-    """The methods of a source of calls: what it sees to, and one reading."""
+    """Return the methods of a source of calls: the conditions it handles, and one reading."""
 
     def accepts(_: Any, predicate: Any) -> bool:
         return times_of(predicate) is not None
@@ -53,7 +53,7 @@ def _calls(calls: CallStream) -> dict[str, Any]:
 
 
 def times_of(predicate: Any) -> Times | None:
-    """The times that a condition leaves, as DuckDB gives it (duckdb._sources.nodes). None: it says anything else."""
+    """Return the times that a condition (duckdb._sources.nodes) selects, or None for any other condition."""
     operator = getattr(predicate, "op", None)
     left, right = getattr(predicate, "left", None), getattr(predicate, "right", None)
     if operator == "AND":

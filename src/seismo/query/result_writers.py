@@ -1,4 +1,4 @@
-"""What a query gave, as text, CSV or JSON. Rows are written as they come, but for the text, whose columns line up."""
+"""Writers of query results as text, CSV or JSON. Rows are streamed, except for text, whose columns are aligned."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from seismo.query.database import Result
     from seismo.report.paper import Paper
 
-WIDEST = 60  # columns of a cell of text
+WIDEST = 60  # characters of a cell of text
 NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL")
 
 
 def write_text(paper: Paper, result: Result, most: int) -> None:
-    """A table in which nothing of the program's can do harm. most: rows that are shown; 0: all."""
+    """Write a table in which the program's names are escaped. most: the most rows to show, or 0 for all."""
     rows = result.rows()
     found = list(islice(rows, most) if most else rows)
     more = bool(most) and next(rows, None) is not None
     if len(result.columns) == 1 and len(found) == 1 and "\n" in str(found[0][0]):
         _write_lines(paper, str(found[0][0]))
         return
-    if result.columns[:1] == ["explain_key"]:  # a drawing, which is to be seen as one
+    if result.columns[:1] == ["explain_key"]:  # a drawing over several lines
         for row in found:
             _write_lines(paper, str(row[-1]))
         return
@@ -53,12 +53,12 @@ def write_text(paper: Paper, result: Result, most: int) -> None:
 
 
 def shortened(paper: Paper, text: str) -> str:
-    """Cells end where no reader looks any more."""
+    """Return the text, cut to the width of a cell."""
     return beginning(text, WIDEST, paper.signs)
 
 
 def cell(value: Any) -> str:
-    """A value for people: floats are rounded, NULL is nothing at all."""
+    """Return a value for display: floats are rounded, and NULL is empty."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -69,7 +69,7 @@ def cell(value: Any) -> str:
 
 
 def number(value: float) -> str:
-    """A float to three decimals, or to six digits where it is far from 1."""
+    """Return a float with three decimals, or with six digits if it is very large or small."""
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
     if abs(value) >= 1e15 or abs(value) < 0.001:
@@ -90,7 +90,7 @@ def _write_lines(paper: Paper, text: str) -> None:
 
 
 def write_csv(stream: TextIO, result: Result, harmless: bool) -> None:
-    """Comma-separated values with a line of names. harmless: it goes to a terminal, which must not act on names."""
+    """Write comma-separated values with a header. harmless: True to escape names, for a terminal."""
     made = csv.writer(stream, lineterminator="\n")
     made.writerow([printable(name) if harmless else name for name in result.columns])
     for row in result.rows():
@@ -99,7 +99,7 @@ def write_csv(stream: TextIO, result: Result, harmless: bool) -> None:
 
 
 def write_json(stream: TextIO, result: Result) -> None:
-    """An array of objects, one a line, in ASCII."""
+    """Write an array of objects, one per line, in ASCII."""
     stream.write("[")
     first = True
     for row in result.rows():
@@ -110,7 +110,7 @@ def write_json(stream: TextIO, result: Result) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of SQL as JSON and CSV have it: decimals are numbers, what is no number is null, times are ISO 8601."""
+    """Return a SQL value for JSON and CSV: decimals as floats, non-finite numbers as None, times in ISO 8601."""
     if isinstance(value, decimal.Decimal):
         value = float(value)
     if isinstance(value, float):
@@ -127,6 +127,6 @@ def _plain(value: Any) -> Any:
 
 
 def json_rows(result: Result) -> Iterator[list[Any]]:
-    """The rows as values of JSON."""
+    """Yield the rows as JSON values."""
     for row in result.rows():
         yield [_plain(value) for value in row]

@@ -1,10 +1,15 @@
-"""The tables that SQL sees, made of those that a recording has.
+"""The SQL tables, made of the tables of the recordings.
 
-A table of SQL is one of the model's of every recording, one below the other, with four changes that make joins and
-conditions plain: `recording` says which one a row is of; what refers to a row of another table has that row's `id`,
-which no two recordings share, and NULL where the model has -1; numbers that stand for a word are the word; and each
-flag is a column of truth values beside `flags`. Nothing is copied: DuckDB reads the recording's own columns as Arrow
-streams, and the calls of a trace while they are decoded.
+A SQL table is the union of one of the model's tables over all recordings, with four changes that simplify joins and
+conditions:
+
+- `recording` names the recording of a row.
+- References hold the `id` of a row in another table, which is unique over all recordings, and NULL for the model's -1.
+- Numbers that stand for a word are shown as the word.
+- Each flag is a boolean column besides `flags`.
+
+Nothing is copied: DuckDB reads the recording's own columns as Arrow streams, and the calls of a trace while they are
+decoded.
 """
 
 from __future__ import annotations
@@ -27,19 +32,19 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 FOREVER = 2**63 - 1
-# Calls of a trace are not counted before they are read: each recording has so many numbers for them.
+# The calls of a trace are not counted before they are read, so each recording gets a fixed range of call ids.
 CALLS_APART = 1 << 40
 RESERVED = {"column", "offset", "by"}
 
 
 class Source:
-    """A recording that is asked about, by the name that its rows have in the column `recording`.
+    """A recording with the name that its rows have in the column `recording`.
 
-    start_ns, end_ns: the window of a trace whose calls, instants and gaps are in the tables, ns.
+    start_ns, end_ns: the window of a trace for its calls, instants and gaps
     """
 
     def __init__(self, name: str, recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> None:
-        self.name = name.encode("utf-8", "backslashreplace").decode()  # a file's name may be no text
+        self.name = name.encode("utf-8", "backslashreplace").decode()  # the name of a file may not be valid UTF-8
         self.recording = recording
         self.window = (start_ns, end_ns)
 
@@ -77,11 +82,14 @@ class _Instant(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A table of SQL.
+    """A SQL table.
 
-    row: the model's row, whose columns it has. says: what it holds, in a line. give: its columns, for what reads Arrow.
-    rows: how many there are, about; None: not known before they are read. references: column to the table of its ids.
-    nothing: columns in which -1 says that it is not known. truths: columns of 0 and 1.
+    row: the model's row type, whose columns it has; the next field describes the table in one line
+    give: returns its columns, for a reader of Arrow
+    rows: returns an estimate of the number of rows
+    references: maps a column to the table whose ids it holds
+    nothing: the columns in which -1 stands for an unknown value
+    truths: the columns of 0 and 1
     """
 
     row: type[Any]
@@ -94,7 +102,7 @@ class Entry(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The model's columns."""
+        """Return the names of the model's columns."""
         fields: tuple[str, ...] = self.row._fields
         return ("id", *fields) if self.row is CallRow else fields
 
@@ -109,7 +117,7 @@ def _kept(
     truths: tuple[str, ...] = (),
     **references: str,
 ) -> tuple[str, Entry]:
-    """A table that recordings have as it is. attribute: of the recording, if its name is another one."""
+    """Return the entry of a table of the model. attribute: the recording's attribute, if its name differs."""
 
     def give(source: Source) -> Any:
         return getattr(source.recording, attribute or name)
@@ -127,12 +135,12 @@ def _made(
     nothing: tuple[str, ...] = (),
     **references: str,
 ) -> tuple[str, Entry]:
-    """A table that is made when somebody asks for it."""
+    """Return the entry of a table that is computed on demand."""
     return name, Entry(row, says, lambda source: table_of(row, rows_of(source)), lambda _: 1000, references, nothing)
 
 
 def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
-    """A table of rows of ints and strings."""
+    """Return a table of rows of ints and strings."""
     columns: dict[str, Any] = {}
     types = get_type_hints(row)
     values = list(zip(*given, strict=True)) or [()] * len(row._fields)
@@ -340,24 +348,25 @@ TABLES: dict[str, Entry] = dict(
 
 
 def described(name: str) -> list[str]:
-    """The columns of a table as SQL has them."""
+    """Return the names of a table's columns in SQL."""
     return ["recording", *(column for column, _ in expressions(name, 0, lambda _: 0))]
 
 
 def in_sql(column: str) -> str:
-    """A column as it stands in SQL: some are words of the language, and need quotes."""
+    """Return a column name for SQL, quoted if it is a reserved word."""
     return quoted(column, '"') if column in RESERVED else column
 
 
 def quoted(text: str, mark: str = "'") -> str:
-    """Text in SQL: a literal, or with '"' a name."""
+    """Return text as a SQL literal, or as a quoted name if the mark is '"'."""
     return mark + text.replace(mark, 2 * mark) + mark
 
 
 def expressions(name: str, number: int, before: Callable[[str], int]) -> list[tuple[str, str]]:
-    """The columns of a table as SQL has them, each with the SQL that makes it of the model's.
+    """Return the columns of a table in SQL, each with the SQL expression over the model's columns.
 
-    number: of the recording. before: how many rows the recordings before it have in a table.
+    number: the position of the recording
+    before: returns the number of rows that the previous recordings have in a table
     """
     entry = TABLES[name]
     enums: dict[str, type[IntEnum]] = OF_ROWS.get(entry.row.__name__, {})  # type: ignore[assignment]

@@ -1,5 +1,5 @@
-"""`seismo view`: a local server that shows recordings in a browser, a trace of any size included.
+"""`seismo view`: a local server that shows recordings in a browser, including traces of any size.
 
-`server` is the transport: who may ask, and how an answer is sent. `answers` is what is answered: it reads recordings
-and knows nothing of HTTP. `ranges` adds up a stretch of a trace, and finds calls in it. `shell` is the page around it.
+`server` is the HTTP transport with its access control. `routes` reads recordings and makes the answers, independent of
+HTTP. `trace_ranges` sums up a part of a trace and finds calls in it. `viewer_page` is the page around it.
 """

@@ -1,21 +1,21 @@
-"""What the browser asks of recordings, and the answers: pages, lists in JSON, and columns.
+"""The routes of `seismo view` and their answers: pages, JSON and columns.
 
     /                     the viewer's own page
-    recordings            the recordings that are shown, with what is said of each before its numbers
+    recordings            the recordings that are shown, each with its facts and losses
     N/page                the page of recording N, as `seismo report --html` writes it
-    N/changes?with=       what changed from it to another one of its kind, as `seismo diff --html` writes it
-    N/page?from=&to=      of a trace: the page of a stretch of it
+    N/changes?with=       its changes to another one of its kind, as `seismo diff --html` writes them
+    N/page?from=&to=      of a trace: the page of a part of it
     N/trace               of a trace: its threads, processes and functions, and which paths mostly wait
-    N/rows?from=&to=&columns=&threads=     what to draw of a stretch, one row a call or a run of calls
-    N/call?thread=&depth=&at=    the call that is open at a time, whole
-    N/density?columns=    how many calls began in each part of the whole
-    N/said?from=&to=      marks, spans, counts, pauses and gaps of a stretch
-    N/range?from=&to=     the functions of a stretch
+    N/rows?from=&to=&columns=&threads=     the rows to draw for a part: one per call or run of calls
+    N/call?thread=&depth=&at=    the whole call that is open at a time
+    N/density?columns=    the number of calls that began in each column of the whole trace
+    N/said?from=&to=      marks, spans, counts, pauses and gaps of a part
+    N/range?from=&to=     the functions of a part
     N/find?functions=&from=&back=     the next call of one of the functions
-    N/state?version=      whether the file has grown since that version of it, and whether it still grows, for --live
+    N/state?version=      for --live: has the file grown since that version, and is it still growing
 
-Times are nanoseconds from the start of the recording's first process. A number of recordings is small, their content is
-not: nothing here holds more rows than are asked for, and what is asked for has limits.
+Times are nanoseconds from the start of the recording's first process. There are few recordings, but they may be large,
+so the code here holds only the requested rows, and limits every request.
 """
 
 from __future__ import annotations
@@ -46,25 +46,26 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
-BLOCKS_A_STEP = 16  # of the journal, in which what the program said is read: some milliseconds
+BLOCKS_A_STEP = 16  # of the journal, read per step for the marks of the program; a few milliseconds
 MOST_STEPS = 1000
-MOST_CUT = 3_000_000  # calls of a stretch that gets a page
-MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
+MOST_CUT = 3_000_000  # the most calls of a part that gets a page
+MOST_NAMED = 20_000  # bytes of the function numbers in a request
 FOREVER = 2**62
 PATIENCE = 5
-SILENT_S = 5.0  # what runs writes more often, where anything happens in it
+SILENT_S = 5.0  # a running program with any activity writes more often
 
-COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
+COLUMNS = "application/octet-stream"  # the layout of seismo.report.page.payload
 JSON = "application/json; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 
 
 class ServedRecording:
-    """One recording that is shown, read again when its file has grown. path: of the file. version: counts from 0.
+    """A recording that is shown, and read again after its file has grown.
 
-    A file is read from its beginning, though most of it, the journal of a trace, stays on the disk: only its pieces are
-    found again. So that the reading of a long one does not take the machine from the program, it is read no sooner than
-    PATIENCE times later than the last reading took.
+    path: of the file; version: number of later readings
+
+    The file is read from its start, but most of it (the journal of a trace) stays on disk and only its index is built.
+    To leave the CPU to the program, the next reading waits PATIENCE times as long as the last one took.
     """
 
     def __init__(self, path: str, recording: Recording, live: bool = False) -> None:
@@ -75,7 +76,7 @@ class ServedRecording:
         self._due = 0.0
 
     def refresh(self) -> None:
-        """Reads the file again if it has grown and the time has come."""
+        """Read the file again if it has grown and the next reading is due."""
         stamp = _stamp(self.path)
         began = time.monotonic()
         if not self.live or stamp == self._stamp or began < self._due:
@@ -83,16 +84,16 @@ class ServedRecording:
         try:
             self.recording = model.read(self.path, running=True)
         except SeismoError:
-            return  # in the middle of being written anew: the next look finds it
+            return  # the file is being replaced; the next check will succeed
         self._stamp = stamp
         self.version += 1
         self._due = time.monotonic() + PATIENCE * (time.monotonic() - began)
 
     @property
     def ending(self) -> str:
-        """How its program ended: "ended" in order, "stopped" without writing an end, or "", as long as it runs.
+        """Return "ended" after a regular end, "stopped" if the process is gone without one, or "" if it may be running.
 
-        Whether a process runs is known of those of this machine alone: what is still written is not stopped.
+        Only processes of this machine can be checked. A recording that was written recently does not count as stopped.
         """
         pid, ended = first_process(self.recording)
         if ended:
@@ -110,13 +111,13 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 class Routes:
-    """Answers for the recordings that are shown."""
+    """The answers for the recordings that are shown."""
 
     def __init__(self, shown: Sequence[ServedRecording]) -> None:
         self.shown = list(shown)
 
     def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
-        """The answer for a path below the token. Raises NothingThereError, UsageError."""
+        """Return the answer for a path below the token. Raise NothingThereError or UsageError."""
         if path == "":
             return Answer(viewer_page.page().encode(), "text/html; charset=utf-8", viewer_page.policy())
         if path == "recordings":
@@ -159,7 +160,7 @@ class Routes:
 
 
 def _part(entry: ServedRecording, query: Mapping[str, str]) -> Recording:
-    """The recording, or the stretch of it that is asked for. Raises UsageError: it holds too many calls."""
+    """Return the recording, or the requested part of it. Raise UsageError if that has too many calls."""
     recording = entry.recording
     if not (recording.calls and ("from" in query or "to" in query)):
         return recording
@@ -174,7 +175,7 @@ def _part(entry: ServedRecording, query: Mapping[str, str]) -> Recording:
 
 
 def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
-    """The page of what changed between two recordings. Raises UsageError: there is no such page of them."""
+    """Return the page of changes between two recordings. Raise UsageError if they cannot be compared."""
     kind, other = of(old.recording), of(new.recording)
     if kind is not other:
         raise UsageError(f"a recording of {other.what} cannot be compared with one of {kind.what}")
@@ -184,12 +185,12 @@ def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
 
 
 def _ran(recording: Recording) -> Recording:
-    """The recording with the times that are compared."""
+    """Return the recording with the times to compare."""
     return recording.timed("cpu") if of(recording).times else recording
 
 
 def _page(recording: Recording) -> bytes:
-    if recording.calls:  # the viewer has the timeline itself
+    if recording.calls:  # the viewer draws the timeline itself
         from seismo.report.calls.page import calls_page
 
         return calls_page(recording, timeline=False).encode()
@@ -198,7 +199,7 @@ def _page(recording: Recording) -> bytes:
 
 
 def _written(write: Callable[[str], object], at: Callable[[str], str] = str) -> bytes:
-    """A page that is written to a place. at: the file that it begins with."""
+    """Return the content of a page that `write` writes to a path. at: returns the path of the page's first file."""
     with tempfile.TemporaryDirectory(prefix="seismo-view-") as folder:
         place = os.path.join(folder, "page.html")
         write(place)
@@ -230,14 +231,11 @@ def _stretch(query: Mapping[str, str]) -> tuple[int, int]:
     return start, max(start, _whole(query, "to", -FOREVER, FOREVER, FOREVER))
 
 
-# ---- traces ----
-
-
 def _trace(entry: ServedRecording, _query: Mapping[str, str]) -> Answer:
     recording = entry.recording
     functions = recording.functions
     libraries = {file: bool(library_of(file)[0]) for file in set(functions["file"])}
-    whole = not all(libraries.values())  # where nothing is the program's own, everything is
+    whole = not all(libraries.values())  # if no function is the program's own, none counts as foreign
     return _json(
         {
             "from": 0,
@@ -286,7 +284,7 @@ def _rows(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
 
 
 def _call(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
-    """The call that was open at a time, with its own times, where a stretch that was read has but a part of it."""
+    """Answer with the whole call that was open at a time; the rows of a part may hold only a piece of it."""
     thread = _whole(query, "thread", 0, len(entry.recording.threads) - 1)
     depth = _whole(query, "depth", 0, 1 << 30)
     return _json({"row": call_at(entry.recording, thread, depth, _whole(query, "at", 0, FOREVER))})
@@ -302,7 +300,7 @@ def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
         first, last = (max(0, min(width - 1, when * width // whole)) for when in (start, end))
         if count == 1 or first == last:
             began[first] += count
-        else:  # a run is no wider than a column, and may lie in two
+        else:  # a run is no wider than a column, so it lies in at most two
             began[first] += count / 2
             began[last] += count / 2
     return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
@@ -318,7 +316,7 @@ def _range(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
 
 
 def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
-    """The next call of one of the functions after a time. Which names match, the browser knows."""
+    """Answer with the next call of one of the functions. The browser decides which functions match a name."""
     words = query.get("functions", "")[:MOST_NAMED].split(",")
     wanted = {int(word) for word in words if word.isascii() and word.isdigit()}
     start = _whole(query, "from", -FOREVER, FOREVER, 0)
@@ -326,7 +324,7 @@ def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
 
 
 def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
-    """Whether there is a later version than the one that is known, how much is in it, and whether more may come."""
+    """Answer with the version, the size and the ending of the recording, and whether the version is new."""
     entry.refresh()
     recording = entry.recording
     known = _whole(query, "version", 0, FOREVER, 0)

@@ -1,10 +1,12 @@
-"""The transport of `seismo view`: HTTP on this machine alone, for whoever has the address that was printed.
+"""The HTTP transport of `seismo view`, for this machine only and for users with the printed address.
 
-A page of another site, or another user of this machine, must not read a recording: it holds names, paths and source.
-So the server listens on the loopback only, at a port of the system's choice; every path begins with a random token; the
-Host header must be ours, or a name that somebody points at 127.0.0.1 (DNS rebinding) would make us his own site; and
-no answer is for another origin. An answer is made under one lock, for recordings are read lazily by code that serves
-one reader at a time; a window takes milliseconds.
+Pages of other sites and other users of this machine must not read a recording, because it holds names, paths and
+source. So the server listens on the loopback interface only, at a port that the system chooses. Every path begins with
+a random token. The Host header must be one of the server's, which prevents DNS rebinding. Answers to other origins are
+refused.
+
+One lock serializes the answers, because recordings are read lazily by code that is not thread-safe. A request takes
+milliseconds.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     Answers = Callable[[str, Mapping[str, str]], "Answer"]
 
 HOSTS = ("127.0.0.1", "localhost")
-SILENT_S = 20  # a connection that asks nothing for so long is closed
+SILENT_S = 20  # an idle connection is closed after this time
 MOST_FIELDS = 32
-PACK_FROM = 4096  # bytes: what is smaller is sent as it is
+PACK_FROM = 4096  # bytes; smaller answers are not compressed
 
 POLICY = (
     "default-src 'none'; connect-src 'self'; style-src {style}; script-src {script}; img-src 'self' data:; "
@@ -38,7 +40,7 @@ POLICY = (
 
 
 class Answer(NamedTuple):
-    """What is sent. policy: the Content-Security-Policy; empty for what has its own, or is no page."""
+    """An HTTP response. policy: the Content-Security-Policy, or "" if the content has its own or is not a page."""
 
     content: bytes
     media_type: str
@@ -47,11 +49,11 @@ class Answer(NamedTuple):
 
 
 class NothingThereError(SeismoError):
-    """The path, or what it names, does not exist."""
+    """The path, or the object it names, does not exist."""
 
 
 class Server:
-    """Serves answers(path, query) under a secret address until it is closed."""
+    """A server that answers answers(path, query) under a secret address until it is closed."""
 
     def __init__(self, answers: Answers, port: int = 0) -> None:
         self._answers = answers
@@ -70,27 +72,25 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address for the browser, token included."""
+        """Return the address for the browser, with the token."""
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     def serve(self) -> None:
-        """Answers until close() is called from another thread, or an interrupt."""
+        """Answer requests until close() is called from another thread, or an interrupt."""
         self._http.serve_forever(poll_interval=0.2)
 
     def close(self) -> None:
-        """Ends serve() and frees the port. Connections that are open get no more answers."""
+        """End serve() and free the port. Open connections get no more answers."""
         self.closed = True
         self._http.shutdown()
         self._http.server_close()
 
     def free(self) -> None:
-        """Frees the port after serve() was interrupted."""
+        """Free the port after serve() was interrupted."""
         self._http.server_close()
 
-    # ---- one request ----
-
     def refusal(self, headers: Mapping[str, str]) -> str:
-        """Why the request may not be answered; "": it may."""
+        """Return the reason for which the request is refused, or "" if it may be answered."""
         if headers.get("Host", "").lower() not in self._hosts:
             return "the Host header is not this server's"
         if headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
@@ -101,7 +101,7 @@ class Server:
         return ""
 
     def answer(self, target: str, headers: Mapping[str, str]) -> Answer:
-        """The answer to a request for the target, `/TOKEN/path?query`."""
+        """Return the answer to a request for the target, `/TOKEN/path?query`."""
         why = self.refusal(headers)
         if why:
             return _text_answer(403, why)
@@ -139,12 +139,12 @@ class _Http(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
 
     def server_bind(self) -> None:
-        """As the base class does, without asking the network for our name."""
+        """Bind the socket as the base class does, but without a DNS lookup of the host's name."""
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that hangs up is no error; whatever else goes wrong in an answer is a bug and shows itself."""
+        """Ignore a browser that disconnects, and report any other error, which is a bug."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError, ValueError)):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -187,8 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
     def version_string(self) -> str:
         return "seismo"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the base class names it
-        """Says nothing: the terminal is the user's, and the address is a secret."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name for it
+        """Print nothing, because the terminal is the user's and the address is a secret."""
 
 
 _ALWAYS = (

@@ -1,7 +1,7 @@
-"""What a stretch of a trace adds up to, and where in it a function is called next.
+"""Sums over a part of a trace, and the search for the next call of a function.
 
-A stretch is read call by call while it holds few enough of them. A longer one is added up from its overview, whose runs
-name the function that took most of each: the sums are estimates then, and say so.
+A part with few calls is read call by call. A larger one is summed up from its overview. Each run of an overview names
+only the function with the largest time in it, so these sums are estimates and are marked as such.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from seismo.model.trace.calls import CallRow, RunRow
 
 MOST_ROWS = 150_000
-COLUMNS = 2000  # of the overview of a stretch that holds more
+COLUMNS = 2000  # of the overview of a larger part
 MOST_PATHS = 20_000
-BUDGET_S = 0.4  # of one question of a search
-FIRST_NS = 1_000_000  # that a search looks through first
-NEAR_NS = 1_000_000  # around a time, in which a call is looked for first
+BUDGET_S = 0.4  # of one request of a search
+FIRST_NS = 1_000_000  # the range that a search reads first
+NEAR_NS = 1_000_000  # the range around a time that is searched first
 CALL_COLUMNS = 4096
 
 
 class _Paths:
-    """A call tree that grows as calls are added: for each path its parent, function, calls, total and own time."""
+    """A call tree that grows as calls are added: parent, function, calls, total time and own time of each path."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, int], int] = {}
@@ -40,7 +40,7 @@ class _Paths:
         self.left = 0
 
     def of(self, parent: int, function: int) -> int:
-        """The path of a function below another; -1: there are too many."""
+        """Return the path of a function below another, or -1 if there are too many paths."""
         key = (parent, function)
         path = self.known.get(key, -1)
         if path < 0:
@@ -56,7 +56,7 @@ class _Paths:
         return path
 
     def add(self, path: int, calls: float, busy: float) -> None:
-        """Adds calls to a path, whose time is then the path's own and no more its caller's."""
+        """Add calls to a path. Their time is added to its own time and subtracted from its caller's."""
         if path < 0:
             return
         self.calls[path] += calls
@@ -67,7 +67,7 @@ class _Paths:
 
 
 def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequence[int]) -> dict[str, Any]:
-    """The paths of a stretch with their calls and times, clipped to it. `estimated`: added up from an overview."""
+    """Return the paths of a part with their calls and times, clipped to it. `estimated` marks sums from an overview."""
     paths = _Paths()
     estimated = False
     for thread in threads:
@@ -105,7 +105,7 @@ def _add_rows(paths: _Paths, rows: Table[CallRow], start_ns: int, end_ns: int) -
 
 
 def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: int, thread: int) -> None:
-    """Adds the runs of an overview: each below the one above it that was running when it began."""
+    """Add the runs of an overview, each below the run one level up that was running when it began."""
     rows = recording.calls.overview(start_ns, end_ns, COLUMNS, [thread]).runs
     above: list[list[tuple[float, float, int]]] = []
     for row in sorted(_runs(rows), key=lambda run: (run[0], run[1])):
@@ -133,10 +133,10 @@ def _running(runs: list[tuple[float, float, int]], when: float) -> int:
 
 
 def next_call(recording: Recording, wanted: AbstractSet[int], start_ns: int, back: bool) -> dict[str, Any]:
-    """The first call of one of the functions that begins after a time, or before it.
+    """Find the first call of one of the functions that begins after a time, or the last one before it.
 
-    `row`: the call, or None. `to`: up to where it was looked for; `done`: the trace ends there. A question ends after a
-    while even if nothing was found, so that a search can be followed, and given up.
+    `row` is the call, or None; `to` is the time up to which the trace was searched; `done` is True at the trace's end.
+    A request ends after BUDGET_S even without a result, so that the user can follow a search and cancel it.
     """
     calls = recording.calls
     last = calls.end_ns
@@ -157,7 +157,7 @@ def next_call(recording: Recording, wanted: AbstractSet[int], start_ns: int, bac
 
 
 def call_at(recording: Recording, thread: int, depth: int, when: int) -> dict[str, Any] | None:
-    """The call at a depth that was open at a time, from beginning to end. None: none can be told from others."""
+    """Return the whole call that was open at a depth and time, or None if it cannot be separated from others."""
     calls = recording.calls
     last = calls.end_ns + 1
     reach = NEAR_NS

@@ -1,4 +1,4 @@
-"""The viewer's own page: a frame for the bundle that the front end builds, with a policy that lets nothing else run."""
+"""The viewer's page: a frame for the bundle of the front end, with a policy that allows no other code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seismo.view.server import POLICY
 
 @functools.cache
 def page() -> str:
-    """The page. It asks for everything else by addresses relative to its own, which holds the token."""
+    """Return the page. It requests everything else by relative addresses, because its own holds the token."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{MARK}\n"
@@ -25,7 +25,7 @@ def page() -> str:
 
 @functools.cache
 def policy() -> str:
-    """Its Content-Security-Policy."""
+    """Return the page's Content-Security-Policy."""
     return POLICY.format(
         style=f"'sha256-{_hash(_asset('built/view.css'))}'", script=f"'sha256-{_hash(_asset('built/view.js'))}'"
     )

@@ -1,1 +1,1 @@
-"""What `seismo watch` and `seismo.watch` show of events that match: values, text, JSON lines, recordings."""
+"""The output of `seismo watch` and `seismo.watch` for events that match: values, text, JSON lines, recordings."""

@@ -1,4 +1,4 @@
-"""What is done with a match: which actions there are, the debugger at its frame, the tables of counts and durations."""
+"""The actions on a match: parsing of their names, the debugger at its frame, tables of counts and durations."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 
 
 class Actions:
-    """What is to be done. names: those of ACTIONS that were chosen. calls: functions that take the match."""
+    """The chosen actions. names: those of ACTIONS; calls: functions that take the match."""
 
     def __init__(self, given: Action | Iterable[Action] | None = None) -> None:
-        """Raises UsageError for what is no action."""
+        """Parse the given actions. Raise UsageError for a wrong one."""
         self.names, self.calls = _chosen(given)
 
     def __bool__(self) -> bool:
-        """Whether any was chosen."""
+        """Return True if any action was chosen."""
         return bool(self.names or self.calls)
 
 
 def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
-    """The names and the functions among what was given as action. UsageError for what is neither."""
+    """Return the names and the functions among the given actions. Raise UsageError for any other value."""
     given: list[object] = [action] if action is None or isinstance(action, str) or callable(action) else []
     if not given:
         try:
@@ -66,9 +66,14 @@ def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
 
 
 class Row:
-    """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended.
+    """The counts of one function in a watch.
 
-    own: what they ran, without what matched calls inside them ran; sum, least, most: their durations.
+    calls: calls seen
+    matches: calls or events that matched
+    timed: matched calls that ended; the times below are theirs, in ns
+    own: time that they ran, without the matched calls inside them
+    sum, least, most: their durations
+    buckets: the number of durations in each bucket of the histogram
     """
 
     __slots__ = (
@@ -97,11 +102,11 @@ class Row:
 
     @property
     def function(self) -> str:
-        """MODULE.QUALNAME, without the main program's `__main__`."""
+        """Return MODULE.QUALNAME, without the main program's `__main__`."""
         return full_name(self.module, self.qualname)
 
     def add(self, other: Row) -> None:
-        """Takes in what a later use of the watch counted."""
+        """Add the counts of another use of the watch."""
         if other.timed:
             self.least = min(self.least, other.least) if self.timed else other.least
             self.most = max(self.most, other.most)
@@ -119,12 +124,12 @@ class Row:
 
 
 def full_name(module: str, qualname: str) -> str:
-    """How a function is named in what is shown."""
+    """Return the name under which a function is shown."""
     return qualname if module in ("", "__main__") else f"{module}.{qualname}"
 
 
 def counts(rows: list[Row]) -> list[str]:
-    """The table of matches by function, most first."""
+    """Return the lines of the table of matches by function, most matches first."""
     found = sorted((row for row in rows if row.matches), key=lambda row: (-row.matches, row.function))
     if not found:
         return []
@@ -134,7 +139,7 @@ def counts(rows: list[Row]) -> list[str]:
 
 
 def histograms(rows: list[Row], ascii_only: bool = False) -> list[str]:
-    """For each function the durations of its matched calls, a line for each step that has any between the ends."""
+    """Return a histogram of durations for each function, as lines: one per bucket, from the first used to the last."""
     lines: list[str] = []
     bar, edge, micro = ("#", "|", "us") if ascii_only else ("█", "│", "µs")
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
@@ -152,11 +157,11 @@ def histograms(rows: list[Row], ascii_only: bool = False) -> list[str]:
 
 
 def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
-    """An action that opens pdb at the match's frame, and there and then. stop: what `quit` does."""
+    """Return an action that opens pdb at the match's frame at once. pdb's `quit` calls stop()."""
     from pdb import Pdb
 
     class AtMatch(Pdb):
-        """A pdb whose prompt is opened from inside an event, where nothing is traced: stepping begins afterwards."""
+        """A pdb whose prompt opens inside an event, where tracing is suppressed; stepping begins afterwards."""
 
     def act(match: Match) -> None:
         frame = match.frame
@@ -191,12 +196,12 @@ def _outermost(frame: FrameType) -> FrameType:
 
 
 def _steps(pdb: Pdb) -> bool:
-    """Whether it was a command that stops again (next, step, until ...), or there are breakpoints."""
+    """Return True if the command stops again (next, step, until ...) or there are breakpoints."""
     return bool(pdb.breaks) or pdb.stoplineno != -1
 
 
 def _trace(pdb: Pdb, frame: FrameType | None) -> None:
-    """What pdb.set_trace() does, but for what it would forget of the command that was given."""
+    """Start tracing like pdb.set_trace(), but keep the state of the command that was given."""
     while frame is not None:
         frame.f_trace = pdb.trace_dispatch
         pdb.botframe = frame

@@ -1,8 +1,8 @@
-"""A watch: what it looks for, what it shows of that and where, and what comes of it. When it is on, its session says.
+"""A watch, without its session: the expression, the actions, the output and the results.
 
-The native core decides what matches and calls `_report` for it, inside the program, with tracing suppressed: what runs
-here is not watched. Nothing that fails here may reach the program, Ctrl-C apart: an action that raises is told once,
-and the watch is taken out.
+The native core decides which events match and calls `_report` for them inside the program, with tracing suppressed, so
+the code here is not watched. No error here may reach the program, except for KeyboardInterrupt. An action that raises
+is reported once and ends the watch.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-KEPT = 1000  # matches that `matches` holds
-HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # beginnings of files, as in native/hub/watch.c
+KEPT = 1000  # the most matches that `matches` holds
+HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # prefixes of file names, as in native/hub/watch.c
 
 
 class ActiveWatch:
-    """What seismo.sessions.watch.Watch is, but for its being a session.
+    """The part of seismo.sessions.watch.Watch that is independent of its session.
 
-    count: matches so far. matches: the first of them, as Match objects, unless nothing but counting was asked for.
-    functions: what was seen of each function that could match. failed: why the watch was taken out, or "".
+    count: number of matches so far
+    matches: the first KEPT of them, as Match objects, unless the actions only count
+    functions: the counts of each function that ran
+    failed: the reason for which the watch ended early, or ""
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class ActiveWatch:
         printer: Printer,
         record: str | os.PathLike[str] | None = None,
     ) -> None:
-        """actions: of none, and without a record, the match is printed, as it is where details are asked for."""
+        """Prepare a watch. Matches are printed if details are requested, or if there is no action and no record."""
         self.selection, self.expression = selection, selection.expression
         names = self._names = actions.names
         self._calls = actions.calls
@@ -63,20 +65,20 @@ class ActiveWatch:
         self._describe = Describer(detail, (HIDE,) if selection.machinery else HIDDEN)
         self._printer = printer
         self._native: _core.Watch | None = None
-        self._others, self._interpreters = 0, 0  # other interpreters before; how many had gone when it began
+        self._others, self._interpreters = 0, 0  # interpreters of earlier uses; the number that had ended at the start
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._debug: Callable[[_match.Match], None] | None = None
-        self.span = (0, 0)  # from when to when it was on, unix ns; of several uses the first and the last
+        self.span = (0, 0)  # first start and last end of its uses, in unix ns
         self.file: File | None = None
         self.matches: list[_match.Match] = []
         self.failed = self.unwritten = ""
         if record is not None:
             self.file = _file(record)
 
-    # ---- on and off ----
+    # ---- start and stop ----
 
     def _turn_on(self) -> None:
-        """From now on, what matches is told. Raises SeismoError if this program cannot be watched."""
+        """Start reporting matches. Raise SeismoError if this program cannot be watched."""
         self._printer.open()
         if "pdb" in self._names:
             self._debug = _actions.debugger(self.stop)
@@ -110,7 +112,7 @@ class ActiveWatch:
         self._interpreters = _core.interpreters()[0]
 
     def _turn_off(self) -> None:
-        """Nothing is told any more; what was counted stays."""
+        """Stop reporting matches, and keep the counts."""
         self.stop()
         self._others = self.interpreters
         native, self._native = self._native, None
@@ -123,40 +125,40 @@ class ActiveWatch:
         self._printer.close()
 
     def _drop(self) -> None:
-        """In a forked child: nobody is inside of it here, and what was counted is the parent's to tell."""
+        """Drop the native watch in a forked child, because its counts belong to the parent."""
         self.stop()
         self._native = None
 
     def stop(self) -> None:
-        """Takes the watch out: from now on nothing matches. Idempotent, from any thread, and from actions."""
+        """Stop matching. Idempotent, and callable from any thread and from actions."""
         if self._native is not None:
             self._native.stop()
 
-    # ---- what came of it ----
+    # ---- results ----
 
     @property
     def count(self) -> int:
-        """How many events or calls matched so far."""
+        """Return the number of events or calls that matched so far."""
         return self._before[0] + (self._native.matched if self._native is not None else 0)
 
     @property
     def lost(self) -> int:
-        """Matches or answers that were lost: no memory, no stack left, or an expression's own failure."""
+        """Return the number of lost matches: out of memory or stack, or the expression itself failed."""
         return self._before[1] + (self._native.lost if self._native is not None else 0)
 
     @property
     def masked(self) -> int:
-        """Values that were not shown because their names sound secret."""
+        """Return the number of values that were masked because their names look secret."""
         return self._describe.masked
 
     @property
     def interpreters(self) -> int:
-        """How many interpreters ran besides the main one, in which nothing is watched."""
+        """Return the number of other interpreters that ran, which are not watched."""
         return self._others + (_core.interpreters()[1] - self._interpreters if self._native is not None else 0)
 
     @property
     def functions(self) -> list[_actions.Row]:
-        """What was counted of each function that ran: matches, and durations if a histogram was asked for."""
+        """Return the counts of each function that ran, with durations if a histogram was requested."""
         return list((self._before[2] if self._native is None else self._merged(self._native)).values())
 
     def _merged(self, native: _core.Watch) -> dict[tuple[str, str, str, int], _actions.Row]:
@@ -171,7 +173,7 @@ class ActiveWatch:
 
     @property
     def recording(self) -> Recording:
-        """What was counted and timed so far, as a recording. UsageError if the watch was made without `record`."""
+        """Return the counts and times so far as a recording. Raise UsageError if the watch has no `record`."""
         if self.file is None:
             raise UsageError("this watch keeps no recording", hint="make it with record=PATH")
         from seismo.model import read
@@ -180,7 +182,7 @@ class ActiveWatch:
         return read(image(self))
 
     def report(self) -> list[str]:
-        """The tables of the count and histogram actions, as lines."""
+        """Return the tables of the count and histogram actions, as lines."""
         lines = _actions.counts(self.functions) if "count" in self._names else []
         if "histogram" in self._names:
             rows = self.functions
@@ -188,7 +190,7 @@ class ActiveWatch:
         return lines
 
     def _no_histogram(self, rows: list[_actions.Row]) -> str:
-        """Why there is no duration to show."""
+        """Return a line with the reason why no duration can be shown."""
         if "call" not in self.selection.kinds:
             return "histogram: empty, because only calls have a duration, and the expression matches no calls"
         if not any(row.matches for row in rows):
@@ -204,9 +206,9 @@ class ActiveWatch:
             self._act(match)
         except KeyboardInterrupt:
             raise
-        except RecursionError:  # the program is at the end of its stack: no failure of the action's
+        except RecursionError:  # the program's stack is exhausted, so the action is not at fault
             self._before = (self._before[0], self._before[1] + 1, self._before[2])
-        except BaseException as error:  # noqa: BLE001  an action's failure is not the program's
+        except BaseException as error:  # noqa: BLE001  an action's failure must not reach the program
             self._fail(error)
         finally:
             if match is not None:

@@ -1,6 +1,6 @@
-"""What a match is told to be: its place, the arguments, the values, the variables that changed, the frames around it.
+"""Conversion of events to matches: place, arguments, values, changed variables and the stack.
 
-A Describer runs inside the program, with tracing suppressed; what it keeps of the program's objects is text.
+A Describer runs inside the program, with tracing suppressed. It keeps the program's objects only as text.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ else:
     from seismo import _core
 
 _STACK = 30  # frames that --stack shows
-_SELF = 100  # characters; a `self` that would take more is shown without its fields
-_CALLS_KEPT = 1000  # calls whose variables are remembered
+_SELF = 100  # characters; a longer `self` is shown without its fields
+_CALLS_KEPT = 1000  # calls whose variables are kept
 
 
 class Detail:
-    """What is shown of a match beside its place.
+    """The parts of a match that are shown besides its place.
 
-    repr: objects by the program's own __repr__. show_secrets: values, too, whose names sound secret.
+    args, returns, vars, stack: True for the parts to show
+    repr: True to show objects by the program's own __repr__
+    show_secrets: True to show values whose names look secret
     """
 
     __slots__ = ("args", "repr", "returns", "show_secrets", "stack", "vars")
@@ -42,24 +44,26 @@ class Detail:
         *,
         args: bool = False,
         returns: bool = False,
-        vars: bool = False,  # noqa: A002  as the option
+        vars: bool = False,  # noqa: A002  the option's name
         stack: bool = False,
-        repr: bool = False,  # noqa: A002  as the option
+        repr: bool = False,  # noqa: A002  the option's name
         show_secrets: bool = False,
     ) -> None:
         self.args, self.returns, self.vars, self.stack = args, returns, vars, stack
         self.repr, self.show_secrets = repr, show_secrets
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Return True if any part is requested."""
         return self.args or self.returns or self.vars or self.stack
 
 
 class Describer:
-    """Makes a Match of each event that the native core tells.
+    """A factory of Match objects from the events that the native core reports.
 
-    detail: what is shown beside the place. hide: beginnings of the files whose frames no stack has. began: when the
-    watch did, as time.monotonic() has it. masked: values that were not shown, as their names sound secret.
+    detail: the parts to show besides the place
+    hide: prefixes of the files whose frames are left out of stacks
+    began: start of the watch, as time.monotonic()
+    masked: number of values that were masked because their names look secret
     """
 
     def __init__(self, detail: Detail, hide: tuple[str, ...]) -> None:
@@ -71,7 +75,7 @@ class Describer:
         self._variables: dict[int, dict[str, str]] = {}
 
     def forget(self) -> None:
-        """Leaves the variables of calls that have not ended."""
+        """Forget the variables of calls that have not ended."""
         self._variables.clear()
 
     def match(
@@ -91,7 +95,7 @@ class Describer:
         module: str,
         qualname: str,
     ) -> _match.Match:
-        """The match that the native core tells of in these words (native/hub/watch.c), times in ns, -1: none."""
+        """Return the match for an event as native/hub/watch.c reports it. Times are in ns, or -1 if there is none."""
         match = _match.Match()
         code = frame.f_code
         match.time = monotonic() - self.began
@@ -115,13 +119,13 @@ class Describer:
         elif self.detail.vars and starts and not self.detail.args:
             match.args = self._arguments(frame, code)
         if self.detail.vars and starts and moment == _match.EVENT:
-            self._changes(frame, code, call, moment)  # the arguments are shown: only what changes from here on
+            self._changes(frame, code, call, moment)  # the arguments are shown, so later lines need only the changes
         if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
             match.stack = self._frames(frame.f_back)
         return match
 
     def _outcome(self, match: _match.Match, arg: object) -> None:
-        """What was returned, yielded or raised, or which C function it is about."""
+        """Set the value that was returned or yielded, the exception, or the name of the C function."""
         if match.how in ("unwind", "raise", "throw", "stop_iteration"):
             match.exception = self.shower.show(arg) if isinstance(arg, BaseException) else "an exception"
         elif match.how in ("return", "yield"):
@@ -145,7 +149,7 @@ class Describer:
     def _changes(
         self, frame: FrameType, code: CodeType, call: int, moment: int
     ) -> list[tuple[str, str | None, str | None]]:
-        """The variables that are new, other or gone since the last look at this call."""
+        """Return the variables that were added, changed or deleted since the previous event of this call."""
         module_level = not code.co_flags & 1
         now = {}
         for name, value in _core.frame_locals(frame).items():
@@ -175,7 +179,7 @@ class Describer:
 
 
 def _parameters(code: CodeType) -> list[tuple[str, str]]:
-    """The names of a function's parameters as in its definition, and how they are shown: with their stars."""
+    """Return pairs of a parameter's name and its form in the definition (with stars), in the definition's order."""
     names = code.co_varnames
     plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     found = [(name, name) for name in names[:plain]]
@@ -189,7 +193,7 @@ def _parameters(code: CodeType) -> list[tuple[str, str]]:
 
 
 def _callee(function: object) -> str:
-    """The name of a C function, as it would be written: len, str.join, os.stat."""
+    """Return the name of a C function as in source code: len, str.join, os.stat."""
     owner = getattr(function, "__self__", None) if type(function) is type(len) else None
     name = shorten(getattr(function, "__name__", "?"), 100) if type(function) in _C_FUNCTIONS else "?"
     if type(function) is type(str.join):
@@ -208,5 +212,5 @@ _C_FUNCTIONS = (type(len), type(str.join))
 
 
 def _is_furniture(name: str, value: object) -> bool:
-    """Of a module's namespace: what is there in every module, imported or defined."""
+    """Return True for a name that every module has, and for an imported or defined object in a module's namespace."""
     return name.startswith("__") or type(value) in (type(sys), type(_callee), type, type(len))

@@ -1,4 +1,4 @@
-"""What to say at the end: how much matched, what was left out, and, if nothing matched, why that may be."""
+"""The summary at the end of a watch: counts, omissions, and likely reasons if nothing matched."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
 
-_MOST_FILE = 4000  # lines of a file whose code is looked at for a near line
+_MOST_FILE = 4000  # lines of a file that are compiled to find the nearest line with code
 
 
 def summary(watch: ActiveWatch) -> list[str]:
-    """Plain lines: the count, what was limited, masked or lost, and a hint when nothing matched."""
+    """Return lines with the count, with limits, masked and lost values, and with a hint if nothing matched."""
     rows = watch.functions
     matched = [row for row in rows if row.matches]
     count = watch.count
@@ -42,7 +42,7 @@ def summary(watch: ActiveWatch) -> list[str]:
 
 
 def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
-    """Where the matches come from, if more of them are in the standard library than in the program: seldom meant."""
+    """Return a hint to exclude the standard library if it has more of the matches than the program."""
     folder = os.__file__.rpartition("/")[0]
     modules: dict[str, int] = {}
     patterns: dict[str, None] = {}
@@ -57,7 +57,7 @@ def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
     if 2 * there <= all_of_them or any(char in folder for char in '"\\*?['):
         return []
     if any(word in ("module", "file") for word, _ in _terms(watch.expression.text)):
-        return []  # it was thought of
+        return []  # the user has limited the modules or files already
     names = sorted(modules, key=lambda name: (-modules[name], name))
     shown = ", ".join(map(printable, names[:3])) + (" and others" if len(names) > 3 else "")
     files = ", ".join(f'"{pattern}"' for pattern in patterns)
@@ -67,7 +67,7 @@ def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
 
 
 def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
-    """At most two lines."""
+    """Return at most two lines with likely reasons."""
     possible = [row for row in rows if row.possible and "<" not in row.qualname.rpartition(".")[2]]
     terms = _terms(watch.expression.text)
     lines: list[str] = []
@@ -86,7 +86,7 @@ def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
 
 
 def _terms(text: str) -> list[tuple[str, list[str]]]:
-    """The WORD(ARGUMENTS) of an expression that has been parsed already, roughly: quoted ones and numbers."""
+    """Return the WORD(ARGUMENTS) terms of a valid expression, approximately: only quoted arguments and numbers."""
     found: list[tuple[str, list[str]]] = []
     position = 0
     while (open_at := text.find("(", position)) >= 0:
@@ -119,7 +119,7 @@ def _terms(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
-    """Says it if no function, or module, of this name ran."""
+    """Return a line if no function, or no module, of this name ran."""
     names: set[str] = set()
     for row in rows:
         if word == "module":
@@ -145,21 +145,21 @@ def _near(pattern: str, names: set[str]) -> str:
 
 
 def _name_of(path: str) -> str:
-    return path.rpartition("/")[2]  # os.path is Python code, which looks up built-in names of the program's
+    return path.rpartition("/")[2]  # os.path looks up built-in names, which the program may have replaced
 
 
 def _close(word: str, among: list[str], most: int, least: float) -> list[str]:
-    """Those of some words that are near to one; none if the program has broken what it takes to tell."""
+    """Return the words that are similar to this one, or none if the program has broken difflib."""
     try:
         from difflib import get_close_matches
 
         return get_close_matches(word, among, most, least)
-    except Exception:  # noqa: BLE001  it is a hint, and the program may have replaced built-in names for good
+    except Exception:  # noqa: BLE001  only a hint depends on it, and the program may have replaced built-in names
         return []
 
 
 def _about_file(pattern: str, line: str, rows: list[Row], script: str) -> list[str]:
-    """Says it if nothing of the file ran, or the line has no code."""
+    """Return a line if nothing of the file ran, or if the line has no code or never ran."""
     files = {row.file for row in rows}
     paths = paths_of(pattern, script)
     mine = [file for file in files if any(matches(path, file) for path in paths)]

@@ -1,4 +1,4 @@
-"""What a watch looks for: the expression, how often, and on which threads."""
+"""The events that a watch selects: by expression, number and thread."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _C_KINDS = {"c_call", "c_return", "c_raise"}
 
 
 class EventSelection:
-    """What matches.
+    """The selection of a watch.
 
-    limit: matches after which the watch takes itself out. threads: one of THREADS. script: the path of the program's
-    own, if that is what runs. kinds: the kinds of events to look at. machinery: what imports and starts modules may
-    match, too.
+    limit: number of matches after which the watch stops
+    threads: one of THREADS
+    script: path of the program's main file, or "" if it has none
+    kinds: the kinds of events to look at
+    machinery: True if the functions that import and start modules may match, too
     """
 
     def __init__(self, expression: str, *, limit: int | None = None, threads: str = "all", script: str = "") -> None:
-        """Raises UsageError for an expression that is none or cannot be watched, and for a bad limit."""
+        """Parse the expression. Raise UsageError if it is invalid or cannot be watched, or if the limit is bad."""
         self.expression = parse(expression).with_script(script)
         self.kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
         if not self.kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
@@ -42,15 +44,15 @@ class EventSelection:
 
     @property
     def only_calls(self) -> bool:
-        """Whether nothing but calls can match."""
+        """Return True if only calls can match."""
         return self.kinds == {"call"}
 
     @property
     def mask(self) -> int:
-        """The kinds as bits, as the native core takes them."""
+        """Return the kinds as a bit mask for the native core."""
         return sum(1 << KINDS.index(kind) for kind in self.kinds)
 
     def evaluate(self, term: int, frame: FrameType) -> bool | None:
-        """A term that the native core cannot decide, for the event in this frame."""
+        """Evaluate a term that the native core cannot decide, for the event in this frame."""
         variables = _core.frame_locals(frame)
         return self.expression.evaluate_term(term, {"arg": variables, "value": variables})

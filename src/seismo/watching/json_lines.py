@@ -1,6 +1,6 @@
-"""Matches as JSON lines: one object a match, pure ASCII.
+"""Matches as JSON lines: one object per match, in ASCII.
 
-Written by hand: json would import re and a dozen more into the watched program.
+This does not use json, which would import re and a dozen other modules into the watched program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encode(value: object) -> str:
-    """The JSON of text, numbers, None, lists and dicts with text keys."""
+    """Return the JSON of text, numbers, None, lists and dicts with text keys."""
     if isinstance(value, str):
         return quote(value)
     if value is None:
@@ -30,12 +30,12 @@ def encode(value: object) -> str:
 
 
 def is_ours(begin: bytes) -> bool:
-    """Whether a file that begins so holds such lines."""
+    """Return True if a file that begins with these bytes holds such lines."""
     return begin.startswith(b'{"moment": "')
 
 
 def line(match: Match) -> str:
-    """One match and its line end."""
+    """Return one match as a line, with its line end."""
     fields = match.fields()
     fields["time"] = round(match.time, 6)
     return encode(fields) + "\n"

@@ -1,7 +1,7 @@
-"""One match: what is known of an event when an action gets it, and what of that stays.
+"""A match: the data of an event that its actions receive.
 
 While the actions run, `frame` and `arg` are the program's own objects. Afterwards they are None, so that a kept match
-keeps none of the program's objects alive; all that is shown of them is text.
+keeps none of the program's objects alive. All other data about them is text.
 """
 
 from __future__ import annotations
@@ -17,19 +17,33 @@ MOMENTS = ("event", "whole", "end", "line")
 
 
 class Match:
-    """A match, or what follows one: the end or a line of a matched call.
+    """A match, or the end or a line of a call that matched before.
 
-    moment: "event" (it matched as it happened), "whole" (a call, known when it ended), "end" or "line" (of a call whose
-    start matched). kind: what matched, of seismo.expression.KINDS; how: the event at hand, of the same. function:
-    MODULE.QUALNAME, or QUALNAME in the main program; module, qualname, file, line. callee: of a C function's event.
-    time: seconds since the watch began. duration, own: ns, or None. calls: of the function so far. call: the call's
-    number, 0 if it has none. nesting: matched calls around it. depth: Python frames on the stack. thread, task: names.
+    moment: "event" (matched as it happened), "whole" (a call that matched at its end), "end" or "line" (of a call whose
+    start matched)
+    kind: the kind that matched, one of seismo.expression.KINDS
+    how: the kind of the current event, one of the same
+    function: MODULE.QUALNAME, or QUALNAME in the main program
+    module, qualname, file, line: of the function or place
+    callee: the C function of a C function's event
+    time: seconds since the watch began
+    duration, own: ns, or None
+    calls: number of calls of the function so far
+    call: the call's number, or 0
+    nesting: number of matched calls around it
+    depth: number of Python frames on the stack
+    thread, task: names
+    exception: its text
+    source: text of the line
 
-    Only if they were asked for: args, {name: text}; value: what was returned or yielded; variables: [(name, text, text
-    before or None)], a text of None: deleted; stack: [(file, line, function, source)], innermost first. exception: its
-    text. source: the line's own text.
+    The following are set only if they were requested:
 
-    During an action: frame, and arg (the value, the exception, or the C function).
+    args: {name: text}
+    value: the value that was returned or yielded
+    variables: [(name, text or None if deleted, earlier text or None)]
+    stack: [(file, line, function, source)], innermost first
+
+    The following are set only during an action: frame, and arg (the value, the exception, or the C function).
     """
 
     __slots__ = (
@@ -80,7 +94,7 @@ class Match:
         return f"<seismo match: {self.moment} {self.kind} {self.function} at {self.file}:{self.line}>"
 
     def fields(self) -> dict[str, object]:
-        """What is known, by name, without what is not: for JSON."""
+        """Return the known fields by name, for JSON."""
         found: dict[str, object] = {}
         for name in _ORDER:
             value = getattr(self, name)

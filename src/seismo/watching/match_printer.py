@@ -1,4 +1,4 @@
-"""Where a watch writes its matches, as text or as JSON lines."""
+"""The output of a watch, as text or as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 
 
 class Printer:
-    """Writes to a stream, or to a file that it opens and closes.
+    """A writer of matches to a stream, or to a file that it opens and closes.
 
-    output: a path, or an open text file; None: sys.stderr. color: one of COLOURS, for text. text: what makes it.
+    output: a path or an open text file; None stands for sys.stderr
+    color: one of COLOURS, for text
+    text: the Writer that formats matches as text
     """
 
     def __init__(self, output: object = None, *, json: bool = False, color: str = "auto") -> None:
-        """Raises UsageError for a color that is none."""
+        """Prepare the output. Raise UsageError for an unknown color."""
         if color not in COLOURS:
             raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
         self.text = text.Writer()
         self._output, self._json, self._color = output, json, color
         self._lock = new_lock()
         self._stream: Any = None
-        self._opened = False  # by us: then it is ours to close
+        self._opened = False  # true if this object opened the stream and has to close it
 
     def open(self) -> None:
-        """Sees to the stream, which a watch that is used again keeps. Raises SeismoError if there can be none."""
+        """Open the stream, or keep that of an earlier use. Raise SeismoError if it cannot be opened."""
         if self._stream is not None and self._opened:
             return
         output = sys.stderr if self._output is None else self._output
@@ -52,15 +54,15 @@ class Printer:
         self.text = text.Writer(_coloured(output, self._color), _needs_ascii(output))
 
     def close(self) -> None:
-        """Closes a file that was opened here."""
+        """Close the file if open() opened it."""
         with self._lock:
             if self._opened:
                 self._stream.close()
                 self._opened, self._stream = False, None
 
     def write(self, match: Match) -> None:
-        """Writes one match."""
-        with self._lock:  # who speaks is remembered from one match to the next
+        """Write one match."""
+        with self._lock:  # also guards the text writer's current thread and task
             stream = self._stream
             if stream is None:
                 return
@@ -70,11 +72,11 @@ class Printer:
                 flush()
 
     def complain(self, line: str) -> None:
-        """Writes a line where people read: among the text, or to stderr."""
+        """Write a line for the user: into the text output, or to stderr if the output is JSON."""
         try:
             stream = self._stream if hasattr(self._stream, "write") and not self._json else sys.stderr
             stream.write(f"{line}\n")
-        except Exception:  # noqa: BLE001  there is nobody to tell
+        except Exception:  # noqa: BLE001  there is no other place to report it
             return
 
 

@@ -1,4 +1,4 @@
-"""Matches as text: a tree for each thread and task, a line or a few for each match.
+"""Matches as text: a tree for each thread and task, with one or a few lines per match.
 
     +0.0013  ▸ app.save(user=<User at 0x7f… {id=7}>, n=3)  app.py:20
     +0.0021    ▸ app.check()  app.py:31
@@ -6,9 +6,9 @@
     ── thread worker-1 ──
     +0.0027  ✗ KeyError('x') in app.load  app.py:44
 
-Lines are indented by the matched calls around them. Whenever another thread or task speaks than before, a line says
-who; within such a block the tree is one thread's own, so interleaved threads stay readable. Each match is written in
-one piece. Everything here is text that has been escaped already, except for names, which are escaped here.
+Lines are indented by the number of matched calls around them. A header line marks each change of thread or task, so
+that interleaved threads stay readable. Each match is written in one piece. Values in a match are escaped already; names
+are escaped here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.watching.match import Match
 
-_MOST_INDENT = 40  # levels; deeper ones are told by a number
+_MOST_INDENT = 40  # levels; deeper calls show their nesting as a number
 
 _SIGNS = {
     "call": "▸",
@@ -62,7 +62,7 @@ _STYLES = {
 
 
 def is_ours(begin: bytes) -> bool:
-    """Whether a file that begins so holds such text: who speaks, or the time of a match, its sign following."""
+    """Return True if a file that begins with these bytes holds such text: a header line, or a time and a sign."""
     first = begin.decode("utf-8", "replace").partition("\n")[0]
     if first.startswith((f"{_SIGNS['rule']} thread ", f"{_SIGNS['rule']} task ")):
         return True
@@ -71,7 +71,11 @@ def is_ours(begin: bytes) -> bool:
 
 
 class Writer:
-    """Makes the text. coloured: with the terminal's colours. ascii_only: for streams that cannot write the signs."""
+    """A formatter of matches as text.
+
+    coloured: True for terminal colours
+    ascii_only: True for streams that cannot encode the signs
+    """
 
     def __init__(self, coloured: bool = False, ascii_only: bool = False) -> None:
         self.coloured = coloured
@@ -81,7 +85,7 @@ class Writer:
         self._folder = _folder()
 
     def match(self, match: Match) -> str:
-        """All lines of one match."""
+        """Return the lines of one match as text."""
         lines = self._who(match)
         indent = "  " * min(match.nesting, _MOST_INDENT)
         if match.nesting > _MOST_INDENT:
@@ -203,11 +207,11 @@ class Writer:
         return self._styled(duration(match.duration, self.signs["micro"]), "slow") + own
 
     def place(self, file: str, line: int) -> str:
-        """FILE:LINE as one would type it from here."""
+        """Return FILE:LINE, with the shortened path."""
         return f"{printable(self.short(file))}:{line}"
 
     def short(self, file: str) -> str:
-        """The path from the current folder if it is below it; of an installed package, what is inside it."""
+        """Return the path relative to the current folder if it is below it, or to site-packages, else unchanged."""
         if self._folder and file.startswith(self._folder):
             return file[len(self._folder) :]
         for folder in ("/site-packages/", "/dist-packages/"):
@@ -229,7 +233,7 @@ def _folder() -> str:
 
 
 def duration(ns: float, micro: str = "µs") -> str:
-    """A time with the unit that suits it."""
+    """Return a time with a suitable unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6), (micro, 1e3)):
         if ns >= size:
             number = ns / size

@@ -1,25 +1,25 @@
 """Lines of the program's source files.
 
-Read by ourselves: linecache would be imported into the program, and might be the program's own.
+This does not use linecache, which would be imported into the program, or might be a module of the program's.
 """
 
 from __future__ import annotations
 
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
-_LARGEST = 4 << 20  # bytes of a file that is still read
-_MOST = 256  # files that are kept
+_LARGEST = 4 << 20  # bytes; larger files are not read
+_MOST = 256  # files in the cache
 
 _files: dict[str, list[str]] = {}
 
 
 def give(file: str, text: str) -> None:
-    """Makes the text of something that is no file known: the command of -c."""
+    """Register the source text of code that has no file, such as the command of -c."""
     _files[file] = text.splitlines()
 
 
 def lines_of(file: str) -> list[str]:
-    """The lines of a file, without their ends; none if it cannot be read."""
+    """Return the lines of a file without line ends, or an empty list if it cannot be read."""
     lines = _files.get(file)
     if lines is None:
         if len(_files) >= _MOST:
@@ -29,7 +29,7 @@ def lines_of(file: str) -> list[str]:
 
 
 def line_of(file: str, number: int) -> str:
-    """One line without the blanks around it, at most 200 characters; '': not known."""
+    """Return one line, stripped and at most 200 characters long, or "" if it is unknown."""
     lines = lines_of(file)
     return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
 
@@ -45,7 +45,7 @@ def _read(file: str) -> list[str]:
     if len(data) > _LARGEST:
         return []
     try:
-        text = data.removeprefix(b"\xef\xbb\xbf").decode()  # no codec that would be imported
+        text = data.removeprefix(b"\xef\xbb\xbf").decode()  # UTF-8 needs no import of a codec
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

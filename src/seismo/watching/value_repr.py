@@ -1,17 +1,16 @@
-"""Shows a value of the watched program in a line, without changing the program and without running any code of it.
+"""Descriptions of the watched program's values in one line, made without running any of its code.
 
-The law. A value is looked at through the interpreter's own C code only: its real type (`type(v)`, which asks nobody),
-the unbound methods of exact built-in types (`dict.items(v)`, `list.__iter__(v)` go straight to the storage, whatever a
-subclass says), the dictionary that an instance really has (`_core.instance_dict`), and its slots. No __repr__, no
-__len__, no __iter__, no property, no __getattr__, no metaclass, no key's __eq__ or __hash__: dictionaries are scanned,
-never looked up. So a value that raises, hangs, counts its own accesses or lies about its class is shown like any other.
+A value is inspected only by C code of the interpreter: its real type (`type(v)`), the instance's real dictionary
+(`_core.instance_dict`), and its slots. Containers are read by unbound methods of exact built-in types (`dict.items(v)`,
+`list.__iter__(v)`), which ignore the overrides of a subclass. No __repr__, __len__, __iter__, property, __getattr__ or
+metaclass runs. Dictionaries are scanned and never looked up, so no key's __eq__ or __hash__ runs either. A value that
+raises, hangs, counts its own accesses or lies about its class is therefore shown like any other.
 
-The limits. What a value costs is bounded by the number of its parts that are visited, their depth and the characters
-that are kept, and none of these grows with the value: sequences are cut before they are looked at, text before it is
-quoted, an integer of a million digits is told by its size. `repr=True` gives all that up on request: instances are then
-shown by the program's own __repr__, which may do and take what it likes; only its length is still bounded.
+The cost of a value is bounded by the number of visited parts, their depth and the characters kept, whatever its size.
+Sequences are cut before they are visited and text before it is quoted; a huge integer is shown by its size.
+`repr=True` gives up these guarantees: the program's own __repr__ shows its instances, and only the length is bounded.
 
-Names that look secret (password, token, cookie ...) hide their value, as variables, as fields and as keys.
+Values whose names look secret (password, token, cookie ...) are hidden, in variables, fields and keys.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-# ---- what the interpreter knows of a type, asked past its metaclass ----
+# ---- attributes of types, read without their metaclasses ----
 
 _type_name = type.__dict__["__name__"].__get__
 _type_module = type.__dict__["__module__"].__get__
@@ -51,11 +50,11 @@ _type_mro = type.__dict__["__mro__"].__get__
 _type_namespace = type.__dict__["__dict__"].__get__
 _type_flags = type.__dict__["__flags__"].__get__
 _error_args = BaseException.__dict__["args"].__get__
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or a modern extension
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set by class statements and PyType_FromSpec
 
 
 def class_name(cls: type) -> str:
-    """MODULE.NAME of a class, the module left out where it says nothing."""
+    """Return MODULE.NAME of a class, without builtins and __main__."""
     name = plain(_type_name(cls), "?")
     try:
         module = plain(_type_module(cls), "")
@@ -65,12 +64,12 @@ def class_name(cls: type) -> str:
 
 
 def plain(text: object, otherwise: str) -> str:
-    """Text that is really a str, and no more than a name's worth of it."""
+    """Return the first 200 characters of the text if it is an exact str, or `otherwise`."""
     return text[:200] if type(text) is str else otherwise
 
 
 def entry(namespace: object, name: str) -> object:
-    """namespace[name] of an exact dict or a class's namespace, found by scanning; None: there is none."""
+    """Return namespace[name] of a dict or a class's namespace by scanning it, or None."""
     items = namespace.items() if isinstance(namespace, (dict, MappingProxyType)) else ()
     for key, value in islice(items, 2000):
         if type(key) is str and key == name:
@@ -79,13 +78,14 @@ def entry(namespace: object, name: str) -> object:
 
 
 def _among(kind: type, mro: tuple[type, ...]) -> bool:
-    return any(base is kind for base in mro)  # `in` would ask a metaclass's __eq__
+    return any(base is kind for base in mro)  # `in` would call a metaclass's __eq__
 
 
 class Shower:
-    """Shows values. Limits: characters of the whole, parts visited, depth, items of one container.
+    """A formatter of values, with limits on characters, visited parts, depth, and items of one container.
 
-    secrets: show them. own_repr: let the program's own __repr__ show its instances.
+    secrets: True to show secrets
+    own_repr: True to show the program's instances by their own __repr__
     """
 
     __slots__ = ("characters", "depth", "items", "own_repr", "parts", "secrets")
@@ -107,20 +107,20 @@ class Shower:
         self.items = items
 
     def show(self, value: object) -> str:
-        """The value in one printable line of at most `characters`. Never raises."""
+        """Return the value as one printable line of at most `characters`. Never raises."""
         try:
             text = _Showing(self).show(value, self.depth)
-        except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread meanwhile, too deep
+        except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread, or too deep
             text = _address(value)
         return shorten(printable(text), self.characters)
 
     def named(self, name: str, value: object) -> str:
-        """The value of a variable, field or key of this name: masked if the name looks secret."""
+        """Return the value of a variable, field or key of this name, or a mask if the name looks secret."""
         return MASK if not self.secrets and looks_secret(name) else self.show(value)
 
 
 def shorten(text: str, characters: int) -> str:
-    """The text with its middle left out if it is longer than that."""
+    """Return the text, with its middle left out if it is longer than `characters`."""
     if len(text) <= characters:
         return text
     tail = characters // 4
@@ -132,23 +132,23 @@ def _address(value: object) -> str:
 
 
 class _Showing:
-    """One value being shown: what is left of the limits, and the containers that we are inside of."""
+    """The state while one value is shown: the remaining limits, and the containers being visited."""
 
     __slots__ = ("inside", "left", "parts", "shower")
 
     def __init__(self, shower: Shower) -> None:
         self.shower = shower
         self.parts = shower.parts
-        self.left = shower.characters * 2  # shown text is cut at the end; more than this is not even made
+        self.left = shower.characters * 2  # the text is cut at the end, and no more than this is made
         self.inside: set[int] = set()
 
     def show(self, value: object, depth: int) -> str:
-        """The value with at most so many levels of what it contains."""
+        """Return the value as text, with at most `depth` levels of its contents."""
         self.parts -= 1
         if self.parts < 0 or self.left < 0:
             return "…"
         kind = type(value)
-        show = _EXACT.get(id(kind))  # by address: a metaclass may have a __hash__ of its own
+        show = _EXACT.get(id(kind))  # by address, because a metaclass may define __hash__
         if show is not None:
             text = show(self, value, depth)
         elif self.shower.own_repr:
@@ -161,12 +161,12 @@ class _Showing:
     def _own(self, value: object) -> str:
         try:
             text = repr(value)
-        except Exception as error:  # noqa: BLE001  the program's own, and its business
+        except Exception as error:  # noqa: BLE001  the program's __repr__ may raise anything
             return f"<{class_name(type(value))} whose repr raised {class_name(type(error))}>"
         return text[: self.shower.characters + 1] if type(text) is str else _address(value)
 
     def nested(self, value: object, depth: int, make: Callable[[], str], deep: str) -> str:
-        """What make() says of a container, unless we are inside it already or at the bottom."""
+        """Return make(), or a placeholder if the container is being visited already or is too deep."""
         if id(value) in self.inside:
             return "<the same again>"
         if depth <= 0:
@@ -178,7 +178,7 @@ class _Showing:
             self.inside.discard(id(value))
 
     def sequence(self, items: Iterator[object], count: int, depth: int) -> str:
-        """The first items, with commas, and how many there are beyond them."""
+        """Return the first items, separated by commas, and the number of omitted ones."""
         shown = []
         for item in islice(items, self.shower.items):
             if self.parts <= 0 or self.left < 0:
@@ -188,7 +188,7 @@ class _Showing:
         return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
 
     def mapping(self, value: dict[object, object], depth: int) -> str:
-        """KEY: VALUE, ... of any dict, by its storage."""
+        """Return KEY: VALUE, ... of any dict, read from its storage."""
         shown: list[str] = []
         for key, item in islice(dict.items(value), self.shower.items):
             if self.parts <= 0 or self.left < 0:
@@ -198,7 +198,7 @@ class _Showing:
         return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
 
     def under(self, key: object, item: object, depth: int) -> str:
-        """The value under a key, which may be a name that looks secret."""
+        """Return the value of a key, or a mask if the key looks like a secret's name."""
         if not self.shower.secrets:
             name = key if type(key) is str else key[:200].decode("latin-1") if type(key) is bytes else ""
             if name and looks_secret(name):
@@ -206,13 +206,11 @@ class _Showing:
         return self.show(item, depth)
 
     def pair(self, value: tuple[object, ...] | list[object]) -> str:
-        """(NAME, VALUE) with a NAME that looks secret, as headers come; else ''."""
+        """Return "NAME, ***" for a pair whose first item looks like a secret's name, such as a header, or ""."""
         if len(value) != 2 or self.shower.secrets:
             return ""
         masked = self.under(value[0], None, 0) == MASK
         return f"{self.show(value[0], 1)}, {MASK}" if masked else ""
-
-    # ---- what is no exact built-in ----
 
     def _instance(self, value: object, kind: type, depth: int) -> str:
         name = class_name(kind)
@@ -251,7 +249,7 @@ class _Showing:
 
 
 def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]]:
-    """The names and values that an instance holds: those of its own dictionary, then its slots."""
+    """Yield the names and values that an instance holds: its dictionary, then its slots."""
     own = _core.instance_dict(value)
     if own is not None:
         for key, item in own.items():
@@ -264,18 +262,18 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
                 try:
                     yield key, slot.__get__(value)
                 except AttributeError:
-                    continue  # empty
+                    continue  # the slot is empty
 
 
 def _loaded(module: str, name: str) -> object:
-    """What a module of the standard library has by this name, if the program has loaded it; else a new object."""
-    modules = sys.__dict__.get("modules")  # the program may have taken it away
+    """Return an attribute of a standard module if the program has loaded it, or a new object that equals nothing."""
+    modules = sys.__dict__.get("modules")  # the program may have deleted it
     there = modules.get(module) if type(modules) is dict else None
     return there.__dict__.get(name) if type(there) is ModuleType else object()
 
 
 def _member(value: object, kind: type) -> str:
-    """'.NAME' of an enum's member; else ''."""
+    """Return ".NAME" of an enum's member, or "" for other values."""
     if type(kind) is not _loaded("enum", "EnumType"):
         return ""
     name = entry(_core.instance_dict(value), "_name_")
@@ -401,7 +399,7 @@ _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
 _EXACT = {id(kind): show for kind, show in _SHOW.items()}
 
 
-# ---- subclasses of built-in types: the class's name around what the built-in part holds ----
+# ---- subclasses of built-in types: the class's name around the built-in part ----
 
 
 def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> str:
@@ -433,11 +431,11 @@ _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
 )
 
 
-# ---- types of the standard library whose own repr is C code that runs nobody else's ----
+# ---- types of the standard library whose repr is C code that calls no code of the program ----
 
 
 def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
-    """A check that the class really is that one, and that an instance has nothing of the program's inside."""
+    """Return a check that a class is really the named one, and that an instance contains no object of the program's."""
 
     def check(value: object, kind: type) -> bool:
         if _loaded(module, name) is not kind:

@@ -1,10 +1,12 @@
-"""What a watch counted and timed, as a .seismo file: for `seismo report`, export, diff and merge.
+"""The counts and times of a watch as a .seismo file, for `seismo report`, export, diff and merge.
 
-A watch knows of each function how often it matched and how long its matched calls took, not who called whom nor on
-which thread. So each function is one node without a parent, on one thread that stands for all; `recorder` in the meta
-data is "watch", and by that the report says it. A node's time is what the function's matched calls ran (waiting of
-generators and coroutines left out), without the matched calls inside them: so the times add up. Every one of them was
-measured: there is no error of estimation, and nothing is taken off for what measuring cost.
+For each function, a watch has the number of matches and the time of the matched calls, but neither callers nor threads.
+So each function is one node without a parent, on one thread that stands for all. The report shows this because
+`recorder` in the metadata is "watch".
+
+A node's time is the time that the function's matched calls ran, without the matched calls inside them and without the
+waiting of generators and coroutines. So the times add up. All of them were measured: there is no estimation error, and
+no overhead is subtracted.
 """
 
 from __future__ import annotations
@@ -31,19 +33,19 @@ else:
     from seismo import _core
 
 _MOST = 2**63 - 1
-# ns from one writing to the next: at least so many, and 50 times what one takes
+# ns between two writes: at least this much, and 50 times the duration of one write
 _EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
-_open: dict[int, tuple[File, ActiveWatch]] = {}  # those that are written now and then
+_open: dict[int, tuple[File, ActiveWatch]] = {}  # files that are updated while their watch is on
 
 
 class File:
-    """The file of a watch's `record`: seen to be writable when the watch is made, written while it is on.
+    """The file of a watch's `record`, checked when the watch is made and updated while it is on.
 
-    It is whole at any time and says that its end is missing, until the watch ends.
+    Until the watch ends, the file is complete at any time and records that its end is missing.
     """
 
     def __init__(self, path: str, option: str) -> None:
-        """path: absolute. Raises RecordingError if it cannot be written or is something else's."""
+        """Check that the file can be written, or raise RecordingError. path is absolute."""
         self.path, self.option, self.pid = path, option, os.getpid()
         self._lock = new_lock()
         self._every = _EVERY
@@ -53,7 +55,7 @@ class File:
         Output(path, option=option).discard()
 
     def begin(self, watch: ActiveWatch) -> None:
-        """From now on the file is written; what prevents it, the end tells. A forked child leaves it to the parent."""
+        """Start updating the file, except in a forked child. An error is kept for end() to report."""
         if os.getpid() != self.pid:
             return
         self._ended, self._refused = None, ""
@@ -66,11 +68,11 @@ class File:
         try:
             self.write(watch)
             _core.keep(_keep)
-        except (OSError, RuntimeError) as error:  # no thread to be had, a full disk: the end tells
+        except (OSError, RuntimeError) as error:  # no thread is available, or the disk is full; end() reports it
             reraise_if_the_programs(error)
 
     def write(self, watch: ActiveWatch, exit_: str = "", last: bool = False) -> None:
-        """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
+        """Write the file atomically. exit_ describes the end of the process. Raise OSError if that fails."""
         with self._lock:
             if self._output is None or os.getpid() != self.pid:
                 return
@@ -80,12 +82,12 @@ class File:
             else:
                 content = image(watch, unended=True)
             self._output.put(content, last)
-            if not last and self._ended is not None:  # the end came in the middle, by a signal's handler
+            if not last and self._ended is not None:  # the handler of a signal has written the end meanwhile
                 self._output.put(self._ended, True)
             self._every = max(_EVERY, 50 * (monotonic_ns() - began))
 
     def end(self, watch: ActiveWatch, go_on: bool = False) -> str:
-        """Writes it with its end. Returns what went wrong, or ''. go_on: the watch may, and then there is more."""
+        """Write the file with its end, and return an error message or "". go_on: True if the watch may continue."""
         if os.getpid() != self.pid or self._output is None:
             return f"the recording was not written: {self._refused}: {self.path}" if self._refused else ""
         wrong = ""
@@ -102,7 +104,7 @@ class File:
         return wrong
 
     def forked(self) -> None:
-        """In a forked child: the file is the parent's."""
+        """Release the file in a forked child, because it belongs to the parent."""
         output, self._output = self._output, None
         if output is not None:
             output.close()
@@ -111,7 +113,7 @@ class File:
             _core.keep(None)
 
     def close(self) -> None:
-        """No more is written."""
+        """Stop updating the file."""
         _open.pop(id(self), None)
         output, self._output = self._output, None
         if output is not None:
@@ -121,7 +123,10 @@ class File:
 
 
 def _keep(how: str) -> int:
-    """Brings all files up to date: what the core calls. how: of what the process dies. Returns ns until the next."""
+    """Update all files, and return the time until the next update, in ns. The core calls this.
+
+    how: the reason for which the process ends, or "" if it continues
+    """
     every = _EVERY
     for file, watch in list(_open.values()):
         try:
@@ -134,9 +139,10 @@ def _keep(how: str) -> int:
 
 
 def image(watch: ActiveWatch, exit_: str = "", unended: bool = False) -> bytes:
-    """What the watch has counted so far as the content of a .seismo file.
+    """Return the content of a .seismo file with the counts so far.
 
-    exit_: how the process ended. unended: it goes on, and something is missing if nothing follows.
+    exit_: description of the process's end
+    unended: True if the watch continues, so that the end is missing unless a later write follows
     """
     writer = _core.Writer(None)
     settings: dict[str, object] = {"expression": engine.printable(watch.expression.text.strip())}
@@ -186,7 +192,7 @@ def image(watch: ActiveWatch, exit_: str = "", unended: bool = False) -> bytes:
 
 
 def _node(number: int, row: Row) -> dict[str, int]:
-    """The root of a function. All that it ran is exact."""
+    """Return the root node of a function; all its times are exact."""
     own = min(round(row.own), _MOST)
     counts = dict.fromkeys(("calls", "entered", "timed"), row.matches)
     return {"id": number, "parent": -1, "function": number, "timed_ns": own, **counts}
