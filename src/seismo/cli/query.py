@@ -3,9 +3,9 @@
 Every table of a recording is one of SQL: functions, paths (the call tree),
 threads, processes, calls (of a trace, in time), lines, branches, objects,
 losses and more; --tables shows them with their columns. Times are in ns, with
-their errors beside them. Of several files, the tables have the rows of all;
-the column `recording` says which. Ids differ between files, so that joins need
-nothing else.
+their errors beside them. With several files, the tables have the rows of all,
+and the column `recording` names the file. Ids differ between files, so that
+joins need nothing else.
 
 SQL can read the recordings, and nothing else: it can neither write nor touch
 files, the network, or settings. docs/query.md has queries to begin with.
@@ -40,7 +40,7 @@ _EXAMPLES = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo query`."""
+    """Declare the arguments of `seismo query`."""
     from seismo.cli.files import SUFFIX
     from seismo.cli.parsing import add_color, add_time
     from seismo.cli.trace_window import add_window
@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Runs the query and writes what it gives."""
+    """Run the query and write its result."""
     from seismo.cli.files import or_newest
     from seismo.formats.destination import check_free
     from seismo.query import Database
@@ -94,7 +94,7 @@ def run(args: Namespace) -> int:
 
 
 def _sql(words: list[str]) -> str:
-    """Takes the query from the words. UsageError: there is none."""
+    """Remove the query from the words and return it. Raise UsageError if there is none."""
     from seismo.cli.files import SUFFIX
 
     if not words:
@@ -107,7 +107,7 @@ def _sql(words: list[str]) -> str:
 
 
 def _sources(paths: list[str], args: Namespace) -> list[Source]:
-    """The recordings, each by the end of its path that tells it from the others."""
+    """Return the recordings, each named by its file name, or by its path where that is ambiguous."""
     from seismo.cli.files import check_time, open_recording, say_incomplete
     from seismo.query import Source
 
@@ -123,7 +123,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
-    """The window of a trace that is asked about, ns."""
+    """Return the requested window of a trace, in ns."""
     from seismo.cli.trace_window import window_of
     from seismo.query.sql_tables import FOREVER
 
@@ -142,7 +142,7 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     from seismo.query.result_writers import write_csv, write_json, write_text
     from seismo.report.paper import Paper, paper_for
 
-    result = database.run(sql)  # before the output is opened: what is wrong leaves what is there
+    result = database.run(sql)  # before the output is opened, so that a failed query leaves it unchanged
 
     def write(stream: io.TextIOBase, paper: Paper) -> None:
         if form == "csv":
@@ -160,11 +160,11 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
         try:
             write(stream, Paper(stream, 80))
         finally:
-            stream.detach()  # which writes what is left; the file is closed by who opened it
+            stream.detach()  # flushes; the file itself is closed by into_path
 
 
 def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
-    """Into a neighbour of the file, which replaces it when it is whole: DuckDB may write this one only."""
+    """Write to a temporary file beside the target and rename it. DuckDB may write to this path only."""
     from contextlib import suppress
 
     from seismo.query import Database
@@ -172,7 +172,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be no text
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be undecodable
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
@@ -184,7 +184,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
 
 
 def _say_problems(database: Database) -> None:
-    """Says on stderr what the calls of a trace lack."""
+    """Warn on stderr of gaps in the calls of a trace."""
     from seismo.cli.files import say
 
     for name, problem in dict.fromkeys(database.problems):
@@ -192,7 +192,7 @@ def _say_problems(database: Database) -> None:
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:
-    """The tables, how many rows they have, what they hold and their columns."""
+    """Write the tables with their numbers of rows, their descriptions and their columns."""
     from seismo.query import TABLES, described, in_sql
     from seismo.report.words import wrapped
 
