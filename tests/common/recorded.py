@@ -26,7 +26,7 @@ class Node:
     c: bool = False
     flags: int = 0
     children: list[Node] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)  # the recorded row
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Node]:
         yield self

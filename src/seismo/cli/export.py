@@ -112,7 +112,7 @@ def run(args: Namespace) -> int:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
-        for problem in problems_of(recording):  # left out or doubtful because of their sources
+        for problem in problems_of(recording):
             say(f"{problem.path}: {problem.text}")
     return 0
 
@@ -133,7 +133,7 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
         return recording.cut(*window, where=args.where)
     if same(args.file, args.output):
         raise UsageError("the output is the recording itself", args.output, "name another file")
-    cut_into(recording, args.output, *window, where=args.where)  # in bounded memory
+    cut_into(recording, args.output, *window, where=args.where)
     return None
 
 

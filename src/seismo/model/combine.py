@@ -224,7 +224,7 @@ def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -
         for row, mark in zip(rows, of_rows, strict=True):
             values = tuple(row[name] for name, _ in SCHEMA["processes"] if name not in ("id", "start_ns"))
             entries.append(((row["start_ns"], *values, mark), (number, row["id"])))
-    entries.sort(key=itemgetter(0))  # stable
+    entries.sort(key=itemgetter(0))
     return [place for _, place in entries]
 
 

@@ -50,7 +50,7 @@ class FunctionFlags(IntFlag, boundary=KEEP):
 class NodeFlags(IntFlag, boundary=KEEP):
     """Properties of a node of the call tree."""
 
-    LOWER_BOUND = 1  # the number of calls is a lower bound
+    LOWER_BOUND = 1
     FOLDED = 2
     BEFORE_START = 4  # it was running when the recording began
     AT_END = 8  # it was running when the recording ended
@@ -66,7 +66,7 @@ class BranchFlags(IntFlag, boundary=KEEP):
     """Properties of a branch."""
 
     RAN_ONLY = 1  # positive counts only mean that the direction was taken
-    TOO_FEW = 2  # counts may be too low
+    TOO_FEW = 2
 
 
 class TypeFlags(IntFlag, boundary=KEEP):
@@ -94,7 +94,7 @@ class HolderFlags(IntFlag, boundary=KEEP):
     ROOT = 1
     CYCLE = 2  # it is already on the path
     FAR = 4  # the search stopped here, at its depth limit
-    NOBODY = 8  # no holder was found
+    NOBODY = 8
 
 
 class CallFlags(IntFlag, boundary=KEEP):
@@ -129,7 +129,6 @@ HOLDER_CYCLE = HolderFlags.CYCLE.value
 HOLDER_FAR = HolderFlags.FAR.value
 HOLDER_NONE = HolderFlags.NOBODY.value
 
-# The enums of rows, by row type and column.
 OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
     "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},
     "NodeRow": {"flags": NodeFlags},

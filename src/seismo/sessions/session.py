@@ -89,7 +89,6 @@ class Session:
         raise NotImplementedError
 
 
-# The running sessions by id().
 _active: dict[int, Session] = {}
 
 

@@ -1,7 +1,7 @@
 """Magics for IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` or `%seismo`.
 
 The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
-interpreter ends, so tracebacks and reports find the source as for any other file. They do not run through IPython's
+interpreter ends. So tracebacks and reports find the source as for any other file. They do not run through IPython's
 run_cell, whose own work would be recorded. The value of the last expression is the result of the magic, as for %time.
 
 If a cell fails, the table of what ran until then is shown. Then the magic fails with the cell's error, which IPython

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from seismo.sessions.objects import Objects
 
-UNAVAILABLE = "seismo_objects_unavailable"  # the ini option
+UNAVAILABLE = "seismo_objects_unavailable"
 POLICIES = ("skip", "fail", "run")
 
 

@@ -1,8 +1,8 @@
 """Counts of one run of a test suite: counting in each of its processes, and reading as one measurement.
 
-A run has a folder. Each process that runs tests writes its calls and lines there, as `seismo check` records them, and a
-JSON file with the number of lines that each test executed, because coverage counts are not by test. The calls of a test
-are in the tree, below the frame with its name (plugins.pytest.profile).
+A run has a folder. Each process that runs tests writes its calls and lines there, as `seismo check` records them. It
+also writes a JSON file with the number of lines that each test executed, because coverage counts are not by test. The
+calls of a test are in the tree, below the frame with its name (plugins.pytest.profile).
 
 Counts include setup, call and teardown of tests. The counts of a single test include its call only, because its setup
 may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test count
