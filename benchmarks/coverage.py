@@ -1,18 +1,18 @@
-"""What coverage costs: whole processes with their data written, beside coverage.py and SlipCover.
+"""Cost of coverage: whole processes with their data written, beside coverage.py and SlipCover.
 
-Programs. Each tool runs pyperformance's programs (over two seconds bare) as processes.py says; those that take several
-times as long only in the first round.
+Programs. Each tool runs pyperformance's programs (over two seconds bare) as described in processes.py; tools that take
+several times as long run in the first round only.
 
-  bare, floor line             the empty LINE callback that is never switched off: what reporting of every line costs
+  bare, floor line             an empty LINE callback that is never disabled: the cost of reporting every line
   seismo lines|branches|counts python -m seismo cover -q [--branch|--counts] -o FILE
   coverage ctrace|sysmon       coverage run [--branch], COVERAGE_CORE; sysmon on 3.12 and later, its branches on 3.14
   slipcover                    python -m slipcover [--branch] --json --out FILE; not on 3.15
 
-All keep their usual view of what is the program's own (not the standard library, not site-packages); SlipCover, which
-takes the current folder, runs in that of the script.
+Each tool uses its default selection of the program's own files (no standard library, no site-packages). SlipCover,
+whose default is the current folder, runs in that of the script.
 
-Test suite. Some thousand fast tests of the package `packaging`, from its source distribution, under bare pytest, under
---seismo-cover and under pytest-cov, with a context for each test and without, no report.
+Test suite. About a thousand fast tests of the package `packaging`, from its source distribution, under bare pytest,
+--seismo-cover and pytest-cov, with and without a context per test, without reports.
 
 Start-up: an empty script.
 """
@@ -47,12 +47,12 @@ PACKAGING = "26.3"
 TESTS = ("markers", "metadata", "tags", "specifiers", "utils", "licenses", "ranges")
 QUICK_TESTS = ("tags", "utils")
 MODERN, NEWER = sys.version_info >= (3, 12), sys.version_info >= (3, 14)
-# coverage.py's cores on this interpreter, and whether each knows branches here.
+# coverage.py's cores on this interpreter, with True if a core supports branches here.
 CORES = {"ctrace": True, "sysmon": NEWER} if MODERN else {"ctrace": True}
 
 
 def tools() -> dict[str, Tool]:
-    """Return all that this interpreter has, in the order of their turns."""
+    """Return all tools that this interpreter supports, in the order of their turns."""
     seismo = [*PYTHON, "-m", "seismo", "cover", "-q", "-o", "OUT"]
     found = {
         "bare": Tool(PYTHON),
@@ -75,12 +75,12 @@ def tools() -> dict[str, Tool]:
 
 
 def suite_tools(folder: str) -> dict[str, Tool]:
-    """Return pytest bare and under each tool, with contexts and without."""
+    """Return pytest bare and under each tool, with and without contexts."""
     pytest = [*PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", f"{folder}/tests/pytest.ini"]
     pytest += ["--rootdir", folder, "-p", "no:xdist", "-p", "no:hypothesispytest"]
     path = {"PYTHONPATH": os.pathsep.join([f"{folder}/src", *filter(None, [os.environ.get("PYTHONPATH")])])}
     seismo = [*pytest, "--seismo-cover=packaging", "--seismo-cover-report=none", "--seismo-cover-file=OUT.seismo"]
-    if not any(entry.name == "seismo" for entry in entry_points(group="pytest11")):  # not installed, only on the path
+    if not any(entry.name == "seismo" for entry in entry_points(group="pytest11")):  # not installed, only on sys.path
         seismo[3:3] = ["-p", "seismo.plugins.pytest_plugin"]
     found = {
         "bare": Tool([*pytest, "-p", "no:seismo", "-p", "no:pytest_cov"], environment=path),
@@ -92,7 +92,7 @@ def suite_tools(folder: str) -> dict[str, Tool]:
     for core in CORES if installed("pytest-cov") else ():
         how = {**path, "COVERAGE_CORE": core, "COVERAGE_FILE": "OUT"}
         found[f"pytest-cov {core} lines"] = Tool(covered, environment=how)
-        if core == "ctrace":  # the other core knows no contexts
+        if core == "ctrace":  # the other core lacks contexts
             contexts = [*covered, "--cov-context=test"]
             found["pytest-cov ctrace lines, contexts"] = Tool(contexts, True, how)
             found["pytest-cov ctrace branches, contexts"] = Tool([*contexts, "--cov-branch"], True, how)
@@ -100,21 +100,22 @@ def suite_tools(folder: str) -> dict[str, Tool]:
 
 
 def measure_suite(rounds: int, quick: bool) -> dict[str, Any]:
-    """Return results as of one program, "packaging"; empty, with the reason on stderr, when there is no suite."""
+    """Return results as of one program, "packaging"; empty, with the reason on stderr, if there is no suite."""
     try:
         folder = fetched("packaging", PACKAGING)
     except RuntimeError as error:
         print(f"the test suite is left out: {error}", file=sys.stderr)
         return {}
-    (folder / "tests" / "pytest.ini").write_text("[pytest]\n")  # not the project's settings, which ask for more plugins
+    (folder / "tests" / "pytest.ini").write_text("[pytest]\n")  # not the project's settings: these need more plugins
     script = [str(folder / "tests" / f"test_{name}.py") for name in (QUICK_TESTS if quick else TESTS)]
     return compare(measure({"packaging": 0}, suite_tools(str(folder)), rounds, lambda *_: script), {})
 
 
 def against(results: dict[str, Any], name: str, peers: list[str]) -> dict[str, float]:
-    """Return how a tool stands beside others, over the programs; empty when none of them was measured.
+    """Return a tool's relation to peers over the programs; empty if no peer was measured.
 
-    times: its wall time over that of the best peer; worst: the largest of these; added: added over added, of that peer.
+    `times` is its wall time divided by that of the best peer, `worst` the largest of these ratios. `added` is its added
+    time divided by that of the best peer.
     """
     ratios, added = [], []
     for row in results.values():
@@ -131,7 +132,7 @@ def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=1, only=REPEATS).parse_args()
     load_core()
     there, rounds = tools(), rounds_of(options)
-    programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # where SlipCover starts
+    programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # SlipCover starts there
     starting = {name: tool for name, tool in there.items() if name != FLOOR and not name.endswith(" branches")}
     start = startup(starting, options.quick)
     readings = measure(chosen(options), there, rounds)

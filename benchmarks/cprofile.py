@@ -1,8 +1,9 @@
-"""seismo.cprofile beside cProfile: what each adds to a program, with the same sums to show for it.
+"""seismo.cprofile beside cProfile: the time that each adds to a program, with the same sums as a result.
 
 Small programs (Python calls, methods, generators, C functions, a mix) and bodies of pyperformance's programs, measured
-as inprocess.py says; a profiler is cleared after its turn. In brackets: seismo's added time over cProfile's, and
-cProfile's over that of an empty hook on the same events. The tools py leave C functions out (builtins=False).
+as described in inprocess.py; a profiler is cleared after its turn. In brackets: seismo's added time divided by
+cProfile's, and cProfile's divided by that of an empty hook on the same events. The tools "py" omit C functions
+(builtins=False).
 """
 
 from __future__ import annotations

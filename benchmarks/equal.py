@@ -1,10 +1,10 @@
-"""Equal runs: how many functions `seismo diff` lists that did not change, and whether it finds those that did.
+"""Equal runs: the number of unchanged functions that `seismo diff` lists, and its detection of changed ones.
 
-- Equal: five programs, recorded in pairs of equal runs, one run a side: the functions that a diff says have changed, in
-  own time or in calls. Each one is a false alarm.
+- Equal: five programs, recorded in pairs of equal runs, one run a side. Every function that a diff lists as changed, in
+  own time or in calls, is a false alarm.
 - Planted: the fourth of these programs, which calls a function that takes about 5 % of the time. In half of the
-  recordings, this function does a tenth more (five runs a side) or twice as much (one run a side), without a call more.
-  Counted are the diffs that list it, and what else they list.
+  recordings, this function does a tenth more (five runs a side) or twice as much (one run a side), with the same number
+  of calls. The result is the number of diffs that list it, and of other functions that they list.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ for one in tree * 4:
     "deltablue": f"import sys; sys.path.insert(0, {str(HERE)!r}); import programs; programs.load('deltablue')()\n",
 }
 HEAD = ("program", "runs a side", "diffs", "planted found", "others listed")
-USUAL, TENTH_MORE, TWICE = 300, 330, 600  # turns of the planted function's loop
+USUAL, TENTH_MORE, TWICE = 300, 330, 600  # iterations of the planted function's loop
 
 
 def record(folder: Path, name: str, target: str, times: int = USUAL) -> Path:
-    """Record one run of a program. times: the turns of the planted function."""
+    """Record one run of a program. `times` are the iterations of the planted function."""
     script, recording = folder / f"program_{name}.py", folder / f"{target}.seismo"
     script.write_text(PROGRAMS[name])
     progress(f"{name} {target}")
@@ -70,7 +70,7 @@ def record(folder: Path, name: str, target: str, times: int = USUAL) -> Path:
 
 
 def changed(old: Sequence[Path], new: Sequence[Path]) -> list[str]:
-    """The functions that `seismo diff` says have changed, with their own times."""
+    """Return the functions that `seismo diff` lists as changed, with their own times."""
     command = [sys.executable, "-m", "seismo", "diff", "--json", "--old", *map(str, old), "--new", *map(str, new)]
     rows = json.loads(output_of(command))["functions"]
     whole = sum(row["own_old_ns"] for row in rows)
@@ -82,13 +82,16 @@ def changed(old: Sequence[Path], new: Sequence[Path]) -> list[str]:
 
 
 def are_apart(old: list[int] | int, new: list[int] | int) -> bool:
-    """Whether two numbers, or two ranges of several runs, have nothing in common."""
+    """Return True if two numbers, or two ranges over several runs, do not overlap."""
     a, b = ([side] if isinstance(side, int) else side for side in (old, new))
     return max(a) < min(b) or max(b) < min(a)
 
 
 def pairs(folder: Path, name: str, runs: int, times: int, rounds: int) -> list[list[str]]:
-    """What each of the diffs lists. runs: a side. times: the planted function's turns on the new side."""
+    """Return the functions that each diff lists.
+
+    `runs` is per side; `times` are the planted iterations on the new side.
+    """
     found = []
     for _ in range(rounds):
         taken = [(record(folder, name, f"old-{run}"), record(folder, name, f"new-{run}", times)) for run in range(runs)]

@@ -1,20 +1,19 @@
-"""Errors: how wide the stated errors are, and how many of them hold, on a quiet machine and on a busy one.
+"""Stated errors: their widths and how many of them hold, on a quiet machine and on a busy one.
 
-- Width: the programs of the truth benchmark (phases.py), run once for about 0.3 s and for about 1 s, a process each.
-  Of the functions that hold 90 % of the running time by their own times, the worst stated error, in per cent of its
-  own time; the median one; and the worst of what is chance in these errors. The rest is distortion: what all
-  functions of a run have in common, however long it is.
-- Held: of the same programs' phases, how many of the stated errors hold the time that the phase runs bare, but for
-  what bare runs differ by (as truth.py has it). With seeds of its own: none of those that the constants of the
-  estimate were found with.
+- Width: the programs of the truth benchmark (phases.py), run once for about 0.3 s and for about 1 s, each in a new
+  process. Among the functions that hold 90 % of the running time by own time: the worst stated error in per cent of the
+  own time, the median one, and the worst random part. The rest is distortion, which all functions of a run share
+  independently of its length.
+- Held: for the phases of the same programs, how many stated errors contain the phase's bare time, allowing for the
+  variation of bare runs (as in truth.py). The seeds differ from those that the estimate's constants were fitted with.
 - Busy: 200,000 calls of three nested functions, recorded on the quiet machine (the median of three runs is the truth)
-  and six times beside two processes that keep two processors busy. Of the own times of the functions that hold 90 % of
-  the running time: how many lie within the stated error of the quiet run's, and the widest stated error. A CPU time
-  holds what the load made of the processor; so the same functions run bare, too, by turns with those that are recorded:
-  by how much the load makes them slower by their thread's CPU clock is no error of a profiler.
+  and six times beside two processes that keep two processors busy. Among the own times of the functions that hold 90 %
+  of the running time: how many are within the stated error of the quiet run's, and the widest stated error. The load
+  also slows down the program's CPU time, which is not an error of the profiler. So the same functions run bare as well,
+  alternating with the recorded runs.
 - Blocks: recursion, methods, generators, flat calls and a mixture, for 0.1 to 1 ms in a warm process, 18 recordings of
-  each. Of a block's whole time: how far its mean is off the time that the block runs bare, in the worst shape; how many
-  of the stated errors hold it; and the widest of these.
+  each. For a block's total time: the deviation of its mean from the bare time in the worst shape, how many stated
+  errors contain the bare time, and the widest of these errors.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ MOST = 0.9  # of the running time
 BUSY_RUNS, QUIET_RUNS, BUSY_BESIDE = 6, 3, 2
 SEED = 5001
 
-Times = dict[str, tuple[float, float, float]]  # {function: own time, its stated error, what of it is chance}, ns
+Times = dict[str, tuple[float, float, float]]  # function -> own time, its stated error, the random part, in ns
 Widths = dict[str, dict[str, float]]
 
-# Which of a program's main functions; and which of all programs is shown.
+# How to combine a program's main functions, and then all programs.
 PARTS: dict[str, Callable[[list[float]], float]] = {"worst": max, "median": median, "chance": max}
 
 
 def nested() -> int:
-    """200,000 calls of three nested functions."""
+    """Make 200,000 calls of three nested functions."""
 
     def a(i: int) -> int:
         return i * 2
@@ -63,7 +62,7 @@ def nested() -> int:
 
 
 class Counter:
-    """What the methods of a block belong to."""
+    """A class with the methods of a block."""
 
     def __init__(self) -> None:
         self.sum = 0
@@ -105,7 +104,7 @@ def mixed(n: int) -> int:
     return fib(n % 7 + 5) + methods(n) + generators(n) + len(sorted(plus(one) for one in range(n)))
 
 
-# Functions, and with what they are called to take about 0.1, 0.3 and 1 ms.
+# Functions with arguments for which they take about 0.1, 0.3 and 1 ms.
 BLOCKS: dict[Callable[[int], int], tuple[int, int, int]] = {
     fib: (15, 17, 20),
     methods: (900, 2700, 9000),
@@ -117,7 +116,7 @@ BLOCK_RUNS = 6
 
 
 def block_readings() -> list[tuple[str, float, float, float]]:
-    """(shape, how long it runs bare, as recorded, the stated error) of each recording of a block, in ns."""
+    """Return (shape, bare time, recorded time, stated error) in ns for each recording of a block."""
     found = []
     for body, sizes in BLOCKS.items():
         for size in sizes:
@@ -135,7 +134,7 @@ def block_readings() -> list[tuple[str, float, float, float]]:
 
 
 def blocks_against(readings: list[tuple[str, float, float, float]]) -> dict[str, float]:
-    """How far off they are, and how many stated errors hold, in per cent."""
+    """Return the deviation of the means and the share of stated errors that hold, in per cent."""
     off: dict[str, list[float]] = {}
     for shape, known, shown, _ in readings:
         off.setdefault(shape, []).append(100 * (shown / known - 1))
@@ -148,7 +147,7 @@ def blocks_against(readings: list[tuple[str, float, float, float]]) -> dict[str,
 
 
 def main_functions(recording: Any) -> Times:
-    """Those that hold most of the running time by their own times, the largest first."""
+    """Return the functions that hold most of the running time by own time, largest first."""
     timed = recording.timed("cpu")
     rows = sorted(
         zip(timed.functions, timed._estimated["function_distortion_ns"], strict=True), key=lambda one: -one[0].own_ns
@@ -175,7 +174,7 @@ def recorded(body: Callable[[], object]) -> Any:
 
 
 def bare_nested() -> int:
-    """Return the CPU time of the nested functions, in ns. It wants a process of its own, as those that follow."""
+    """Return the CPU time of the nested functions in ns. Like the functions below, it needs a new process."""
     began = time.thread_time_ns()
     nested()
     return time.thread_time_ns() - began
@@ -190,7 +189,7 @@ def blocks() -> dict[str, float]:
 
 
 def width(program: str, seed: int, scale: float) -> dict[str, float]:
-    """Return how wide the stated errors of a program's main functions are, in per cent."""
+    """Return the widths of the stated errors of a program's main functions, in per cent."""
     times = main_functions(recorded(phases.Running(program, seed, scale).run)).values()
     every = [100 * error / own for own, error, _ in times] or [0.0]
     chance = max((100 * chance / own for own, _, chance in times), default=0.0)
@@ -198,13 +197,13 @@ def width(program: str, seed: int, scale: float) -> dict[str, float]:
 
 
 def scale_for(program: str, seconds: float) -> float:
-    """The scale by which a program runs for about so long."""
+    """Return the scale at which a program runs for about this time."""
     count = len(phases.PROGRAMS[program](phases.Chance(phases.random.Random(0))))
     return seconds / (phases.SECONDS * count)
 
 
 def widths(programs: list[str], seeds: range) -> dict[str, Widths]:
-    """{part: {length: {program: that of its main functions in per cent, the median of the seeds}}}, of all PARTS."""
+    """Return {part: {length: {program: width of its main functions' errors in per cent}}}, the medians over seeds."""
     found: dict[str, Widths] = {part: {} for part in PARTS}
     for seconds in LENGTHS:
         for program in programs:
@@ -217,7 +216,7 @@ def widths(programs: list[str], seeds: range) -> dict[str, Widths]:
 
 
 def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
-    """How many stated errors hold, in per cent: of each program, and of all; and how wide they are."""
+    """Return the share of stated errors that hold in per cent, for each program and for all, and their widths."""
     by_program: dict[str, float] = {}
     every: list[bool] = []
     wide: list[float] = []
@@ -234,13 +233,13 @@ def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
 
 
 def nested_times(count: int) -> tuple[list[Times], float]:
-    """Return so many recordings' times, and the median CPU time of as many bare runs between them (ns)."""
+    """Return the times of this number of recordings, and the median CPU time of interleaved bare runs (ns)."""
     pairs = [(apart(recorded_nested), apart(bare_nested)) for _ in range(count)]
     return [one for one, _ in pairs], median([float(cpu) for _, cpu in pairs])
 
 
 def beside_others() -> dict[str, float]:
-    """Return how own times beside busy processes stand against those of a quiet machine."""
+    """Return the relation of own times beside busy processes to those of a quiet machine."""
     progress("busy")
     quiet, bare_quiet = nested_times(QUIET_RUNS)
     with busy(BUSY_BESIDE):
@@ -258,7 +257,7 @@ def beside_others() -> dict[str, float]:
 
 
 def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, float], short: dict[str, float]) -> str:
-    """The tables: programs, then what was found beside busy processes, then blocks."""
+    """Return the tables: programs, then results beside busy processes, then blocks."""
     parts = {(length, part): of for length in wide["worst"] for part, of in ((p, wide[p][length]) for p in wide)}
     columns = [*(f"{length} s, {part}" for length, part in parts), "hold"]
     rows = [

@@ -1,20 +1,21 @@
-"""The hooks as a service: what a tool costs that wants nothing, little or everything, alone and beside another one.
+"""Hooks as a service: the cost of a tool that needs no, few or all events, alone and beside another one.
 
-Four comparisons, each in one process, its tools in turn in every round:
+Four comparisons, each in one process, with its tools in turn in every round:
 
 filters     A tool whose predicate matches no function of the program: a Python callback (`seismo.hooks.set_profile`
-            with `where=`) and a watch, over the bare run; for comparison the empty hooks and, on two programs
-            in the first round, hunter with a query that matches nothing.
+            with `where=`) and a watch, divided by the bare run. For comparison the empty hooks and, on two programs in
+            the first round, hunter with a query that matches nothing.
 rare        A predicate that matches 1 call in 10,000. The program calls one function 9,999 times, then another one
-            once, and so on; both do the same little work, and the tool names the second. Each call of a tool's function
-            is counted and the count held against what it must be, so that no tool is quick because it is deaf.
+            once, and so on; both do the same little work, and the tool selects the second. The calls of a tool's
+            function are counted and checked, so that no tool is fast because it misses events.
 callbacks   Unfiltered: an empty Python function in `sys.setprofile` and in `seismo.hooks.set_profile`, an empty C
             function through `seismo.h`, and two tools at once: two in Python, two in C, one of each. The floors are the
             empty PyEval_SetProfile hook and the empty callbacks of sys.monitoring.
-references  Objects made and destroyed: the empty PyRefTracer, one C callback through `seismo.h`, two (3.13 and later).
+references  Objects created and destroyed: the empty PyRefTracer, one C callback through `seismo.h`, two (3.13 and
+            later).
 
-Times are given over the bare run. Two tools at once: (added by both - added by the dearer) / added by the other; what
-shares nothing has 1 there, what shares all has 0.
+Times are divided by the bare run. Two tools at once: (added by both - added by the dearer) / added by the other. It is
+1 for tools that share nothing, and 0 for tools that share everything.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-# The programs that call most.
+# The programs with most calls.
 CALLING = [name for name in programs.PROGRAMS if name not in ("float", "monte_carlo")]
-FEW = ["deltablue", "chaos", "deepcopy"]  # for what costs several times the program
-HUNTED = ("deltablue", "chaos")  # and what costs sixty times
+FEW = ["deltablue", "chaos", "deepcopy"]  # for tools that multiply the running time
+HUNTED = ("deltablue", "chaos")  # for a tool that takes sixty times as long
 NOTHING = 'module("no.such")'
 NO_CALL = 'call("no.such.*")'
 RARE = 'function("rarely")'
@@ -69,7 +70,7 @@ def rarely(n: int) -> int:
 
 
 def mostly_often(rarities: int) -> None:
-    """Calls `often` 9,999 times and `rarely` once, `rarities` times."""
+    """Call `often` 9,999 times and `rarely` once, `rarities` times."""
     for i in range(rarities):
         for j in range(EVERY - 1):
             often(j)
@@ -81,7 +82,7 @@ class Thing:
 
 
 def things(count: int) -> None:
-    """Makes and destroys 2 * count objects that have a type object and a list of their own."""
+    """Create and destroy 2 * count objects: instances of a class, each with a list."""
     for _ in range(count):
         thing = Thing()
         thing.after = [thing.__class__]
@@ -98,7 +99,7 @@ def c_calls(count: int) -> None:
 
 
 class Counted:
-    """A Python profile function that counts what it is called for."""
+    """A Python profile function that counts its events."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -116,7 +117,7 @@ def ignore_too(frame: object, event: str, arg: object) -> None:
 
 
 def opened(*makers: Callable[[], Any]) -> Tool:
-    """A tool whose parts are context managers, entered when it starts and left when it stops."""
+    """Return a tool whose parts are context managers, entered at its start and left at its stop."""
     stack = ExitStack()
 
     def start() -> None:
@@ -127,12 +128,12 @@ def opened(*makers: Callable[[], Any]) -> Tool:
 
 
 def hook(function: Callable[..., object], where: str | None = None) -> Callable[[], Any]:
-    """Return what makes a hook of seismo's on all threads."""
+    """Return a function that creates a hook of seismo on all threads."""
     return lambda: seismo.hooks.set_profile(function, threads="all", where=where)
 
 
 def hunter(**query: str) -> Tool | None:
-    """The peer with a query, its matches thrown away. None: it is not installed."""
+    """Return hunter with a query whose matches are ignored, or None if it is not installed."""
     try:
         import hunter as peer
     except ImportError as error:
@@ -148,7 +149,7 @@ def hunter(**query: str) -> Tool | None:
 
 
 class Client:
-    """floor/client.c: empty C callbacks through seismo.h, each a context manager."""
+    """The extension floor/client.c: empty C callbacks through seismo.h, each as a context manager."""
 
     def __init__(self) -> None:
         header = Path(seismo.get_include()) / "seismo.h"
@@ -169,7 +170,7 @@ class Client:
 
 
 def with_floors(*names: str) -> dict[str, Tool]:
-    """Return the bare run and the empty hooks of these names."""
+    """Return the bare run and the empty hooks with these names."""
     return {"bare": bare(), **{name: empty(name) for name in names}}
 
 
@@ -223,15 +224,16 @@ def times(readings: Readings, kind: str = "warm") -> dict[str, Any]:
 
 
 def totals(found: dict[str, Any]) -> dict[str, Any]:
-    """Return {tool: worst_and_mean()} of the times over bare."""
+    """Return {tool: worst_and_mean()} of the times relative to bare."""
     names = {name for row in found.values() for name in row} - {"bare", "unrest"}
     return {n: worst_and_mean({case: row[n] for case, row in found.items() if n in row}) for n in sorted(names)}
 
 
 def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: list[tuple[str, str]]) -> dict[str, Any]:
-    """Added times over added times: of a tool over another (the pairs in `over`), and what a second tool adds.
+    """Return ratios of added times: of a tool to another (the pairs in `over`), and the part that a second tool adds.
 
-    {"name ÷ other": {"geomean", "worst"}, "first, second": {...}}; cases where the divisor adds under 2 % are left out.
+    The result is {"name ÷ other": {"geomean", "worst"}, "first, second": {...}}, without cases in which the divisor
+    adds less than 2 %.
     """
     summed: dict[str, dict[str, float]] = {}
 
@@ -252,7 +254,7 @@ def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: li
 
 
 def render(found: dict[str, Any]) -> str:
-    """The table of one comparison: bare milliseconds, times bare of each tool, the mean at the end."""
+    """Return the table of one comparison: bare milliseconds, each tool's time relative to bare, and the mean."""
     names = [name for name in next(iter(found.values())) if name not in ("bare", "unrest")]
     rows = [
         [case, number(row["bare"] * 1000, 1), *(number(row.get(name, math.nan)) for name in names)]
@@ -264,14 +266,14 @@ def render(found: dict[str, Any]) -> str:
 
 
 def check_rare(counted: Counted, rarities: int, runs: int) -> None:
-    """SystemExit when the filtered hook did not get what it had to: a call and a return of `rarely` each time."""
+    """Raise SystemExit unless the filtered hook received exactly a call and a return for each call of `rarely`."""
     wanted = 2 * rarities * runs
     if counted.events != wanted:
         raise SystemExit(f"the hook that wants 1 call in {EVERY} was called {counted.events} times, not {wanted}")
 
 
 def summary(results: dict[str, Any]) -> list[str]:
-    """What the tables come to, a line each."""
+    """Return the main results of the tables, one line each."""
     lines = []
     for key, label in (("filters", "matching nothing"), ("filters_cold", "matching nothing, first run")):
         for name, total in results["totals"][key].items():

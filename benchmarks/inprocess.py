@@ -1,11 +1,11 @@
 """The runner for tools inside one process: all tools in turn in every round, each with the program warm.
 
-In each turn the tool is started, the body runs once untimed (the interpreter rewrites and specialises code after every
-change of hooks) and then timed, and the tool is stopped. What the untimed run took is kept too ("cold").
+In each turn the tool starts, and the body runs once as a warm-up, because the interpreter respecializes code after
+every change of hooks. Then the body is timed, and the tool stops. The duration of the warm-up is kept as well ("cold").
 
-ratio = (best with the tool - best bare) / (best with the tool's floor - best bare). Where the floor adds less than 2 %
-or less than twice the unrest of the bare readings (second best less best), the ratio would be one of two noises: it is
-shown as a dash and is not in the mean.
+ratio = (best with the tool - best bare) / (best with the tool's floor - best bare). If the floor adds less than 2 %, or
+less than twice the unrest of the bare readings (second best minus best), the ratio would be one of two noises. It is
+then shown as a dash and excluded from the mean.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MODERN = sys.version_info >= (3, 12)
 SMALLEST = 0.02
-Readings = dict[str, dict[str, dict[str, list[float]]]]  # of a case, of a tool, of a kind: seconds
+Readings = dict[str, dict[str, dict[str, list[float]]]]  # case -> tool -> kind -> seconds
 
 
 def fib(n: int) -> int:
@@ -52,7 +52,7 @@ def methods(count: int) -> None:
 
 
 def count_up(count: int) -> Any:
-    for i in range(count):  # noqa: UP028 - the resumes of this very generator are what is measured
+    for i in range(count):  # noqa: UP028 - the resumes of this generator are measured
         yield i
 
 
@@ -76,9 +76,9 @@ def micro(quick: bool) -> dict[str, Case]:
 
 @dataclass
 class Tool:
-    """A hook: how it starts and stops, and the tool whose added time it is divided by ("" for none).
+    """A hook: its start and stop, and the tool by whose added time its own is divided ("" for none).
 
-    rounds: at most so many; cases: only these, where there are any.
+    `rounds` is a maximum; `cases` restricts it to these cases, if there are any.
     """
 
     start: Callable[[], object]
@@ -89,7 +89,7 @@ class Tool:
     source: list[str] = field(default_factory=list)
 
 
-# The empty hooks by their names in the tables: floor py has the events of Python functions, floor c those of C, too.
+# The empty hooks by their names in the tables: floor py has the events of Python functions, floor c also those of C.
 HOOKS = {
     "floor py": "monitoring" if MODERN else "evalframe",
     "floor c": "monitoring-c" if MODERN else "profile",
@@ -111,12 +111,12 @@ def empty(name: str, base: str = "") -> Tool:
 
 
 def trace0(base: str, rounds: int) -> dict[str, Tool]:
-    """Return trace0, which writes what it traces into a file of its own; nothing where it is not installed."""
+    """Return trace0, which writes its trace to a file, or nothing if it is not installed."""
     if not importlib.util.find_spec("trace0"):
         return {}
     import trace0 as package  # type: ignore[import-not-found]
 
-    folder = tempfile.TemporaryDirectory()  # goes with the process
+    folder = tempfile.TemporaryDirectory()  # deleted when the process exits
     numbers, held = itertools.count(), []
 
     def start() -> None:
@@ -137,7 +137,7 @@ def trace0(base: str, rounds: int) -> dict[str, Tool]:
 def turned(
     tool: Tool, body: Case, warm: int = 1, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Take one turn: seconds of the first run, and of so many after it."""
+    """Take one turn: seconds of the first run, and of `warm` runs after it."""
     tool.start()
     try:
         return {"cold": [timed(body, clock)], "warm": [timed(body, clock) for _ in range(warm)]}
@@ -146,7 +146,7 @@ def turned(
 
 
 def measure(cases: dict[str, Any], found: dict[str, Tool], rounds: int, turn: Callable[..., Any] = turned) -> Readings:
-    """Take all tools in turn in every round. A tool has no readings of cases in which it does not run."""
+    """Take all tools in turn in every round. A tool has no readings for cases in which it does not run."""
     readings: Readings = {case: {name: {} for name in found} for case in cases}
     for number_of in range(rounds):
         for case, body in cases.items():
@@ -161,9 +161,9 @@ def measure(cases: dict[str, Any], found: dict[str, Tool], rounds: int, turn: Ca
 def ratio_of(
     taken: dict[str, dict[str, list[float]]], name: str, base: str, kind: str = "warm", steady: bool = False
 ) -> float:
-    """Return the tool's added time by that of its base; nan where that adds too little to be divided by.
+    """Return the tool's added time divided by that of its base, or nan if that is too small.
 
-    steady: the readings are of processor time, in which the machine's unrest is not.
+    `steady` means that the readings are processor time, which excludes the machine's unrest.
     """
     least = min(taken["bare"][kind])
     under = min(taken[base][kind]) - least
@@ -172,7 +172,7 @@ def ratio_of(
 
 
 def ratios(readings: Readings, found: dict[str, Tool], kind: str = "warm") -> dict[str, Any]:
-    """Return {case: {tool: {"added": fraction of bare, "ratio": of the floor's added time or nan, their summary}}}."""
+    """Return {case: {tool: {"added": relative to bare, "ratio": to the floor's added time or nan, their summary}}}."""
     results: dict[str, Any] = {}
     for case, taken in readings.items():
         results[case] = row = {}
@@ -181,14 +181,14 @@ def ratios(readings: Readings, found: dict[str, Tool], kind: str = "warm") -> di
             row[name] = {**summary(times), "added": min(times) / min(taken["bare"][kind]) - 1, "ratio": math.nan}
             base = tool.floor
             if not MODERN and base == "floor py" and tool.source and "frame" not in tool.source[0]:
-                base = "floor c"  # the empty hook of the source that seismo took
+                base = "floor c"  # the empty hook of the source that seismo used
             if base:
                 row[name] |= {"ratio": ratio_of(taken, name, base, kind), "floor": base}
     return results
 
 
 def worst_and_mean(known: dict[str, float]) -> dict[str, Any]:
-    """Return {"geomean", "worst", "worst_case", "programs"} of numbers by case, {} of none."""
+    """Return {"geomean", "worst", "worst_case", "programs"} of numbers by case, or {} without numbers."""
     known = {case: value for case, value in known.items() if not math.isnan(value)}
     if not known:
         return {}
@@ -197,13 +197,13 @@ def worst_and_mean(known: dict[str, float]) -> dict[str, Any]:
 
 
 def totals(results: dict[str, Any], found: dict[str, Tool]) -> dict[str, Any]:
-    """Return {tool: worst_and_mean()} over the programs whose ratio means something."""
+    """Return {tool: worst_and_mean()} over the programs with a valid ratio."""
     summed = {name: worst_and_mean({case: row[name]["ratio"] for case, row in results.items()}) for name in found}
     return {name: total for name, total in summed.items() if found[name].floor and total}
 
 
 def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
-    """Return the table: bare milliseconds, added per cent of each tool, ratio to its floor in brackets."""
+    """Return the table: bare milliseconds, each tool's added per cent, and in brackets the ratio to its floor."""
     names = [name for name in found if name != "bare"]
     rows = []
     for case, row in results.items():
@@ -218,7 +218,7 @@ def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
 def conclude(
     name: str, options: argparse.Namespace, found: dict[str, Tool], readings: dict[str, Readings], method: str
 ) -> None:
-    """Print what was read of micro programs and of programs, warm and cold."""
+    """Print the results for micro programs and programs, warm and cold."""
     results: dict[str, Any] = {}
     for part, taken in readings.items():
         results |= {part: ratios(taken, found), f"{part}_cold": ratios(taken, found, "cold")}

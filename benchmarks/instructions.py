@@ -1,16 +1,16 @@
-"""How many instructions an event costs with each recorder and source, counted by `valgrind --tool=callgrind`.
+"""Instructions per event for each recorder and source, counted by `valgrind --tool=callgrind`.
 
     python benchmarks/instructions.py                      this interpreter and the seismo that it imports
     python benchmarks/instructions.py --baseline FOLDER    beside another build (setup.py build --build-lib FOLDER)
     python benchmarks/instructions.py --only calls hub     some of the cases
-    python benchmarks/instructions.py --baseline FOLDER --baseline-name 3f2a    what the table calls it
-    python benchmarks/instructions.py --more-than 3        status 1 where a case costs over 3 % more than the baseline
+    python benchmarks/instructions.py --baseline FOLDER --baseline-name 3f2a    its name in the table
+    python benchmarks/instructions.py --more-than 3        status 1 if a case costs over 3 % more than the baseline
 
-Times of single events drown in the noise of a machine that does something else; the number of instructions does not. A
-case is a loop that runs twice, in processes of their own, SHORT and LONG turns: the difference over the turns is what
-a turn takes, without start and end. What it takes without a recorder is taken off. The recorders' clock is the
-simulated one, so that which segments are timed is the same in every run. An instruction is no time: one that waits for
-memory takes as long as a hundred others. Without valgrind the status is 3, and run_all.py leaves it out.
+Times of single events drown in the noise of a busy machine; the number of instructions does not. A case is a loop that
+runs twice, in separate processes, for SHORT and LONG iterations. The difference divided by the iterations is the cost
+of an iteration without start and end. The cost without a recorder is subtracted. The recorders use the simulated clock,
+so that the same segments are timed in every run. Instructions are not times: one that waits for memory takes as long as
+a hundred others. Without valgrind the status is 3, and run_all.py leaves it out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from common import finish, leave_out, number, table
 
 SHORT, LONG, QUICK_LONG = 2_000, 12_000, 4_000
 
-# `run(n)` is the loop. What comes before the line of dashes starts the recorder, what comes after ends it.
+# `run(n)` is the loop. A case's start precedes it and its stop follows.
 LOOPS = {
     "call": "def f(): pass\ndef run(n):\n    for _ in range(n): f()\n",
     "many": "space = {}\nfor i in range(64): exec(f'def f{i}(): pass', space)\n"
@@ -45,7 +45,7 @@ FILTER = "from seismo.expression import parse\nkept = core.Filter(parse({!r}).pr
 
 @dataclass(frozen=True)
 class Case:
-    """A loop under a recorder; `events` are those of a turn."""
+    """A loop under a recorder; `events` are those of an iteration."""
 
     name: str
     loop: str
@@ -60,13 +60,13 @@ def engine(recorder: str, source: str, c_functions: str = "none") -> tuple[str, 
 
 
 def traced(source: str, timing: str) -> tuple[str, str]:
-    """What the program's thread does for a trace: without a file nobody packs or sums up."""
+    """Return the start and stop of a trace. Without a file, only the cost on the program's own thread counts."""
     start, stop = engine("calltree", source)
     return start.replace("clock=", f"journal=True, timing={timing!r}, clock="), stop
 
 
 def cases() -> list[Case]:
-    """Those that this interpreter has the hooks for."""
+    """Return the cases whose hooks this interpreter has."""
     monitoring, tracing = sys.version_info >= (3, 12), sys.version_info < (3, 12)
     objects = sys.version_info >= (3, 13, 3)
     found: list[Case] = []
@@ -100,7 +100,7 @@ def cases() -> list[Case]:
     watching += "seen = seismo.watch(\"(call or return) and function('*f')\", 'count').__enter__()\n"
     missing = watching.replace("*f", "*nothing")
     profiling = "import seismo.cprofile\nseen = seismo.cprofile.Profile()\nseen.enable()\n"
-    # What a program says of itself while nothing records, beside a call of an empty function.
+    # The program's own marks while nothing records, beside a call of an empty function.
     says = "import seismo\ndef empty(name, /, **values): pass\ndef f():\n    "
     found += [
         Case("idle: an empty function", "call", 1, says + "empty('x')\n", ""),
@@ -122,7 +122,7 @@ def cases() -> list[Case]:
 
 
 def count(program: str, library: str | None) -> int:
-    """Instructions of a process that runs this program. RuntimeError: it failed."""
+    """Return the instructions of a process that runs this program. Raise RuntimeError if it fails."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("SEISMO", "PYTHON"))}
     environment |= {
         "PYTHONHASHSEED": "0",
@@ -141,7 +141,7 @@ def count(program: str, library: str | None) -> int:
 
 
 def a_turn(case: Case, library: str | None, recorded: bool, most: int) -> float:
-    """Instructions of one turn of a case's loop, which runs so many turns at most."""
+    """Return the instructions of one iteration of a case's loop, which runs at most `most` iterations."""
     head = "import gc\nfrom seismo import _core as core\ngc.disable()\n" + LOOPS[case.loop]
 
     def program(turns: int) -> str:

@@ -1,15 +1,15 @@
-"""Large recordings: how soon they answer, and what they take.
+"""Large recordings: response times and memory.
 
 million  A recording of 1,111,111 paths (10 functions that call each other in every order, 6 deep): the time until the
-         first line of `seismo report`, and until it is done, on a pseudo-terminal, because a pipe holds output back.
+         first line of `seismo report` and until its end, on a pseudo-terminal, because output to a pipe is buffered.
 trace    A trace of 10^8 calls (functions, a recursion of 20, a generator): its peak memory beside that of the same
-         process without seismo, the first line of `seismo report`, and pictures of 1,000 columns of windows at random
-         places, from the whole recording down to a millionth of it. `first picture` is the first one of a process, with
-         all that it has to find out once.
-query    `seismo query` over such a trace of 10^7 calls: every query in a process of its own, from the command to the
-         last line, and its peak memory.
+         process without seismo, and the first line of `seismo report`. Also pictures of 1,000 columns of windows at
+         random positions, from the whole recording down to a millionth of it. `first picture` is the first one of a
+         process, including all one-time work.
+query    `seismo query` on such a trace of 10^7 calls: every query in a new process, from the command to the last
+         line, and its peak memory.
 
-The page cache is warm: the files were just written.
+The page cache is warm, because the files were just written.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ PEAK = (
 
 
 def report(file: str) -> dict[str, float]:
-    """Return seconds to the first line and to the end of `seismo report`, its peak bytes. RuntimeError: it fails."""
+    """Return seconds to the first line and to the end of `seismo report`, and its peak bytes.
+
+    Raise RuntimeError on failure.
+    """
     import termios
 
     leader, follower = pty.openpty()
@@ -74,7 +77,7 @@ def report(file: str) -> dict[str, float]:
     while True:
         try:
             piece = os.read(leader, 65536)
-        except OSError:  # the pseudo-terminal's way to report that its other end is closed
+        except OSError:  # a pseudo-terminal reports EIO when its other end is closed
             break
         seen += piece
         if not first and b"\n" in seen:
@@ -88,7 +91,7 @@ def report(file: str) -> dict[str, float]:
 
 
 def reports(file: str, rounds: int) -> dict[str, float]:
-    """Return the medians of so many reports."""
+    """Return the medians over this number of reports."""
     taken = [report(file) for _ in range(rounds)]
     return {key: median([one[key] for one in taken]) for key in taken[0]}
 
@@ -97,7 +100,7 @@ def reports(file: str, rounds: int) -> dict[str, float]:
 
 
 def record_paths(target: str) -> None:
-    """Record the million paths into a file, in a process of its own."""
+    """Record the million paths to a file. It needs a new process."""
     core = load_core()
     with open(target, "wb") as file:
         core.start(c_functions="none", fd=file.fileno(), max_paths=2_000_000)
@@ -145,7 +148,7 @@ def numbers(count: int) -> Any:
 
 
 def program(calls: int) -> None:
-    """Make so many calls and steps of generators, or a few more."""
+    """Make at least this number of calls and generator steps."""
     for _ in range(-(-calls // ROUND)):
         outer(10)
         for _ in range(8):
@@ -155,14 +158,14 @@ def program(calls: int) -> None:
 
 
 def record_trace(target: str, calls: int) -> dict[str, Any]:
-    """Record the program, in a process of its own; target "": run it without seismo."""
+    """Record the program, or run it without seismo if the target is "". It needs a new process."""
     begun = time.perf_counter()
     if target:
         import seismo
 
         with seismo.trace(output=target, c_functions="none"):
             program(calls)
-            most = most_resident()  # at its end, the recording is read, and its file is mapped
+            most = most_resident()  # before the end, which reads the recording and maps its file
     else:
         program(calls)
         most = most_resident()
@@ -170,7 +173,7 @@ def record_trace(target: str, calls: int) -> dict[str, Any]:
 
 
 def pictures(target: str) -> dict[str, Any]:
-    """Return the times of pictures at each zoom, in ms. It wants a process of its own."""
+    """Return the times of pictures at each zoom, in ms. It needs a new process."""
     import seismo
 
     begun = time.perf_counter()
@@ -232,7 +235,7 @@ def trace(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
 
 
 def asked(file: str, sql: str) -> tuple[float, float]:
-    """Return seconds and peak MB of a process that runs a query. RuntimeError with its words when it fails."""
+    """Return seconds and peak MB of a process that runs a query. Raise RuntimeError with its output if it fails."""
     begun = time.perf_counter()
     peak = output_of([sys.executable, "-c", PEAK, file, sql], stderr=subprocess.STDOUT).split()[-1]
     return time.perf_counter() - begun, int(peak) / 1000

@@ -1,10 +1,10 @@
-"""What `seismo lines` costs: whole processes with their data written, beside the empty LINE callback and line_profiler.
+"""Cost of `seismo lines`: whole processes with their data written, beside the empty LINE callback and line_profiler.
 
-The empty LINE callback is what reporting of every line costs; `seismo lines` cannot be below it.
+The empty LINE callback is the cost of reporting every line, a lower bound for `seismo lines`.
 
   bare, floor line       the empty LINE callback around the whole program
   seismo lines           python -m seismo lines -q -o FILE
-  seismo lines --only    the same, of the program's own script only
+  seismo lines --only    the same, for the program's own script only
   line_profiler          all functions and methods of the script registered; short runs, once
 """
 
@@ -31,11 +31,11 @@ from processes import (
 )
 
 BASES = {"to_floor": FLOOR}
-PART = 0.15  # of the usual repeats, for what takes twenty times as long
+PART = 0.15  # of the usual repeats, for tools that take twenty times as long
 
 
 def tools() -> dict[str, Tool]:
-    """Return those that run whole programs, in the order of their turns."""
+    """Return the tools that run whole programs, in the order of their turns."""
     seismo = [*PYTHON, "-m", "seismo", "lines", "-q", "-o", "OUT"]
     return {
         "bare": Tool(PYTHON),
@@ -46,7 +46,7 @@ def tools() -> dict[str, Tool]:
 
 
 def floor_inside(names: list[str], rounds: int) -> str:
-    """Return what the empty LINE callback costs inside one process, start-up and loading left out, as a sentence."""
+    """Return the cost of the empty LINE callback inside one process, without start-up and loading, as a sentence."""
     found = {"bare": bare(), FLOOR: empty(FLOOR)}
     readings = measure_inside({name: programs.load(name) for name in names}, found, rounds)
     times = {name: min(taken[FLOOR]["warm"]) / min(taken["bare"]["warm"]) for name, taken in readings.items()}

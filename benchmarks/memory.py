@@ -1,13 +1,13 @@
-"""Memory: what paths and calls take, and how large the file of a service becomes.
+"""Memory of paths and calls, and the size of a service's file.
 
 paths    A program of 299,593 distinct paths (8 functions that call each other in every order, 6 deep) runs once under
-         seismo: the growth of resident memory over that of the same run without it, divided by the paths, is the price
-         of a path. Then the same paths are walked ten more times (3 million calls): growth now is the price of a call,
-         and it must be nothing. In memory only; with a file that is flushed every 100 ms; and under cProfile, which
-         keeps no paths. `engine bytes` is what the engine itself reports.
-flushes  A service of 2,000 functions calls each of them between two flushes, 600 and 3,600 times: what a flush a second
-         makes in ten minutes and in an hour. The file is held against the bytes of the recording that is read from it,
-         in which every row is once.
+         seismo. The growth of resident memory beyond that of the bare run, divided by the number of paths, is the cost
+         of a path. Then the same paths are walked ten more times (3 million calls): growth is now the cost of a call,
+         which must be zero. In memory only; with a file that is flushed every 100 ms; and under cProfile, which
+         records no paths. `engine bytes` is the size that the engine reports.
+flushes  A service of 2,000 functions calls each of them between two flushes, 600 and 3,600 times: the flushes of ten
+         minutes and of an hour. The file is compared with the bytes of the recording that is read from it, in which
+         every row occurs once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def f{0}(depth):
 
 
 def paths_of(width: int) -> Callable[[int], None]:
-    """Return one of so many functions, each of which calls all of them with one less, down to nought."""
+    """Return one of `width` functions, each of which calls all of them with a depth less by one, down to zero."""
     functions: list[Callable[[int], None]] = []
     for i in range(width):
         scope: dict[str, Any] = {"functions": functions}
@@ -45,12 +45,12 @@ def paths_of(width: int) -> Callable[[int], None]:
 
 
 def count_of(width: int, depth: int) -> int:
-    """Return how many distinct paths a walk of this width and depth makes, the first function's own among them."""
+    """Return the number of distinct paths in a walk of this width and depth, including the first function's own."""
     return sum(width**level for level in range(depth + 1))
 
 
 def resident() -> int:
-    """Return the resident bytes of this process now."""
+    """Return the current resident bytes of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -58,7 +58,10 @@ def resident() -> int:
 
 
 def walked(kind: str) -> dict[str, Any]:
-    """Walk the paths, in a process of its own: bytes after the first walk and after ten more, the engine's own word."""
+    """Walk the paths: bytes after the first walk and after ten more, and the engine's own report.
+
+    It needs a new process.
+    """
     first = paths_of(WIDTH)
     first(2)
     core, profiler = load_core(), cProfile.Profile()
@@ -114,8 +117,8 @@ def paths(rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
 # ---- flushes ----
 
 FUNCTIONS = 2000
-CONTEXTS = 40  # kinds of requests, under coverage with contexts
-NEVER = 1_000_000  # seconds: a flush comes when it is asked for
+CONTEXTS = 40  # kinds of requests, for coverage with contexts
+NEVER = 1_000_000  # seconds, so that only explicit flushes occur
 KINDS: dict[str, dict[str, Any]] = {
     "calls": {"recorder": "calltree"},
     "lines": {"recorder": "linetimes"},
@@ -128,7 +131,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def served(kind: str, counts: list[int]) -> dict[str, Any]:
-    """Run the service, in a process of its own: at each count of flushes, the sizes of the file and of its merge."""
+    """Run the service: at each count of flushes, the sizes of the file and of its merge. It needs a new process."""
     from seismo.model import read
 
     core, names = load_core(), {}
@@ -148,7 +151,7 @@ def served(kind: str, counts: list[int]) -> dict[str, Any]:
                 function()
             flush()
             size = path.stat().st_size
-            if count >= min(counts) // 2:  # all paths are there
+            if count >= min(counts) // 2:  # all paths exist by then
                 largest = max(largest, size)
             if count in counts:
                 merged = len(read(str(path), running=True).to_bytes())

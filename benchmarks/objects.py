@@ -1,23 +1,23 @@
-"""Births and deaths of objects: what `seismo objects` costs, beside the empty tracer, tracemalloc and memray.
+"""Births and deaths of objects: the cost of `seismo objects` beside the empty tracer, tracemalloc and memray.
 
-In process, all tools in turn in every round: loops that make and drop one kind of object, a JSON document parsed, a
-heap of a million living lists some of which are replaced, deltablue, richards. Each case makes its body once the tool
-is there, so that what the body keeps alive was born under the tool, and drops it when the tool is gone.
+In process, all tools in turn in every round: loops that create and drop one kind of object, a JSON document parsed, a
+heap of a million live lists of which some are replaced, deltablue, richards. Each case creates its body after the tool
+has started, so that everything that the body keeps alive was born under the tool, and drops it after the tool stops.
 
   bare              no hook
-  floor references  the empty PyRefTracer: what reporting of every object costs
+  floor references  the empty PyRefTracer: the cost of reporting every object
   seismo types      seismo objects --types: counts by type
-  seismo lines      seismo objects: by type and creating line, with the table of living objects
-  seismo paths      seismo objects --paths: the call tree beside it, too
-  tracemalloc       one frame an allocation
+  seismo lines      seismo objects: by type and creating line, with the table of live objects
+  seismo paths      seismo objects --paths: with the call tree as well
+  tracemalloc       one frame per allocation
   memray            Tracker(track_object_lifetimes=True), in the first round only
 
-ns an event = (best with the tool - best bare) / events, these being the births and deaths that a counting tracer counts
-in one run of the body. Peers do not count events; theirs is what they take an object's birth or death all the same.
-That seismo has counted all events is checked.
+ns per event = (best with the tool - best bare) / events. Events are the births and deaths that a counting tracer counts
+in one run of the body. Peers do not count events; their times are divided by the same number. That seismo has counted
+all events is checked.
 
-Whole processes with their data written, seismo's by line with and without asking at the end who holds what lives on;
-memory a living object, just after the table has grown, too; start-up. Python 3.13.3 and later.
+Whole processes with their data written, seismo's by line with and without the search for holders of survivors at the
+end; memory per live object, also right after the table has grown; start-up. Python 3.13.3 and later.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ if TYPE_CHECKING:
 
     from common import Case
 
-NEEDED = (3, 13, 3)  # before, the interpreter does not report deaths
+NEEDED = (3, 13, 3)  # older interpreters do not report deaths
 MODES: dict[str, dict[str, Any]] = {
     "seismo types": {"objects": "types"},
     "seismo lines": {"objects": "lines"},
     "seismo paths": {"objects": "lines", "paths": True},
 }
 FLOOR = "floor references"
-WHOLE = {"deltablue": 80, "richards": 64}  # repeats of two seconds or three
-UNASKED = "seismo lines, holders 0"  # who holds what lives on is not asked at the end
-AGAIN = 3  # timed runs of a body a turn
-HEARD = 0.98  # of the counted events: what is not deaf
+WHOLE = {"deltablue": 80, "richards": 64}  # repeats for two or three seconds
+UNASKED = "seismo lines, holders 0"  # without the search for holders of survivors
+AGAIN = 3  # timed runs of a body per turn
+HEARD = 0.98  # minimum share of the counted events
 LIVE = 1_000_000
 COUNTS, QUICK_COUNTS, STEP = (100_000, 1_000_000, 3_000_000), (100_000, 1_000_000), 50
 
@@ -78,7 +78,7 @@ COUNTS, QUICK_COUNTS, STEP = (100_000, 1_000_000, 3_000_000), (100_000, 1_000_00
 
 
 class Thing:
-    """An object with a dictionary's worth of attributes, as most are."""
+    """An object with a dictionary of attributes, the usual kind."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -86,7 +86,7 @@ class Thing:
 
 def tuples(values: list[int]) -> None:
     for value in values:
-        (value, value)  # noqa: B018 - made and dropped
+        (value, value)  # noqa: B018 - created and dropped
 
 
 def lists(values: list[int]) -> None:
@@ -118,7 +118,7 @@ def strings(values: list[int]) -> None:
 
 
 def parsed(records: int) -> Callable[[], Case]:
-    """Return a case: JSON as services send it, parsed and dropped."""
+    """Return a case: JSON like that of services, parsed and dropped."""
     rows = [
         {
             "id": 1000 + i,
@@ -138,7 +138,7 @@ def parsed(records: int) -> Callable[[], Case]:
 
 
 class Heap:
-    """A million lists that live, `churn` of which, in no order, are replaced by new ones each time it runs."""
+    """A million live lists, `churn` of which, in random order, are replaced by each run."""
 
     def __init__(self, live: int, churn: int) -> None:
         places = list(range(live))
@@ -153,7 +153,7 @@ class Heap:
 
 
 def loop(function: Callable[[list[int]], None], count: int) -> Callable[[], Case]:
-    """A case: the function over `count` numbers that are there before and none of which is made again."""
+    """Return a case: the function on `count` existing numbers."""
 
     def make() -> Case:
         values = list(range(1_000_000, 1_000_000 + count))
@@ -168,7 +168,7 @@ def whole(name: str) -> Callable[[], Case]:
     return lambda: body
 
 
-# What makes each case, of 10 to 60 ms where the size is 2; the quick ones are half as long and fewer.
+# Makers of cases, of 10 to 60 ms at size 2; the quick ones are half as long and fewer.
 CASES: dict[str, Callable[[int], Callable[[], Case]]] = {
     "tuples": lambda size: loop(tuples, 600_000 * size),
     "lists": lambda size: loop(lists, 600_000 * size),
@@ -188,7 +188,7 @@ QUICK_CASES = ("tuples", "objects", "json", "heap of a million", "deltablue")
 
 
 class Memray(Tool):
-    """Its tracker of object lifetimes, its output in a folder that goes with the process."""
+    """Memray's tracker of object lifetimes, with a temporary output folder."""
 
     def __init__(self) -> None:
         import memray
@@ -205,7 +205,7 @@ class Memray(Tool):
 
 
 def tools() -> dict[str, Tool]:
-    """Return all tools that this interpreter has, in the order of their turns."""
+    """Return all tools that this interpreter supports, in the order of their turns."""
     core = load_core()
     found = {"bare": bare(), FLOOR: empty(FLOOR)}
     for name, mode in MODES.items():
@@ -215,7 +215,7 @@ def tools() -> dict[str, Tool]:
 
 
 def in_one_run(make: Callable[[], Case], told: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-    """Births and deaths in the body's second run, in which the tools are timed, too; `told` has them so far."""
+    """Return births and deaths in the body's second run, a timed one. The second argument returns the totals so far."""
     body = make()
     timed(body)
     counted: list[tuple[int, int]] = []
@@ -231,7 +231,7 @@ def in_one_run(make: Callable[[], Case], told: Callable[[], tuple[int, int]]) ->
 
 
 def count_events(make: Callable[[], Case]) -> tuple[int, int]:
-    """Births and deaths as a counting tracer hears them."""
+    """Return births and deaths according to a counting tracer."""
     floor = load_floor()
     floor.start("count")
     try:
@@ -251,7 +251,7 @@ def turn(tool: Tool, make: Callable[[], Case]) -> dict[str, list[float]]:
 
 
 def check_heard(core: Any, name: str, mode: dict[str, Any], make: Callable[[], Case], events: tuple[int, int]) -> None:
-    """SystemExit when seismo has missed events of a run: no tool is quick because it is deaf."""
+    """Raise SystemExit if seismo has missed events of a run, so that it is not fast because it misses events."""
 
     def told() -> tuple[int, int]:
         status = core.status()
@@ -267,7 +267,7 @@ def check_heard(core: Any, name: str, mode: dict[str, Any], make: Callable[[], C
 
 
 def compare(readings: Readings, events: dict[str, tuple[int, int]]) -> dict[str, Any]:
-    """{case: {"births", "deaths", "noise": ns an event, tool: {summary, times, ns, ns_cold}}}."""
+    """Return {case: {"births", "deaths", "noise": ns per event, tool: {summary, times, ns, ns_cold}}}."""
     results: dict[str, Any] = {}
     for case, by_tool in readings.items():
         total = sum(events[case])
@@ -287,7 +287,7 @@ def compare(readings: Readings, events: dict[str, tuple[int, int]]) -> dict[str,
 
 
 def totals(results: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """{tool: {"ns": of the events of all cases together, "ns_worst", "worst_case"}}."""
+    """Return {tool: {"ns": over the events of all cases, "ns_worst", "worst_case"}}."""
     summed = {}
     for name in names:
         added = sum(row[name]["best"] - row["bare"]["best"] for row in results.values())
@@ -298,7 +298,7 @@ def totals(results: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def render(results: dict[str, Any], summed: dict[str, Any], key: str) -> str:
-    """The table of ns an event (key "ns") or of times bare ("times")."""
+    """Return the table of ns per event (key "ns") or of times relative to bare ("times")."""
     names = list(summed)
     rows = []
     for case, row in results.items():
@@ -313,14 +313,14 @@ def render(results: dict[str, Any], summed: dict[str, Any], key: str) -> str:
     return table(["ns an event", "bare ms", "events", "±", *names], rows)
 
 
-# ---- memory of living objects ----
+# ---- memory of live objects ----
 
 
 def memory_of(name: str, counts: list[int]) -> dict[str, Any]:
-    """Make small objects under a tool and keep them; at each count, return how much memory grew and the table takes.
+    """Create small objects under a tool and keep them; return the growth of memory and the table's size at each count.
 
-    On the way between the counts the table is looked at after every fiftieth part, so that the worst moment, just after
-    it has grown, is among the readings. It wants a process of its own.
+    Between the counts the table is checked after every fiftieth part, so that the worst moment, right after it has
+    grown, is among the readings. It needs a new process.
     """
     core, tool = load_core() if name.startswith("seismo") else None, tools()[name]
     kept: list[object] = [None] * max(counts)
@@ -346,7 +346,7 @@ def memory_of(name: str, counts: list[int]) -> dict[str, Any]:
 
 
 def measure_memory(names: list[str], counts: tuple[int, ...], rounds: int) -> dict[str, Any]:
-    """{tool: {count: resident bytes a live object over bare, "table": {count: bytes}, "worst": bytes}}."""
+    """Return {tool: {count: resident bytes per live object above bare, "table": {count: bytes}, "worst": bytes}}."""
     readings: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for turn in range(rounds):
         for name in names:
@@ -370,7 +370,7 @@ def measure_memory(names: list[str], counts: tuple[int, ...], rounds: int) -> di
 
 
 def render_memory(found: dict[str, Any], counts: tuple[int, ...]) -> str:
-    """The table: bytes a live object of each tool."""
+    """Return the table of bytes per live object for each tool."""
     head = ["bytes a live object", *(f"{count:,} alive" for count in counts)]
     rows = []
     for name, row in found.items():
@@ -385,7 +385,7 @@ def render_memory(found: dict[str, Any], counts: tuple[int, ...]) -> str:
 
 
 def commands() -> dict[str, processes.Tool]:
-    """Return those that run whole programs and write what they found, in the order of their turns."""
+    """Return the tools that run whole programs and write their results, in the order of their turns."""
     seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", "OUT"]
     found = {
         "bare": processes.Tool(PYTHON),
@@ -406,7 +406,7 @@ def main() -> None:
         leave_out(f"seismo objects needs Python {'.'.join(map(str, NEEDED))}: {core.ref_objection()}")
     programs.sources()
     rounds, found, there = rounds_of(options), tools(), commands()
-    # Processes first: the peak of a process has that of its parent in it.
+    # Processes come first, because the peak of a process includes that of its parent.
     fewer = max(1, rounds - 1)
     chosen = {"deltablue": 20} if options.quick else WHOLE
     results: dict[str, Any] = {}

@@ -1,12 +1,12 @@
-"""In-process overhead: what a recorder adds to a program, in units of what an empty C hook adds on the same events.
+"""In-process overhead: the time that a recorder adds, relative to that of an empty C hook on the same events.
 
-Three micro programs and the bodies of pyperformance programs, measured as inprocess.py says:
+Three micro programs and the bodies of pyperformance programs, measured as described in inprocess.py:
 
   bare          no hook
   floor py      empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523, see below)
   seismo none   seismo with --c-functions none
   floor c       empty hook on the events of Python and C functions (sys.monitoring; on 3.11 PyEval_SetProfile)
-  seismo auto   seismo as it is by default
+  seismo auto   seismo with default options
   seismo all    seismo with --c-functions all
   cProfile      cProfile.Profile
 
@@ -24,7 +24,7 @@ from inprocess import MODERN, Tool, bare, conclude, empty, measure, micro
 
 
 def seismo(core: Any, c_functions: str, base: str) -> Tool:
-    """Return seismo, which notes the source that it takes."""
+    """Return seismo, which records the source that it uses."""
     source: list[str] = []
 
     def start() -> None:
@@ -35,14 +35,14 @@ def seismo(core: Any, c_functions: str, base: str) -> Tool:
 
 
 def tools() -> dict[str, Tool]:
-    """Return all tools that this interpreter has, in the order of their turns."""
+    """Return all tools that this interpreter supports, in the order of their turns."""
     core, profiler = load_core(), cProfile.Profile()
     return {
         "bare": bare(),
         "floor py": empty("floor py"),
         "seismo none": seismo(core, "none", "floor py"),
         "floor c": empty("floor c"),
-        "seismo auto": seismo(core, "auto", "floor c" if MODERN else "floor py"),  # 3.11 leaves C functions out
+        "seismo auto": seismo(core, "auto", "floor c" if MODERN else "floor py"),  # 3.11 omits C functions
         "seismo all": seismo(core, "all", "floor c"),
         "cProfile": Tool(profiler.enable, profiler.disable, "floor c", rounds=1),
     }

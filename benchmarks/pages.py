@@ -1,7 +1,7 @@
-"""The pages of results: docs/performance.md, a page for each interpreter, the tables of docs/accuracy.md and README.md.
+"""Pages of results: docs/performance.md, one page per interpreter, and the tables of docs/accuracy.md and README.md.
 
-Each table stands between the markers `<!-- begin: NAME -->` and `<!-- end: NAME -->`. Where nothing was measured anew,
-what stands there stays.
+Each table is between the markers `<!-- begin: NAME -->` and `<!-- end: NAME -->`. Existing text is kept where there are
+no new measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from targets import TARGETS, dig
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What each benchmark measures, in the order in which they run.
+# The subject of each benchmark, in the order in which they run.
 BENCHMARKS = {
     "overhead": "bare, under an empty hook, seismo (`--c-functions` none, auto and all) and cProfile, in one process",
     "starts": "calls counted by their starts alone (`--timing none`), empty hooks, all events, cProfile (3.12 on)",
@@ -49,7 +49,7 @@ NONE = number(math.nan, 0)
 
 
 def load(label: str, name: str) -> dict[str, Any] | None:
-    """The kept document of a benchmark on an interpreter, or None."""
+    """Return the stored document of a benchmark on an interpreter, or None."""
     try:
         document: dict[str, Any] = json.loads((RESULTS / label / f"{name}.json").read_text())
     except (OSError, ValueError):
@@ -58,23 +58,23 @@ def load(label: str, name: str) -> dict[str, Any] | None:
 
 
 def reading(label: str, name: str, *keys: str) -> float:
-    """Return a number deep in what is kept; nan when any part of the way is missing."""
+    """Return a number inside the stored results, or nan if any part of the path is missing."""
     return dig(load(label, name), "results", *keys)
 
 
 def section(page: str, name: str) -> str:
-    """What stands between the markers of `name`, "" where there are none."""
+    """Return the text between the markers of `name`, or "" if there are none."""
     _, _, rest = page.partition(f"<!-- begin: {name} -->\n")
     return rest.partition(f"<!-- end: {name} -->")[0].rstrip("\n")
 
 
 def marked(name: str, text: str) -> str:
-    """The text between the markers of `name`."""
+    """Return the text between the markers of `name`."""
     return f"<!-- begin: {name} -->\n{text}\n<!-- end: {name} -->"
 
 
 def replace_section(page: str, name: str, text: str) -> str:
-    """The page with what stands between the markers of `name` replaced. ValueError where it has none."""
+    """Return the page with the text between the markers of `name` replaced. Raise ValueError if there are none."""
     begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
     if begin not in page or end not in page:
         raise ValueError(f"the page has no section {name!r}; add the line {begin} and the line {end}")
@@ -83,22 +83,22 @@ def replace_section(page: str, name: str, text: str) -> str:
 
 
 def cells_of(page: str, name: str) -> list[list[str]]:
-    """The rows of the table in a section of the page, its head first."""
+    """Return the rows of the table in a section of the page, the head first."""
     lines = [line for line in section(page, name).splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return rows[:1] + rows[2:]
 
 
 def is_reading(cell: str) -> bool:
-    """No dash, alone or in brackets."""
+    """Return True unless the cell is a dash, plain or in brackets."""
     return bool(set(cell) - set("– ()"))
 
 
 def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a table, with the readings that the page's section has where there is no new one.
+    """Return head and rows of a table, in which missing readings are replaced by those in the page's section.
 
-    Readings are found by their row's first cell and their column's name. Where the head's first cell has changed, the
-    old readings are of something else, and go. Interpreters without any reading have no column.
+    Readings are matched by their row's first cell and their column's name. If the head's first cell has changed, the
+    old readings belong to something else and are dropped. Interpreters without any reading have no column.
     """
     old_head, *old_rows = cells_of(page, name) or [head]
     old = {(row[0], column): cell for row in old_rows for column, cell in zip(old_head, row, strict=False)}
@@ -122,7 +122,7 @@ def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tup
 
 
 def value_of(cell: str) -> float:
-    """The number in a cell of the summary; nan for a dash."""
+    """Return the number in a cell of the summary, or nan for a dash."""
     try:
         return float(cell.strip("*"))
     except ValueError:
@@ -130,7 +130,7 @@ def value_of(cell: str) -> float:
 
 
 def summary(group: str, labels: list[str], page: str) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of one table of the summary; what misses its target is bold."""
+    """Return head and rows of one table of the summary, with missed targets in bold."""
     targets = TARGETS[group]
     rows = [
         [
@@ -175,7 +175,7 @@ GROUPS = {
 }
 
 
-# The rows of the README's table: how each is called there, and the group and the text of its target.
+# The rows of the README's table: the name there, and the group and text of its target.
 NUMBERS = [
     ("cost compared with the cheapest possible hook", "calls", "programs, default mode, mean: ÷ floor"),
     ("cost compared with cProfile, whole processes", "calls", "whole processes, default mode: ÷ cProfile"),
@@ -185,7 +185,7 @@ NUMBERS = [
 
 
 def numbers_table(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
-    """Those results of the summary that the README shows; interpreters without any of them are left out."""
+    """Return the README's table of results from the summary, without interpreters that have none of them."""
     found: list[dict[str, str]] = []
     for _, group, text in NUMBERS:
         columns, rows = tables[group]
@@ -199,7 +199,7 @@ def numbers_table(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
 
 
 def about_table(labels: list[str], page: str) -> str:
-    """The machine and the interpreters that were measured."""
+    """Return the table of machines and interpreters that were measured."""
     documents = {label: next((d for d in (load(label, name) for name in BENCHMARKS) if d), None) for label in labels}
     rows = [row for row in cells_of(page, "machine")[1:] if not documents.get(row[0])]
     for label, document in documents.items():
@@ -212,7 +212,7 @@ def about_table(labels: list[str], page: str) -> str:
 
 
 def truth_table(labels: list[str], page: str) -> str:
-    """Errors of shares in points: the worst phase and, in brackets, what 19 of 20 single runs keep to."""
+    """Return the errors of shares in points: the worst phase and, in brackets, the bound of 19 of 20 single runs."""
     if not any(load(label, "truth") for label in labels):
         return section(page, "truth summary")
     tools = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
@@ -227,7 +227,7 @@ def truth_table(labels: list[str], page: str) -> str:
 
 
 def errors_table(labels: list[str], page: str) -> str:
-    """How many stated errors hold and how wide they are, in per cent."""
+    """Return the share of stated errors that hold, and their widths, in per cent."""
     if not any(load(label, "errors") for label in labels):
         return section(page, "errors summary")
     shown = {
@@ -248,7 +248,7 @@ def errors_table(labels: list[str], page: str) -> str:
 
 
 def write_tables(label: str) -> None:
-    """The page of an interpreter: every table that is kept or that the page has."""
+    """Write the page of an interpreter with every stored table and every table that the page already has."""
     path = TABLES / f"{label}.md"
     old = path.read_text() if path.exists() else ""
     head = [
@@ -269,7 +269,7 @@ def write_tables(label: str) -> None:
 
 
 def write_pages() -> list[Path]:
-    """Put all kept results into the pages; those that were written."""
+    """Write all stored results to the pages, and return the pages' paths."""
     labels = sorted(folder.name for folder in RESULTS.iterdir() if folder.is_dir()) if RESULTS.is_dir() else []
     page = PAGE.read_text()
     tables = {group: summary(group, labels, page) for group in TARGETS}

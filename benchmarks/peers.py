@@ -1,11 +1,11 @@
-"""Runs a script under what has no command line for it: `peers.py WHAT OUT SCRIPT [ARGS...]`.
+"""Runs a script under a tool without a suitable command line: `peers.py WHAT OUT SCRIPT [ARGS...]`.
 
-line, references  the empty hook on these events, with nothing to write
-tracemalloc       one frame an allocation; at the end the snapshot is dumped
-memray            its tracker of object lifetimes, for which its command line has no option
-line_profiler     with all the script's functions and methods. kernprof wants decorators or a module to be imported. A
-                  script's functions come to be while it runs, so the name of each is looked up when the script asks for
-                  its work to be repeated (programs.repeat), which is when all of them are there.
+line, references  the empty hook on these events, without output
+tracemalloc       one frame per allocation; the snapshot is dumped at the end
+memray            its tracker of object lifetimes, which its command line does not offer
+line_profiler     with all the script's functions and methods. kernprof requires decorators or an imported module.
+                  A script's functions are created while it runs, so their names are resolved when the script calls
+                  programs.repeat, at which point all of them exist.
 """
 
 import runpy
@@ -15,7 +15,7 @@ import types
 
 
 def register(profiler, names: dict[str, object], file: str) -> None:
-    """Adds the functions that the file defines, those in its classes too."""
+    """Add the functions that the file defines, including those in its classes."""
     for value in list(names.values()):
         if isinstance(value, types.FunctionType) and value.__code__.co_filename == file:
             profiler.add_function(value)

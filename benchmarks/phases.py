@@ -1,13 +1,12 @@
-"""The programs of the truth benchmark: each a few phases whose shares of the running time are measured bare.
+"""The programs of the truth benchmark: a few phases each, whose shares of the running time are measured bare.
 
-Every phase is one function of a number of repeats, called once a turn. Each stresses what profilers get wrong: the
-more calls a phase makes for its time, the more of a probe's cost lands in it and the larger it looks beside the phases
-that just compute. What a phase does is written by chance from a seed (how long bodies are and of what they are made,
-how deep calls go, how many functions take turns), so that nobody tunes to one program; the same seed writes the same
-program.
+Every phase is a function of a number of repeats, called once per turn. Each stresses a weakness of profilers: the more
+calls a phase makes for its time, the more of a probe's cost it receives, and the larger it appears beside phases that
+just compute. The code of a phase is generated randomly from a seed (length and contents of bodies, depth of calls,
+number of functions), so that nobody can tune for one program. The same seed generates the same program.
 
-A program's phases take turns, so that a machine that changes its speed changes it for all of them. Each is timed by
-two clocks: the wall's, and that of the time which its thread ran on a processor.
+The phases of a program take turns, so that a change of the machine's speed affects all of them. Each is timed by two
+clocks: the wall clock, and the CPU time of its thread.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 Phase = Any  # a function of the number of repeats
 Program = dict[str, Phase]
-SECONDS = 0.12  # that a phase takes bare, of a scale of 1
+SECONDS = 0.12  # the bare time of a phase at scale 1
 
 _STATEMENTS = (
     "x = x + {small}",
@@ -46,16 +45,16 @@ box, row, table = Box(), list(range(8)), dict.fromkeys(range(16), 1)
 
 @dataclass(frozen=True)
 class Chance:
-    """What a seed decides."""
+    """The random choices of a seed."""
 
     random: random.Random
 
     def about(self, size: int) -> int:
-        """A whole number above 0, of that size within a factor of 1.5."""
+        """Return a positive integer within a factor of 1.5 of this size."""
         return max(1, round(size * 1.5 ** self.random.uniform(-1, 1)))
 
     def body(self, size: int, indented: int = 1) -> str:
-        """About so many statements on x, y and the module's names."""
+        """Return about this number of statements on x, y and the module's names."""
         chosen = self.random.choices(_STATEMENTS, k=self.about(size))
         lines = (
             line.format(small=self.random.randrange(1, 9), large=self.random.randrange(50, 5000)) for line in chosen
@@ -64,19 +63,19 @@ class Chance:
 
 
 def _made(source: str) -> Program:
-    """The phases that the source defines: its functions whose names begin with phase_."""
+    """Return the phases that the source defines: functions whose names begin with phase_."""
     names: dict[str, Any] = {"__name__": "phases"}
     exec(compile(_HEAD + source, "<phases>", "exec"), names)
     return {name: value for name, value in names.items() if name.startswith("phase_")}
 
 
 def _plain(chance: Chance) -> str:
-    """The source of a phase that calls nothing."""
+    """Return the source of a phase without calls."""
     return f"def phase_plain(n):\n    x, y = 1, 2\n    for _ in range(n):\n{chance.body(12, 2)}\n"
 
 
 def turns(chance: Chance) -> Program:
-    """Tiny calls, calls of small, medium and large loops, a generator, recursion."""
+    """Return phases with tiny calls, calls of small, medium and large loops, a generator, and recursion."""
     source = """
 def tiny(x): return x + 1
 def phase_tiny(n):
@@ -99,7 +98,7 @@ def descend(depth): return 0 if depth == 0 else 1 + descend(depth - 1)
 
 
 def bodies(chance: Chance) -> Program:
-    """Functions and methods with bodies of one statement to sixty, and code that calls nothing."""
+    """Return phases with functions and methods of one to sixty statements, and one without calls."""
     source = ""
     for size in (1, 3, 8, 20, 60):
         source += f"def leaf_{size}(x, y):\n{chance.body(size)}\n    return x\n"
@@ -120,7 +119,7 @@ def phase_methods(n):
 
 
 def depths(chance: Chance) -> Program:
-    """Recursion shallow and deep, chains of functions, many functions in turn, a tree of calls."""
+    """Return phases with shallow and deep recursion, chains of functions, many functions, and a tree of calls."""
     source = ""
     for name, depth in (("shallow", 6), ("deep", 70), ("deepest", 600)):
         source += f"""
@@ -152,7 +151,7 @@ def phase_tree(n):
 
 
 def suspended(chance: Chance) -> Program:
-    """Generators with small and large bodies and one over another, coroutines by hand and under asyncio."""
+    """Return phases with small, large and nested generators, and coroutines by hand and under asyncio."""
     return _made(f"""
 import asyncio
 def small(n):
@@ -191,7 +190,7 @@ def phase_asyncio(n): asyncio.run(several(n))
 
 
 def c_functions(chance: Chance) -> Program:
-    """C functions short and long, those that call back, and methods of built-in types."""
+    """Return phases with short and long C functions, callbacks from C, and methods of built-in types."""
     size = chance.about(400)
     return _made(f"""
 import random
@@ -217,7 +216,7 @@ def phase_called(n):
 
 
 def raising(chance: Chance) -> Program:
-    """Exceptions caught where they are raised and many frames below, finally, with, and iteration that ends by one."""
+    """Return phases with exceptions caught near and many frames below, finally, with, and iteration."""
     return _made(f"""
 import contextlib
 def fail(x, y):
@@ -267,7 +266,7 @@ def phase_iteration(n):
 
 
 def library(chance: Chance) -> Program:
-    """The standard library at work: real functions of many sizes."""
+    """Return phases that use the standard library: real functions of many sizes."""
     return _made(f"""
 import ast, copy, difflib, fractions, json, re, string, textwrap, tokenize, io
 source = '''def f(a, b=1, *c, **d):
@@ -296,7 +295,7 @@ def phase_tokenize(n):
 
 
 def threads(chance: Chance) -> Program:
-    """The phases of three other programs, each turn in a thread of its own."""
+    """Return phases of three other programs; each turn runs in a new thread."""
     chosen = {**turns(chance), **bodies(chance), **suspended(chance)}
     return {name: chosen[name] for name in ("phase_tiny", "phase_large", "phase_body_8", "phase_methods", "phase_over")}
 
@@ -309,10 +308,10 @@ TURNS = {"turns": 40, "threads": 10}
 
 
 class Running:
-    """A program of this process, with how many repeats of each phase make a turn."""
+    """A program of this process, with the number of repeats of each phase per turn."""
 
     def __init__(self, name: str, seed: int, scale: float) -> None:
-        """scale: 1 has each phase take some SECONDS bare, by and large."""
+        """Initialize; at scale 1, each phase takes about SECONDS bare."""
         self.turns = TURNS.get(name, 10)
         self.in_threads = name == "threads"
         chance = Chance(random.Random(f"{name} {seed}"))
@@ -324,7 +323,7 @@ class Running:
         }
 
     def _repeats(self, phase: Phase, wanted: float) -> int:
-        """How many take so many seconds."""
+        """Return the number of repeats that takes this time."""
         repeats, took = 1, 0.0
         while took < min(wanted, 0.004):
             repeats *= 2
@@ -337,13 +336,13 @@ class Running:
         return perf_counter() - start
 
     def _clocked(self, phase: Phase, repeats: int) -> tuple[float, float]:
-        """Seconds that the thread ran, and those of the wall."""
+        """Return the thread's CPU time and the wall time, in seconds."""
         wall, ran = perf_counter(), thread_time()
         phase(repeats)
         return thread_time() - ran, perf_counter() - wall
 
     def run(self) -> dict[str, dict[str, float]]:
-        """Runs the program once: {"cpu" or "wall": {phase: seconds}}."""
+        """Run the program once. Return {"cpu" or "wall": {phase: seconds}}."""
         cpu, wall = dict.fromkeys(self.phases, 0.0), dict.fromkeys(self.phases, 0.0)
         for _ in range(self.turns):
             for name, phase in self.phases.items():

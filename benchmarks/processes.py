@@ -1,8 +1,8 @@
-"""The runner for tools around whole processes: what a user waits for, all tools in turn in every round.
+"""The runner for whole processes, which measures user-visible times, with all tools in turn in every round.
 
-A tool's `times` is its best wall time over the best bare one, and its `added` what it takes longer than bare. `to_...`
-is that over what another tool takes longer than bare: over the floor's, 1 is the least that reporting of every event
-can cost. Processor time and peak memory are those of the process and the children that it waited for.
+A tool's `times` is its best wall time divided by the best bare one, and its `added` the difference. `to_...` is its
+added time divided by that of another tool. Relative to the floor, 1 is the minimum cost of reporting every event.
+Processor time and peak memory cover the process and the child processes that it waited for.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 PYTHON = [sys.executable]
 FLOOR = "floor line"
-# Repeats of the body that make a run of two to three seconds on the fastest of the interpreters.
+# Repeats of the body for a run of two to three seconds on the fastest interpreter.
 REPEATS = {"deltablue": 80, "richards": 64, "chaos": 80, "go": 24, "raytrace": 78, "hexiom": 72}
 FEW = ("deltablue", "chaos")
 
 
 @dataclass
 class Tool:
-    """The words before the script, with OUT for the output file; `slow` ones run in the first round only."""
+    """A command before the script, with OUT for the output file; `slow` tools run in the first round only."""
 
     command: list[str]
     slow: bool = False
-    environment: dict[str, str] = field(default_factory=dict)  # on top of ours, with OUT in the values
-    cwd: Path | None = None  # by default the folder of the output
+    environment: dict[str, str] = field(default_factory=dict)  # added to the environment, with OUT in the values
+    cwd: Path | None = None  # default: the folder of the output
 
 
 def under(what: str, slow: bool = False) -> Tool:
@@ -49,7 +49,7 @@ def under(what: str, slow: bool = False) -> Tool:
 
 @dataclass
 class Reading:
-    """One process: seconds on the wall and of processor time, peak resident bytes, bytes of output."""
+    """The measurements of one process: wall and processor seconds, peak resident bytes, bytes of output."""
 
     wall: float
     cpu: float
@@ -57,13 +57,13 @@ class Reading:
     output: int
 
 
-Readings = dict[str, dict[str, list[Reading]]]  # of a program, of a tool
+Readings = dict[str, dict[str, list[Reading]]]  # program -> tool -> readings
 
 
 def run(tool: Tool, script: list[str], folder: Path) -> Reading:
-    """Run one process to its end. RuntimeError with its own words when it fails or writes no output."""
+    """Run one process to its end. Raise RuntimeError with its stderr if it fails or writes no output."""
     out = str(folder / "out")
-    # A user's second start finds compiled modules.
+    # Allow bytecode to be cached, as for a user's second start.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment |= {key: value.replace("OUT", out) for key, value in tool.environment.items()}
     words = [word.replace("OUT", out) for word in tool.command] + script
@@ -89,14 +89,14 @@ def run(tool: Tool, script: list[str], folder: Path) -> Reading:
 
 
 def script_of(program: str, repeats: int) -> list[str]:
-    """Return the words that run a program as a script of its own."""
+    """Return the words that run a program as a script."""
     return [str(programs.script(program)), str(repeats)]
 
 
 def measure(
     chosen: dict[str, int], found: dict[str, Tool], rounds: int, words: Callable[[str, int], list[str]] = script_of
 ) -> Readings:
-    """Run the programs so many times each; a tool that fails once is left out of the rest, and that is reported."""
+    """Run the programs in each round; a tool that fails once is reported and then left out."""
     readings: Readings = {name: {tool: [] for tool in found} for name in chosen}
     failed: set[str] = set()
     with tempfile.TemporaryDirectory() as temporary:
@@ -116,9 +116,9 @@ def measure(
 
 
 def compare(readings: Readings, bases: dict[str, str]) -> dict[str, Any]:
-    """Return {program: {tool: {walls' summary, times, added, cpu, peak, output, and of the bases}}}.
+    """Return {program: {tool: {walls' summary, times, added, cpu, peak, output, and ratios to the bases}}}.
 
-    bases: {key: the tool whose added time the others' are divided by}, as {"to_floor": "floor line"}.
+    `bases` has {key: the tool whose added time is the divisor}, such as {"to_floor": "floor line"}.
     """
     results: dict[str, Any] = {}
     for program, by_tool in readings.items():
@@ -141,7 +141,7 @@ def compare(readings: Readings, bases: dict[str, str]) -> dict[str, Any]:
 
 
 def totals(results: dict[str, Any]) -> dict[str, Any]:
-    """Return {tool: {"times", "times_worst", and so of all bases}}: geometric means and worst cases of the programs."""
+    """Return {tool: {"times", "times_worst", and the same for all bases}}: geometric means and worst cases."""
     summed: dict[str, Any] = {}
     for name in {name: None for row in results.values() for name in row if name != "bare"}:
         rows = [row[name] for row in results.values() if name in row]
@@ -153,7 +153,7 @@ def totals(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(results: dict[str, Any]) -> str:
-    """Return the table: times bare of each tool, their means, the ratios to others, processor and memory."""
+    """Return the table: times relative to bare, their means, the ratios to others, processor time and memory."""
     summed = totals(results)
     names = list(summed)
     rows = [
@@ -175,13 +175,13 @@ def render(results: dict[str, Any]) -> str:
 
 
 def unrest(readings: Readings) -> str:
-    """Return by how much bare readings differ, as a part of a sentence."""
+    """Return the variation of bare readings, as a part of a sentence."""
     worst = max(spread([r.wall for r in row["bare"]]) for row in readings.values())
     return f"bare readings spread up to {worst * 100:.1f} %"
 
 
 def startup(tools: dict[str, Tool], quick: bool) -> dict[str, Any]:
-    """Run an empty script under each tool, in turn: milliseconds. A tool that fails is left out and reported."""
+    """Run an empty script under each tool, in turn: milliseconds. A tool that fails is reported and left out."""
     walls: dict[str, list[float]] = {name: [] for name in tools}
     repeats = 15 if quick else 40
     with tempfile.TemporaryDirectory() as scripts, tempfile.TemporaryDirectory() as temporary:
@@ -213,6 +213,6 @@ def render_startup(start: dict[str, Any]) -> str:
 
 
 def chosen(options: argparse.Namespace, part: float = 1.0) -> dict[str, int]:
-    """Return {program: repeats} of the options; part: of the usual repeats."""
+    """Return {program: repeats} for the options; `part` scales the usual repeats."""
     names = options.only or (FEW if options.quick else REPEATS)
     return {name: max(1, round(REPEATS[name] * part)) for name in names}

@@ -1,12 +1,12 @@
 """pyperformance's programs as plain callables, and as whole programs: `python programs.py NAME REPEATS`.
 
-Their sources are taken at run time from the PyPI package `pyperformance` (downloaded once into build/); nothing of
-theirs is part of this repository. Each run_benchmark.py runs as `__main__` against a stand-in for the `pyperf` module
-whose Runner, instead of timing in processes of its own, keeps the callables that it is given. What is measured here
-is therefore exactly the body that pyperformance measures.
+Their sources come from the PyPI package `pyperformance` (downloaded once to build/) and are not part of this
+repository. Each run_benchmark.py runs as `__main__` with a stand-in for the `pyperf` module, whose Runner keeps the
+callables that it receives instead of timing them in processes. So exactly the body that pyperformance measures is
+measured here.
 
-The set is fixed. Programs that call next to no Python function (nbody, fannkuch, spectral_norm's peers) are not in
-it: a hook on calls costs nothing there, and a ratio of two nothings says nothing.
+The set is fixed. Programs with almost no calls of Python functions (nbody, fannkuch, the peers of spectral_norm) are
+left out: a hook on calls costs nothing there, so a ratio would be meaningless.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SCRIPTS = CACHE.parent / "scripts"
 
 @dataclass(frozen=True)
 class Program:
-    """One body, 40 to 120 ms unhooked.
+    """One body, 40 to 120 ms without hooks.
 
-    The folder bm_<folder>, the options it is started with, its name at the Runner ("" = the only one), the inner loops
-    of one body and how often the body is repeated.
+    It has the folder bm_<folder>, its options, its name at the Runner ("" for the only one), the inner loops of one
+    body, and the number of repeats of the body.
     """
 
     folder: str
@@ -65,7 +65,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def sources() -> Path:
-    """The folder of pyperformance's benchmarks, downloaded on the first use. RuntimeError when that fails."""
+    """Return the folder of pyperformance's benchmarks, downloaded on first use. Raise RuntimeError if that fails."""
     folder = CACHE / "pyperformance" / "data-files" / "benchmarks"
     if not folder.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def sources() -> Path:
 
 
 class Runner:
-    """Takes the place of pyperf.Runner: keeps callables instead of timing them."""
+    """A replacement of pyperf.Runner that keeps callables instead of timing them."""
 
     options: tuple[str, ...] = ()
     loops = 1
@@ -115,7 +115,7 @@ class Runner:
 
 
 def stand_in() -> types.ModuleType:
-    """What takes the place of the module pyperf."""
+    """Return the replacement of the module pyperf."""
     module: Any = types.ModuleType("pyperf")
     module.Runner, module.perf_counter = Runner, time.perf_counter
     module.python_implementation = lambda: sys.implementation.name
@@ -123,7 +123,7 @@ def stand_in() -> types.ModuleType:
 
 
 def script(name: str) -> Path:
-    """The program as a script of its own, `SCRIPT REPEATS`, for tools that look at what the user's script holds."""
+    """Return the program as a script, `SCRIPT REPEATS`, for tools that examine the user's script."""
     program = PROGRAMS[name]
     target = SCRIPTS / f"{name}.py"
     text = (sources() / f"bm_{program.folder}" / "run_benchmark.py").read_text()
@@ -134,14 +134,14 @@ def script(name: str) -> Path:
 
 
 def prepare(name: str) -> None:
-    """Puts the stand-in where the script that follows looks for pyperf."""
+    """Install the replacement of pyperf for the script that follows."""
     Runner.options, Runner.loops, Runner.bodies = PROGRAMS[name].options, PROGRAMS[name].loops, {}
     sys.modules["pyperf"] = stand_in()
     warnings.simplefilter("ignore", DeprecationWarning)
 
 
 def repeat(name: str, times: int) -> None:
-    """Runs what the script has given to the Runner."""
+    """Run the body that the script has passed to the Runner."""
     program = PROGRAMS[name]
     body = Runner.bodies[program.body] if program.body else next(iter(Runner.bodies.values()))
     for _ in range(times * program.repeat):
@@ -149,7 +149,7 @@ def repeat(name: str, times: int) -> None:
 
 
 def load(name: str) -> Callable[[], object]:
-    """The program's body, ready to run again and again. KeyError: unknown name; ImportError: a module lacks."""
+    """Return the program's body, which can be run repeatedly. KeyError: unknown name; ImportError: missing module."""
     program = PROGRAMS[name]
     folder = sources() / f"bm_{program.folder}"
     Runner.options, Runner.loops, Runner.bodies = program.options, program.loops, {}
@@ -178,7 +178,7 @@ def load(name: str) -> Callable[[], object]:
 
 
 def main() -> None:
-    """Load one program and run its body REPEATS times: what the whole-process benchmarks start."""
+    """Load one program and run its body REPEATS times, for the whole-process benchmarks."""
     if len(sys.argv) != 3 or sys.argv[1] not in PROGRAMS:
         names = " ".join(PROGRAMS)
         print(f"usage: programs.py NAME REPEATS\n{__doc__}\nNAME is one of: {names}")

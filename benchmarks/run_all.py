@@ -6,11 +6,11 @@
     benchmarks/run_all.py --docs-only                           write the tables again from the last results
 
 --python LABEL=COMMAND names an interpreter; the last word of COMMAND is the interpreter, words before it are a prefix
-that runs it (in a container, another root folder ...) and must keep the current folder and the environment. Each gets
-a virtual environment .venvs-bench/LABEL with what benchmarks/requirements.txt names (--no-install leaves it as it is)
-and a build of seismo of its own under benchmarks/build. --build-only prepares all that and measures nothing.
+that runs it (in a container, another root folder ...) and must keep the current folder and the environment. Each gets a
+virtual environment .venvs-bench/LABEL with the packages of benchmarks/requirements.txt (--no-install keeps it as it is)
+and a separate build of seismo under benchmarks/build. --build-only prepares all that and measures nothing.
 
-The machine should do nothing else meanwhile. Results are kept as JSON under benchmarks/build/results/LABEL.
+The machine should be otherwise idle. Results are stored as JSON under benchmarks/build/results/LABEL.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ ENVIRONMENTS = ROOT / ".venvs-bench"
 
 @dataclass
 class Interpreter:
-    """A label, the words of the command that run it, and that command inside its virtual environment."""
+    """An interpreter: its label, and the command that runs it."""
 
     label: str
     command: list[str]
 
     @property
     def python(self) -> list[str]:
-        """The environment's interpreter; its path is relative, as a prefix may change the root but not the folder."""
+        """The environment's interpreter as a relative path, because a prefix may change the root but not the folder."""
         return [*self.command[:-1], str(Path(".venvs-bench") / self.label / "bin" / "python")]
 
     @property
@@ -51,7 +51,7 @@ class Interpreter:
 
 
 def parse_interpreter(text: str) -> Interpreter:
-    """LABEL=COMMAND. ArgumentTypeError when it is not that."""
+    """Return the interpreter for LABEL=COMMAND. Raise ArgumentTypeError for other text."""
     label, equals, command = text.partition("=")
     words = shlex.split(command)
     if not equals or not words or not label or "/" in label:
@@ -60,13 +60,13 @@ def parse_interpreter(text: str) -> Interpreter:
 
 
 def environment(interpreter: Interpreter) -> dict[str, str]:
-    """The environment of a benchmark: this interpreter's seismo first, no debugging or testing switches."""
+    """Return the environment of a benchmark: this interpreter's seismo first, no debugging or testing switches."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SEISMO", "PYTHON"))}
     return {**kept, "PYTHONPATH": str(interpreter.library)}
 
 
 def prepare(interpreter: Interpreter, install: bool) -> None:
-    """Make the virtual environment and build seismo. SystemExit with the command's words when a step fails."""
+    """Make the virtual environment and build seismo. Raise SystemExit with the command's output if a step fails."""
 
     def step(what: str, command: list[str]) -> None:
         done = subprocess.run(
@@ -89,7 +89,7 @@ def prepare(interpreter: Interpreter, install: bool) -> None:
 
 
 def run(interpreter: Interpreter, name: str, quick: bool) -> bool:
-    """Run one benchmark, its table on stdout and its JSON under results. False when it fails."""
+    """Run one benchmark, with its table on stdout and its JSON under results. Return False if it fails."""
     target = RESULTS / interpreter.label / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     command = [*interpreter.python, f"benchmarks/{name}.py", "--json", str(target)]

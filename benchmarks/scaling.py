@@ -1,10 +1,10 @@
-"""Scaling: whether an event costs more when several threads make events.
+"""Scaling: the cost of an event when several threads produce events.
 
-Python threads: 1 to 8 threads run the same number of calls each, of functions of their own, at once; bare, under the
-empty hook, under seismo's profile and trace. With the interpreter's lock only one runs at a time, so the time a call
-should stay the same however many threads there are: what grows is the price of state that threads share (lines of
-memory that move between cores at every switch of threads). Shown: nanoseconds added a call over the bare run with as
-many threads, and that over one thread's.
+Python threads: 1 to 8 threads make the same number of calls each at once, of separate functions; bare, under the empty
+hook, and under seismo's profile and trace. Because of the GIL only one runs at a time, so the time per call should not
+depend on the number of threads. An increase is the cost of state that threads share (cache lines that move between
+cores at every switch). The result is nanoseconds added per call compared with the bare run with as many threads, and
+the ratio to one thread's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def work{0}(count):
 
 
 def workers(threads: int) -> list[Callable[[int], None]]:
-    """A function of its own for each thread, that calls another of its own."""
+    """Return a separate function for each thread, which calls another separate function."""
     made: list[Callable[[int], None]] = []
     for i in range(threads):
         scope: dict[str, Any] = {}
@@ -45,7 +45,7 @@ def workers(threads: int) -> list[Callable[[int], None]]:
 
 
 def together(bodies: list[Callable[[int], None]], count: int) -> None:
-    """Run the bodies, each on a thread of its own, started at once."""
+    """Run the bodies, each on a new thread, started at once."""
     barrier = threading.Barrier(len(bodies))
 
     def begin(body: Callable[[int], None]) -> None:
@@ -77,7 +77,7 @@ def tools() -> dict[str, Tool]:
 
 
 def turn(tool: Tool, case: tuple[int, int]) -> dict[str, list[float]]:
-    """Take one turn of so many threads and calls: nanoseconds a call."""
+    """Take one turn with these numbers of threads and calls: nanoseconds per call."""
     threads, count = case
     bodies = workers(threads)
     tool.start()

@@ -1,13 +1,13 @@
-"""Counting calls by their starts alone: what it adds, beside the empty hooks, the source with all events, and cProfile.
+"""Counting calls by their starts alone: the added time, beside empty hooks, all events, and cProfile.
 
-Programs and method are those of overhead.py, but what is measured is the processor time of the thread, several times at
-each turn of a tool, so that a busy machine is hardly in it: by the wall, equal code read 0.69 and 0.83 within minutes.
+Programs and method are those of overhead.py, except that processor time of the thread is measured, several times in
+each turn of a tool, to exclude other load. By the wall clock, equal code read 0.69 and 0.83 within minutes.
 
   floor starts    empty hook on starts, resumes, throws and unwinds of Python functions
   starts ...      seismo without times (source `starts`): none without C functions, all with them
   all events ...  the same with source `monitoring`
   seismo ...      seismo with times
-  trace0          where it is installed (3.13 and later); Python functions only
+  trace0          if it is installed (3.13 and later); Python functions only
 
 ratio = (best with the tool - best bare) / (best with the empty hook on all events - best bare). 3.11 has no such hook.
 """
@@ -22,7 +22,7 @@ import programs
 from common import arguments, leave_out, load_core, rounds_of
 from inprocess import MODERN, Tool, bare, conclude, empty, measure, micro, trace0, turned
 
-WARM = 4  # timed runs at each turn of a tool
+WARM = 4  # timed runs per turn of a tool
 
 
 def tools() -> dict[str, Tool]:

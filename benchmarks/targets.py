@@ -1,6 +1,6 @@
-"""What the project promises: each result of the summary in docs/performance.md, its target, and why it may miss it."""
+"""The project's targets: the results in the summary of docs/performance.md, their limits, and reasons for misses."""
 
-# ruff: noqa: E501  a row of the table is a line
+# ruff: noqa: E501  one line per row of the table
 from __future__ import annotations
 
 import math
@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# Why a reading may miss its target.
 WHY = {
     "event": "Programs run for 7 to 170 ms, so many of their functions are young and still timed. Programs with many functions (sqlglot, regex_compile, logging) pay most for that. On 3.11 the floor adds as little as 3 % to a program, so a small cost is a large ratio.",
     "journal": "Each event appends a byte to the thread's journal, every 31st reads the clock, and a full block takes a lock.",
@@ -30,8 +29,8 @@ WHY = {
     "shared": "The machine had two cores and a load of 8 to 20 meanwhile. Half of the frames take less than a millisecond; the 95th percentile consists of the few that do much.",
     "marks": "The clock is marked every 24 to 31 events, so a time is off by up to the duration of a dozen events. That is more where a function runs for some hundred nanoseconds between two events.",
 }
-# A line that begins with # names a group, which is a table of the page. Every other line is a row of it: what is
-# measured; the benchmark and the way to the number in its results; the target, as the page shows it; digits; why.
+# A line that begins with # names a group, which is a table of the page. Every other line is a row: its text; the
+# benchmark and the path of the number in its results; the target as shown on the page; digits; the reason for a miss.
 ROWS = """
 # calls
 micro programs, Python functions only, worst: ÷ floor | overhead/totals/micro/seismo none/worst | ≤ 1 (3.11: 1.15) | 2 | event
@@ -155,7 +154,10 @@ the same: MB at its peak | large/query/aggregate/mb |  | 0
 
 @dataclass(frozen=True)
 class Target:
-    """A row of the summary. shown: the limit as its cell has it, and in brackets those of single interpreters, – for none; "": no limit."""
+    """A row of the summary.
+
+    `shown` is the limit as in its cell, with those of single interpreters in brackets (– for none), or "" for no limit.
+    """
 
     text: str
     benchmark: str
@@ -165,7 +167,7 @@ class Target:
     why: str
 
     def missed(self, label: str, value: float) -> bool:
-        """Return whether the value, rounded as it is shown on this interpreter's page, misses the limit."""
+        """Return True if the value, rounded as shown on this interpreter's page, misses the limit."""
         sign = re.search("[≤<≥]", self.shown)
         of_all = re.match(r"[≤<≥] ([\d.]+)", self.shown)
         of_one = re.search(rf"{re.escape(label)}: (?:[≤<≥] )?([\d.]+|–)", self.shown)
@@ -198,7 +200,7 @@ def targets_of(benchmark: str) -> list[Target]:
 
 
 def dig(results: Any, *keys: str) -> float:
-    """Return a number deep in results; nan when any part of the way is missing."""
+    """Return a number inside results, or nan if any part of the path is missing."""
     for key in keys:
         results = results.get(key) if isinstance(results, dict) else None
     return float(results) if isinstance(results, (int, float)) else math.nan

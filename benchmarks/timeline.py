@@ -1,29 +1,28 @@
-"""A timeline of all calls: what it adds to what the call tree alone adds, how many bytes it takes, how exact it is.
+"""A timeline of all calls: the time that it adds to that of the call tree alone, its size and its precision.
 
-Micro programs and the bodies of pyperformance programs, all tools in turn in every round, each recording into a file
-where it has one:
+Micro programs and the bodies of pyperformance programs, all tools in turn in every round, each recording to a file if
+the tool has one:
 
   bare            no hook
   floor           empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523)
   profile         seismo profile, Python functions
   trace           seismo trace, Python functions
   trace every     seismo trace --timing every, Python functions
-  profile auto    seismo profile as it is by default
-  trace auto      seismo trace as it is by default
-  trace0          trace0.Tracer into a file, where it is installed; Python functions
-  VizTracer       viztracer.VizTracer, where it is installed, at most a million events; Python and C functions
+  profile auto    seismo profile with default options
+  trace auto      seismo trace with default options
+  trace0          trace0.Tracer to a file, if it is installed; Python functions
+  VizTracer       viztracer.VizTracer, if it is installed, at most a million events; Python and C functions
 
-A turn is: start, the body once untimed, the body REPEATS times, each timed, stop. Times are the processor time of the
-thread that runs the body, which waits for nothing, so that other programs on the machine are not in them. The CPU time
-of all threads, the journal's writer among them, is that of the whole turn after the start, with the stop, which writes
-what is left; the best turn. Programs that do little but resume generators and coroutines are apart from the others in
-the totals.
+A turn is: start, one untimed run of the body, REPEATS timed runs, stop. Times are processor time of the thread that
+runs the body, which excludes other programs; the body does not wait. The CPU time of all threads, including the
+journal's writer, covers the whole turn from the start to the end of the stop, which writes the rest; the best turn
+counts. Programs that mostly resume generators and coroutines are separate in the totals.
 
-bytes a call: of the file's chunks of the kind JRNL, by the calls and resumes of the tree. bound: how far off the times
-of beginnings may be, median and 99th percentile, of the calls in running code (whose bound is below a millisecond).
+bytes per call: of the file's chunks of the kind JRNL, divided by the calls and resumes of the tree. bound: the error
+bounds of start times, median and 99th percentile, of the calls in running code (with a bound below a millisecond).
 
-docutils makes a page of its own manual, for the bytes that a call of a large library takes. It is left out of the
-totals of time and of CPU, which thereby compare with earlier ones, and altogether where docutils is not installed.
+docutils renders its own manual, for the bytes per call of a large library. It is excluded from the totals of time and
+CPU, so that these are comparable with earlier ones, and skipped if docutils is not installed.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ if TYPE_CHECKING:
 GENERATORS = ("generator", "generators", "coroutines")
 MANUAL = "docutils"
 REPEATS = 3
-WINDOW = 100_000  # calls whose bounds are looked at
+WINDOW = 100_000  # calls whose bounds are examined
 
 
 class Traced(Tool):
-    """A recording into a file; what it holds is read after its last turn of a case."""
+    """A recording to a file, which is read after its last turn of a case."""
 
     def __init__(self, path: Path, core: Any, base: str, c_functions: str, **settings: Any) -> None:
         self.path, self.journal = path, "journal" in settings
@@ -70,7 +69,7 @@ class Traced(Tool):
 
 
 def viztracer() -> dict[str, Tool]:
-    """Return VizTracer, which keeps what it traced last in memory; nothing where it is not installed."""
+    """Return VizTracer, which keeps its latest trace in memory, or nothing if it is not installed."""
     if not importlib.util.find_spec("viztracer"):
         return {}
     import viztracer  # type: ignore[import-not-found]
@@ -85,7 +84,7 @@ def viztracer() -> dict[str, Tool]:
 
 
 def tools(path: Path) -> dict[str, Tool]:
-    """Return all that this interpreter has, in the order of their turns."""
+    """Return all tools that this interpreter supports, in the order of their turns."""
     core = load_core()
     return {
         "bare": bare(),
@@ -101,7 +100,7 @@ def tools(path: Path) -> dict[str, Tool]:
 
 
 def manual() -> dict[str, Case]:
-    """Return docutils at work on a chapter of its manual, which pyperformance has; {} where it is not installed."""
+    """Return docutils rendering a chapter of its manual, which pyperformance contains, or {} if it is not installed."""
     if not importlib.util.find_spec("docutils"):
         return {}
     from docutils.core import publish_string  # type: ignore[import-untyped]
@@ -113,7 +112,7 @@ def manual() -> dict[str, Case]:
 
 
 def turn(tool: Tool, body: Case) -> dict[str, list[float]]:
-    """Take one turn: seconds of the runs, and of the CPU of a run with its part of the stop."""
+    """Take one turn: seconds of the runs, and CPU seconds per run with its part of the stop."""
     gc.collect()
     gc.disable()
     tool.start()
@@ -131,7 +130,7 @@ def turn(tool: Tool, body: Case) -> dict[str, list[float]]:
 
 
 def journal_of(path: str) -> dict[str, list[float]]:
-    """Return bytes a call of the recording, and the bounds of its times in µs."""
+    """Return bytes per call of the recording, and the bounds of its times in µs."""
     import seismo as package
 
     data, at, size = Path(path).read_bytes(), 16, 0
@@ -149,7 +148,7 @@ def journal_of(path: str) -> dict[str, list[float]]:
 
 
 def totals(readings: Any, found: dict[str, Tool]) -> dict[str, dict[str, Any]]:
-    """Return the means of each tool: generator programs apart, against trace0, and of what its files hold."""
+    """Return the totals of each tool: means, generator programs, the ratio to trace0, and the contents of its files."""
     summed: dict[str, dict[str, Any]] = {}
     timed = {case: taken for case, taken in readings.items() if case != MANUAL}
     for name, tool in found.items():
@@ -173,7 +172,7 @@ def totals(readings: Any, found: dict[str, Tool]) -> dict[str, dict[str, Any]]:
 
 
 def render(readings: Any, found: dict[str, Tool], summed: dict[str, dict[str, Any]]) -> str:
-    """Return the tables of the added times, and of what the files hold."""
+    """Return the tables of added times and of the contents of files."""
     shown = {name: tool.floor for name, tool in found.items() if tool.floor}
     journals = [name for name, tool in found.items() if isinstance(tool, Traced) and tool.journal]
     rows, kept = [], []

@@ -1,23 +1,23 @@
-"""Truth: how far the time shares that a profiler shows are from those of the program as it runs without it.
+"""Truth: the deviation of the time shares that a profiler shows from those of the unprofiled program.
 
 The programs (phases.py) are of eight kinds: calls of functions of many sizes, deep recursion and many functions,
-generators and coroutines, C functions, exceptions, the standard library, threads. Every reading is a process of its
-own and runs one program, which a seed of its own varies: twice bare with two clocks around each phase, once under the
-tool, then bare again. The truth of a reading is the median share of its bare runs; the tool's share of a phase is the
-total time that it gives the phase's function, over the sum of all phases. Tools take turns.
+generators and coroutines, C functions, exceptions, the standard library, threads. Every reading is a new process that
+runs one program, which the seed varies: twice bare with two clocks around each phase, once under the tool, then bare
+again. The truth of a reading is the median share of its bare runs. The tool's share of a phase is the total time of the
+phase's function, divided by the sum of all phases. Tools take turns.
 
-Times are those that the thread ran, which is what seismo's reports rank by; the rows "by the wall" judge wall-clock
-times in the same way. cProfile has one time, which is held against both.
+Times are CPU times of the threads, by which seismo's reports rank; the rows "by the wall" judge wall times in the same
+way. cProfile has one kind of time, which is compared with both.
 
-error = share by the tool - share bare, in percentage points. Shown for each program: the median over the rounds of
-each phase's error, the worst phase of these medians (the tool's bias) with its name. Below: the worst of all programs;
-the worst phase of any single run (what one user may meet, the machine's unrest included); what 19 of 20 single runs
-keep to, less what the bare runs of the reading differ by; how many of the stated errors hold the bare time, such
-differences apart; and how wide the stated errors are. The same for bare runs against each other is what the machine
-alone does.
+error = share by the tool - share bare, in percentage points. For each program: the median over the rounds of each
+phase's error, and the worst phase of these medians (the tool's bias) with its name. Below: the worst of all programs;
+the worst phase of any single run (the worst case for a user, including the machine's noise); the bound that 19 of 20
+single runs keep, less the variation of the bare runs of the reading; the share of stated errors that contain the bare
+time, allowing for this variation; and the widths of the stated errors. The same for bare runs against each other shows
+the effect of the machine alone.
 
-The column "by the program's clock" is what the program's own clocks say while it is profiled by seismo (auto): the
-distortion that the probes cause and that the correction takes out again.
+The column "by the program's clock" has the program's own times while seismo (auto) profiles it: the distortion by the
+probes, which the correction removes.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 Seconds = dict[str, float]  # by phase
 Clocked = dict[str, Seconds]  # "cpu" and "wall"
-Reading = dict[str, Any]  # "bare": three times Clocked; "tool", "own", perhaps "error": Clocked
+Reading = dict[str, Any]  # "bare": three of Clocked; "tool", "own" and optionally "error": Clocked
 CLOCKS = ("cpu", "wall")
-SEED = 1  # of the first round; those that follow count on
+SEED = 1  # of the first round; later rounds add to it
 
 
 def shares(seconds: Seconds) -> Seconds:
-    """Each phase's part of the whole, in per cent."""
+    """Return each phase's share of the whole, in per cent."""
     whole = sum(seconds.values())
     return {name: 100 * took / whole for name, took in seconds.items()}
 
 
 def under_cprofile(program: phases.Running) -> Reading:
-    """Of a thread's phases it sees the main thread's only."""
+    """Profile with cProfile, which covers only the main thread."""
     profiler = cProfile.Profile()
     own = profiler.runcall(program.run)
     totals = dict.fromkeys(own["cpu"], 0.0)
@@ -85,7 +85,7 @@ TOOLS: dict[str, Callable[[phases.Running], Reading]] = {
 
 
 def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
-    """Take one reading: bare, bare, the tool, bare. It wants a process of its own."""
+    """Take one reading: bare, bare, the tool, bare. It needs a new process."""
     running = phases.Running(program, seed, scale)
     bare = [running.run() for _ in range(2)]
     seen = TOOLS[tool](running)
@@ -93,31 +93,31 @@ def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
 
 
 def truth_of(taken: Reading, clock: str) -> Seconds:
-    """The median bare share of each phase, of one reading."""
+    """Return the median bare share of each phase in one reading."""
     bare = [shares(run[clock]) for run in taken["bare"]]
     return {name: median([run[name] for run in bare]) for name in bare[0]}
 
 
 def errors_of(taken: Reading, key: str, clock: str) -> Seconds:
-    """{phase: error in points} of what `key` says, against the reading's own bare runs. "bare": of the last of them."""
+    """Return {phase: error in points} of `key` compared with the reading's bare runs; "bare" is the last of them."""
     truth, said = truth_of(taken, clock), shares((taken["bare"][-1] if key == "bare" else taken[key])[clock])
     return {name: said[name] - truth[name] for name in truth}
 
 
 def unrest(taken: Reading, clock: str) -> Seconds:
-    """{phase: how far a bare share lies from the truth at most}."""
+    """Return {phase: largest deviation of a bare share from the truth}."""
     truth, bare = truth_of(taken, clock), [shares(run[clock]) for run in taken["bare"]]
     return {name: max(abs(run[name] - truth[name]) for run in bare) for name in truth}
 
 
 def beyond(taken: Reading, key: str, clock: str) -> float:
-    """The worst phase's error beyond what the bare runs of the reading differ by."""
+    """Return the worst phase's error beyond the variation of the reading's bare runs."""
     machine, errors = unrest(taken, clock), errors_of(taken, key, clock)
     return max(0.0, *(abs(errors[name]) - machine[name] for name in errors))
 
 
 def holds(taken: Reading, clock: str) -> list[bool]:
-    """Whether each phase's stated error holds the median bare time, but for what bare runs differ by."""
+    """Return, for each phase, True if its stated error contains the median bare time, allowing for variation."""
     held = []
     for name, error in taken["error"][clock].items():
         bare = [run[clock][name] for run in taken["bare"]]
@@ -127,13 +127,13 @@ def holds(taken: Reading, clock: str) -> list[bool]:
 
 
 def widths(taken: Reading, clock: str) -> list[float]:
-    """Each phase's stated error, in per cent of its time."""
+    """Return each phase's stated error, in per cent of its time."""
     tool = taken["tool"][clock]
     return [100 * error / tool[name] for name, error in taken["error"][clock].items() if tool[name] > 0]
 
 
 def judge(readings: dict[str, list[Reading]], key: str, clock: str) -> dict[str, Any]:
-    """What is shown of a tool by one clock. readings: by program."""
+    """Return the results of a tool by one clock. `readings` is by program."""
     medians: dict[str, Seconds] = {}
     single: tuple[float, str] = (0.0, "")
     excess, held, wide = [], [], []
@@ -160,7 +160,7 @@ def judge(readings: dict[str, list[Reading]], key: str, clock: str) -> dict[str,
 
 
 def judged_by_both(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
-    """By the time that threads ran; and under "wall" the same by the wall's clock."""
+    """Return the results by CPU time and, under "wall", by wall time."""
     return {**judge(readings, key, "cpu"), "wall": judge(readings, key, "wall")}
 
 
@@ -174,7 +174,7 @@ SUMMARY = {
 
 
 def render(judged: dict[str, dict[str, Any]]) -> str:
-    """Return the table: each program's worst phase by each tool, in points, and what holds for all."""
+    """Return the table: each program's worst phase for each tool, in points, and the overall results."""
     rows = []
     for program in next(iter(judged.values()))["phases"]:
         phases_of = [entry["phases"].get(program, {}) for entry in judged.values()]
@@ -188,13 +188,13 @@ def render(judged: dict[str, dict[str, Any]]) -> str:
 
 
 def take(programs: Iterable[str], rounds: int, scale: float) -> dict[str, Any]:
-    """{tool: {program: readings}}; what fails is left out, with a word on stderr."""
+    """Return {tool: {program: readings}}; failures are reported on stderr and left out."""
     readings: dict[str, dict[str, list[Reading]]] = {tool: {} for tool in TOOLS}
     for turn in range(rounds):
         for program in programs:
             for tool, found in readings.items():
                 if program == "threads" and tool == "cProfile":
-                    continue  # it has no times of theirs
+                    continue  # it has no times of other threads
                 progress(f"round {turn + 1} of {rounds}: {program}: {tool}")
                 try:
                     taken = apart(reading, tool, program, SEED + turn, scale)
@@ -208,7 +208,7 @@ def take(programs: Iterable[str], rounds: int, scale: float) -> dict[str, Any]:
 def main() -> None:
     options = arguments(__doc__, rounds=5, quick_rounds=2, only=phases.PROGRAMS).parse_args()
     load_core()
-    rounds, scale = rounds_of(options), 0.3 if options.quick else 0.5  # about half a second
+    rounds, scale = rounds_of(options), 0.3 if options.quick else 0.5
     readings = take(options.only or phases.PROGRAMS, rounds, scale)
     judged = {tool: judged_by_both(found, "tool") for tool, found in readings.items()}
     judged["by the program's clock"] = judged_by_both(readings["seismo auto"], "own")

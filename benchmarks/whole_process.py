@@ -1,7 +1,7 @@
-"""Whole processes with their output written: what a user waits for, and start-up on an empty script.
+"""Whole processes with their output written: the times that a user waits, and start-up on an empty script.
 
-Every tool runs the same pyperformance program (programs.py NAME REPEATS, about half a second bare) as processes.py
-says, output into a file. Tools that an interpreter lacks (trace0 needs 3.13) are left out and named.
+Every tool runs the same pyperformance program (programs.py NAME REPEATS, about half a second bare) as described in
+processes.py, with output to a file. Missing tools (trace0 needs 3.13) are left out and named.
 
   bare            python programs.py ...
   seismo none     python -m seismo profile -q --c-functions none -o FILE      Python functions only
@@ -12,7 +12,7 @@ says, output into a file. Tools that an interpreter lacks (trace0 needs 3.13) ar
   yappi, VizTracer, pyinstrument (1 ms sampling): short runs of two programs, once, beside bare and cProfile; VizTracer
                   with room for all its entries
 
-Start-up: an empty script, bare against `seismo profile -q`, strictly in turn, median and minimum of many.
+Start-up: an empty script, bare and under `seismo profile -q`, strictly in turn, median and minimum of many.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import programs
 from common import HERE, arguments, finish, rounds_of
 from processes import PYTHON, Tool, compare, measure, render, render_startup, startup, totals, unrest
 
-# Repeats of the body that make a run of about half a second on the slowest of the interpreters.
+# Repeats of the body for a run of about half a second on the slowest interpreter.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}
 FEW = ("deltablue", "chaos", "sqlglot")
 SHORT = {"deltablue": 2, "sqlglot": 2}
 STARTED = ("bare", "seismo auto", "seismo none", "cProfile")  # with an empty script
 BASES = {"to_cprofile": "cProfile", "to_trace0": "trace0"}
-PEERS = ("trace0", "yappi", "viztracer", "pyinstrument")  # modules that may not be there
+PEERS = ("trace0", "yappi", "viztracer", "pyinstrument")  # modules that may be missing
 
 
 def tools() -> dict[str, Tool]:
-    """Return all tools in the order of their turns, whether installed or not."""
+    """Return all tools in the order of their turns, even if not installed."""
     seismo = [*PYTHON, "-m", "seismo", "profile", "-q", "-o", "OUT"]
     viztracer = ["--quiet", "--tracer_entries", "3000000", "-o", "OUT.json", "--"]
     return {

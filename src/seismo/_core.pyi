@@ -1,4 +1,4 @@
-# The native core. The engine drives recording, the reading part works on columns; native/module says what each does.
+# The native core: the engine records, the reading part works on columns. native/module documents each function.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, final, o
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# ---- the engine (engine.c); RuntimeError says in a plain sentence why start cannot be ----
+# ---- the engine (engine.c); start raises RuntimeError with the reason if it is not possible ----
 
 def start(
     *,
@@ -57,33 +57,35 @@ def check() -> bool: ...
 
 # ---- the journal of a trace (journal.c) ----
 
-def journaling() -> bool: ...  # whether a recording with a journal runs
+def journaling() -> bool: ...  # True while a recording with a journal runs
 
-# What the program says of itself, as docs/format.md has it. False: this thread is not recorded, or it is too long.
+# Records an event of the program, as described in docs/format.md. Returns False if this thread is not recorded or the
+# event is too long.
 def instant(kind: int, span: int, name: str, json: str, /) -> bool: ...
 
-# ---- births and deaths of objects (lifetimes.c): of the recording that runs, or ran last ----
+# ---- births and deaths of objects (lifetimes.c), for the running or the last recording ----
 
-# A site is the number of a row of objects. Births are numbered from 1; first < number <= last, last -1: until now.
-def objects_quiet(on: bool, /) -> None: ...  # this thread's births are not recorded; nests
-def objects_mark(name: str, /) -> int: ...  # births so far
-def objects_end() -> None: ...  # the program is over: the timeline ends here unless something is born
-def objects_alive(first: int = 0, last: int = -1) -> dict[int, int]: ...  # by site; estimates when sampled
-def objects_addresses(  # by site; at most limit of each, 100,000 in all
+# A site is the number of a row of objects. Births are numbered from 1; an interval is first < number <= last, and -1 as
+# last means now.
+def objects_quiet(on: bool, /) -> None: ...  # disables recording of this thread's births; nests
+def objects_mark(name: str, /) -> int: ...  # returns the births so far
+def objects_end() -> None: ...  # ends the program's timeline, unless more objects are born
+def objects_alive(first: int = 0, last: int = -1) -> dict[int, int]: ...  # by site; estimates if sampled
+def objects_addresses(  # by site; at most limit per site, 100,000 in all
     sites: tuple[int, ...], first: int = 0, last: int = -1, limit: int = 100, spans: bool = False
 ) -> dict[int, list[int]]: ...
 
-# module and name of the type; module, qualified name, file of the function; line; node (-1: none)
+# Module and name of the type; module, qualified name and file of the function; line; node (-1 if none).
 def objects_site(id: int, /) -> tuple[str, str, str, str, str, int, int]: ...  # noqa: A002
 
-# object, parent (an index into rows, or -1), flags, count, asked, holder, by
+# Each row: object, parent (an index into rows, or -1), flags, count, asked, holder, by.
 def objects_add_holders(rows: Iterable[tuple[int, int, int, int, int, str, str]], /) -> None: ...
 
-# wanted: {id: an empty list}, to be filled with who refers to the object, or with the object itself; None: an end
+# wanted: {id: empty list}, to be filled with referrers of the object, or with the object itself; None is an end.
 def objects_referrers(objects: list[object], wanted: dict[int, list[object]], of_a_type: int, most: int, /) -> None: ...
 def objects_holders(heap: list[object], wanted: dict[int, list[object] | None], /) -> list[object]: ...
 
-# ---- who holds the interpreter's hooks (holders.c, hooks.c) ----
+# ---- holders of the interpreter's hooks (holders.c, hooks.c) ----
 
 def slots_taken() -> dict[str, bool]: ...
 def hub_status() -> dict[str, Any]: ...
@@ -106,9 +108,9 @@ class _Branch(TypedDict):
 
 def code_branches(code: CodeType, /) -> list[_Branch]: ...
 
-# ---- coverage (coverage.c); RuntimeError says in a plain sentence why cover_start cannot be ----
+# ---- coverage (coverage.c); cover_start raises RuntimeError with the reason if it is not possible ----
 
-# tests: a context for each function test* or runTest, MODULE.QUALNAME. fd: -1 memory.
+# tests: a context MODULE.QUALNAME for each function test* or runTest. fd: -1 records to memory.
 def cover_start(
     *,
     branch: bool = False,
@@ -129,11 +131,11 @@ def cover_snapshot() -> bytes: ...
 def cover_flush() -> None: ...
 def cover_move(fd: int, /) -> bool: ...
 def cover_ahead(exit: str, /) -> None: ...  # noqa: A002
-def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 memory, -2 stop recording
+def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 records to memory, -2 stops recording
 def cover_context(name: str, /) -> None: ...
 def cover_file() -> tuple[int, int]: ...
 def cover_status() -> dict[str, Any]: ...
-def cover_executed() -> int: ...  # lines, each as often as it was executed; 0 without counts
+def cover_executed() -> int: ...  # executions of lines; 0 without counts
 def cover_check() -> bool: ...
 
 # ---- the end of the process (exitstatus.c) ----
@@ -142,16 +144,16 @@ def exit_with(status: int, /) -> None: ...
 def at_end(function: Callable[[], _R], /) -> _R: ...
 def hear_signals() -> None: ...
 
-# The text of a program, without null bytes (ValueError): compiling.c.
+# Compiles the text of a program, which must not contain null bytes (ValueError): compiling.c.
 def compile_program(text: bytes | str, filename: str, /) -> CodeType: ...
 
-# Before a process ends at once, becomes another program or, if starts, starts one: processes.c.
+# Sets a function to call before the process exits at once, execs or, if starts, starts a process: processes.c.
 def set_process_receiver(
     hearer: Callable[[str, tuple[Any, ...] | None, tuple[str, ...]], tuple[Any, ...] | None] | None, starts: bool, /
 ) -> None: ...
 
-# Code in its globals, or a function with arguments, as if nothing were below it on the stack: no frame, and nothing
-# that counts towards the recursion limit.
+# Runs code in its globals, or a function with arguments, at the bottom of the stack: no frame of the caller is visible
+# or counts towards the recursion limit.
 @overload
 def run_at_bottom(what: CodeType, namespace: dict[str, Any], /) -> None: ...
 @overload
@@ -162,10 +164,10 @@ def run_program(
 
 # ---- filters (filter.c) ----
 
-# An expression in the core: seismo.expression.Expression.program. ValueError: the program is none.
+# An expression in the core, made of seismo.expression.Expression.program. Raises ValueError for an invalid program.
 @final
 class Filter:
-    kinds: int  # bits, numbered as expression.KINDS: what can be wanted at all
+    kinds: int  # bit set, numbered as expression.KINDS, of events that can match
     def __new__(cls, program: bytes) -> Self: ...
     def of_code(self, code: CodeType, globals: dict[str, Any] | None = None, /) -> tuple[int, int]: ...  # noqa: A002
     def of_event(self, kind: int, facts: dict[str, Any], /) -> bool | None: ...
@@ -174,19 +176,19 @@ def _glob(pattern: bytes, text: bytes, /) -> bool: ...
 
 # ---- reading (reader*.c, model_functions.c, arrow.c) ----
 
-# An array of int64 ('q') or float64 ('d') outside Python's heap: take it with memoryview().
+# An array of int64 ('q') or float64 ('d') outside Python's heap, for memoryview().
 @final
 class Column:
     def __len__(self) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-# Writes a recording to a descriptor, which stays the caller's, or into memory. OSError: it could not be written.
+# Writes a recording to a descriptor, which the caller owns, or to memory. Raises OSError if writing fails.
 class Writer:
     def __new__(cls, fd: int | None = None) -> Self: ...
     def string(self, text: str, /) -> int: ...
     def meta(self, json: str, /) -> None: ...
     def table(self, name: str, columns: Mapping[str, Any], /) -> None: ...
-    def piece(self, payload: bytes | memoryview, /) -> None: ...  # of a journal
+    def piece(self, payload: bytes | memoryview, /) -> None: ...  # a piece of a journal
     def of_journal(self, kind: str, payload: bytes | memoryview, /) -> None: ...
     def finish(self) -> bytes | None: ...
 
@@ -194,7 +196,7 @@ class Writer:
 class Journal:
     def __new__(
         cls, columns: Mapping[str, Any], functions: int, sound_nodes: int, sound_threads: int
-    ) -> Self: ...  # ValueError: the columns are not sound
+    ) -> Self: ...  # raises ValueError for invalid columns
     def read(self, start: int, end: int, thread: int, limit: int, look_back: int, /) -> dict[str, Any]: ...
     def overview(
         self, start: int, end: int, columns: int, first: int, last: int, threads: bytes | None, /
@@ -229,7 +231,7 @@ class Journal:
 
 def read(
     data: bytes | bytearray | memoryview, /
-) -> dict[str, Any]: ...  # ValueError: no recording, or a later version's
+) -> dict[str, Any]: ...  # raises ValueError if it is not a recording or of a later version
 def schema() -> dict[str, list[tuple[str, str]]]: ...  # {table: [(column, 'q' | 's' | 'd')]}
 def estimate(tables: Mapping[str, Mapping[str, Any]], distorted: bool = True, /) -> dict[str, Column]: ...
 def aggregate(nodes: Mapping[str, Any], estimated: Mapping[str, Any], functions: int, /) -> dict[str, Column]: ...
@@ -238,7 +240,7 @@ def sum_by(columns: Mapping[str, Any], rows: int, code: str, is_or: bool = False
 def take(columns: Mapping[str, Any], code: str, /) -> Column: ...
 def arrow_stream(columns: list[Any], /) -> object: ...
 
-# ---- hooks (hooks.c): what seismo.hooks offers; RuntimeError says in a plain sentence why they cannot be had ----
+# ---- hooks (hooks.c), for seismo.hooks; raise RuntimeError with the reason if unavailable ----
 
 _Function: TypeAlias = Callable[[FrameType, str, Any], object]
 
@@ -263,9 +265,9 @@ def gettrace() -> _Function | None: ...
 def _setprofile_everywhere(function: _Function | None, /) -> None: ...
 def _settrace_everywhere(function: _Function | None, /) -> None: ...
 
-# ---- reference tracing (reftracer.c); seismo.hooks.references says what a batch is ----
+# ---- reference tracing (reftracer.c); seismo.hooks.references describes a batch ----
 
-# RuntimeError says in a plain sentence why it cannot be.
+# Raises RuntimeError with the reason if it is not possible.
 @final
 class RefTracer:
     def __new__(
@@ -290,7 +292,7 @@ def ref_objection() -> str | None: ...
 # ---- flat call statistics (callstats.c) ----
 
 @final
-class profiler_entry(tuple[Any, ...]):  # noqa: N801  # as cProfile names it
+class profiler_entry(tuple[Any, ...]):  # noqa: N801  # cProfile's name
     code: CodeType | str
     callcount: int
     reccallcount: int
@@ -306,7 +308,7 @@ class profiler_subentry(tuple[Any, ...]):  # noqa: N801
     totaltime: float
     inlinetime: float
 
-# RuntimeError: there is no hook to be had, or it was called from its own timer.
+# Raises RuntimeError if no hook is available, or if it was called from its own timer.
 class Profiler:
     def __init__(
         self,
@@ -324,8 +326,8 @@ class Profiler:
 
 # ---- watching (watch.c) ----
 
-# Hands events that a Filter says yes to to report(moment, kind, how, frame, arg, line, duration_ns, own_ns, call,
-# nesting, calls, depth, module, qualname): see native/hub/watch.h. evaluate(term, frame) answers Python's terms.
+# Passes events that match a Filter to report(moment, kind, how, frame, arg, line, duration_ns, own_ns, call, nesting,
+# calls, depth, module, qualname): see native/hub/watch.h. evaluate(term, frame) evaluates Python terms.
 def keep(function: Callable[[str], int] | None, /) -> None: ...
 
 @final
@@ -361,6 +363,6 @@ class Watch:
 
 def frame_locals(frame: Any, /) -> dict[str, Any]: ...
 def instance_dict(value: object, /) -> dict[Any, Any] | None: ...
-def where_am_i() -> tuple[str, str]: ...  # thread's and task's name
-def interpreters() -> tuple[int, int]: ...  # that had gone before now, and all that there have been
+def where_am_i() -> tuple[str, str]: ...  # names of the thread and the task
+def interpreters() -> tuple[int, int]: ...  # interpreters that have ended, and all so far
 def watch_bucket(number: int, /) -> float: ...  # lower end, ns

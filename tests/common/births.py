@@ -1,4 +1,4 @@
-"""What the tests of births and deaths share: recordings of a block, and their tables joined."""
+"""Shared helpers for tests of births and deaths: recordings of a block, and their tables joined."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRASHCAN = (3, 14) <= sys.version_info[:3] < (3, 14, 8) or sys.version_info[:3] 
 
 
 def calls_of(*names: str) -> Any:
-    """A filter for the calls of functions."""
+    """Return a filter for the calls of these functions."""
     return _core.Filter(parse(" or ".join(f'call("{name}")' for name in names)).program)
 
 
@@ -37,11 +37,11 @@ class Births(Image):
     """A recording of births and deaths."""
 
     def types(self) -> dict[str, dict[str, Any]]:
-        """The rows of types by their names without the module."""
+        """Return the rows of types by name, without the module."""
         return {row["name"]: row for row in self.tables["types"]}
 
     def objects(self) -> list[dict[str, Any]]:
-        """The rows of objects, with the names of their types and functions in the place of numbers."""
+        """Return the rows of objects, with names of types and functions instead of numbers."""
         types = {row["id"]: row["name"] for row in self.tables["types"]}
         functions = {row["id"]: row["qualname"] for row in self.tables["functions"]}
         return [
@@ -50,7 +50,7 @@ class Births(Image):
         ]
 
     def total(self, type_: str, column: str, function: str | None = None) -> int:
-        """The sum of a column over a type's rows of objects."""
+        """Return the sum of a column over a type's rows of objects."""
         return sum(
             row[column]
             for row in self.objects()
@@ -66,7 +66,7 @@ class Births(Image):
         ]
 
     def survivors(self, *types: str) -> dict[tuple[int, str], int]:
-        """{(row of spans, type): count}"""
+        """Return {(row of spans, type): count}."""
         objects = {row["id"]: row["type"] for row in self.objects()}
         found: dict[tuple[int, str], int] = {}
         for row in self.tables["object_survivors"]:
@@ -77,14 +77,14 @@ class Births(Image):
 
 
 class Block:
-    """What `with recorded()` gives: `births`, once it is over."""
+    """The result of `with recorded()`; `births` is set at its end."""
 
     births: Births
 
 
 @contextmanager
 def recorded(**options: Any) -> Iterator[Block]:
-    """Records the block."""
+    """Record the block."""
     block = Block()
     start(**options)
     try:
@@ -114,7 +114,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(program: str, *arguments: str, status: int = 0) -> str:
-    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
     return children.printed(PRELUDE + program, *arguments, status=status, env=environment())
 
 

@@ -1,7 +1,7 @@
-"""A real browser for the tests of pages: Chromium of the system, driven by playwright.
+"""A real browser for the tests of pages: the system's Chromium, driven by playwright.
 
-Neither is needed to run the other tests: where one is missing, what needs it is skipped, and says so. A page of ours
-may ask nobody for anything: what its policy refuses, and every other error in it, fails the test.
+Other tests need neither; where one is missing, tests that need it are skipped with the reason. A page must not request
+anything from elsewhere: requests that its policy refuses, and all other errors in it, fail the test.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-MILLISECONDS = 60_000  # for anything to appear, on a busy machine
+MILLISECONDS = 60_000  # the time limit for anything to appear, on a busy machine
 
 
 def chromium() -> str:
-    """The path of the browser; "": there is none."""
+    """Return the path of the browser, or "" if there is none."""
     named = os.environ.get("SEISMO_CHROMIUM", "")
     return named or next((path for path in map(shutil.which, NAMES) if path), "")
 
 
 @contextlib.contextmanager
 def started() -> Iterator[Any]:
-    """A browser (playwright's Browser). Skips the test where there is none."""
+    """Yield a browser (playwright's Browser), or skip the test if there is none."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser, and is not installed")
     path = chromium()
     if not path:
@@ -43,7 +43,7 @@ def started() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def page(browser: Any, **options: Any) -> Iterator[Any]:
-    """A page that must not complain: an error that it meets fails the test. options: as of a context."""
+    """Yield a page; any error in it fails the test. Options are those of a browser context."""
     context = browser.new_context(**options)
     context.set_default_timeout(MILLISECONDS)
     made = context.new_page()
@@ -56,7 +56,7 @@ def page(browser: Any, **options: Any) -> Iterator[Any]:
 
 
 def drag_over_all(view: Any) -> None:
-    """Picks the whole stretch that a timeline shows."""
+    """Select the whole interval that a timeline shows."""
     box = view.locator(".canvas canvas").bounding_box()
     view.mouse.move(box["x"] + 1, box["y"] + 10)
     view.mouse.down()
@@ -65,7 +65,7 @@ def drag_over_all(view: Any) -> None:
 
 
 def cells_of(view: Any, rows: str, classes: bool = False) -> list[list[str]]:
-    """The text of the cells of these rows of a page; classes: after the row's classes."""
+    """Return the text of the cells of a page's rows; with `classes`, preceded by the row's classes."""
     found: list[list[str]] = view.eval_on_selector_all(
         rows,
         """(rows, classes) => rows.map(row => [

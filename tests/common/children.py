@@ -1,6 +1,6 @@
-"""The one way in which tests start Python: in what environment, and for how long anybody waits for it.
+"""Starting of Python in tests: the environment of children, and the time limit for them.
 
-Compilers, git and shells are no children in this sense: subprocess.run does for them.
+Compilers, git and shells do not need this; tests run them with subprocess.run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-SECONDS = 120  # after which a child is stuck: many times what the slowest takes on a busy machine
+SECONDS = 120  # a child that runs longer is stuck: many times what the slowest needs on a busy machine
 
 
 def environment(*folders: str | Path, **more: str) -> dict[str, str]:
-    """The environment of the tests, where the package under test can be imported, and what is in these folders.
+    """Return the tests' environment, in which the tested package and modules in these folders can be imported.
 
-    A child that a signal kills says where it was. What a user's shell says of colours and columns is left out.
+    A child killed by a signal prints its stacks. Variables about colours and columns are removed.
     """
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
     paths = os.pathsep.join(map(str, (SOURCE, *folders)))
@@ -31,7 +31,7 @@ def environment(*folders: str | Path, **more: str) -> dict[str, str]:
 
 
 class Child(subprocess.Popen[str]):
-    """A child that no test waits for without end: a `with` block that fails, or leaves it running, kills it."""
+    """A child with a time limit: a `with` block that fails, or that leaves it running, kills it."""
 
     def __exit__(self, *error: object) -> None:
         try:
@@ -42,21 +42,21 @@ class Child(subprocess.Popen[str]):
 
 
 def popen(command: Sequence[str | Path], env: Mapping[str, str] | None = None, **options: Any) -> Child:
-    """A child at work, in a session of its own, its streams pipes of text where `options` says nothing else."""
+    """Start a child in a new session; by default its streams are text pipes."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     settled = {"text": True, "start_new_session": True, **streams, **options}
     return Child(command, env=environment() if env is None else env, **settled)
 
 
 def ended(child: subprocess.Popen[str], seconds: float = SECONDS, stdin: str | None = None) -> tuple[str, str]:
-    """What a child prints until it ends. One that is stuck is made to say where, is killed, and the test fails.
+    """Return a child's output at its end. A stuck child prints its stacks and is killed, and the test fails.
 
-    Processes that it has left behind end with it: they would hold the pipes open.
+    Processes that it left behind are killed with it, because they would keep the pipes open.
     """
     try:
         return child.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.kill(child.pid, signal.SIGABRT)  # faulthandler prints where all threads are
+        os.kill(child.pid, signal.SIGABRT)  # faulthandler prints the stacks of all threads
         try:
             out, err = child.communicate(timeout=10)
         except subprocess.TimeoutExpired:
@@ -68,7 +68,7 @@ def ended(child: subprocess.Popen[str], seconds: float = SECONDS, stdin: str | N
 def run(
     command: Sequence[str | Path], input: str | None = None, check: bool = False, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """A child that has ended. check: it must end with status 0."""
+    """Run a child to its end. With `check`, it must end with status 0."""
     if input is None:
         options = {"stdin": subprocess.DEVNULL, **options}
     with popen(command, **options) as child:
@@ -78,19 +78,19 @@ def run(
 
 
 def python(*words: object, status: int | None = 0, **options: Any) -> subprocess.CompletedProcess[str]:
-    """`python WORDS`, which must end with this status. None: any."""
+    """Run `python WORDS`, which must end with this status, or any if it is None."""
     done = run([sys.executable, *map(str, words)], **options)
     assert status in (None, done.returncode), f"ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
 
 def seismo(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """`seismo WORDS`; takes what `python` takes."""
+    """Run `seismo WORDS`; options are those of `python`."""
     return python("-m", "seismo", *words, **options)
 
 
 def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:
-    """What a program, given as text, prints. It must say nothing on stderr where it is to end with status 0."""
+    """Return the output of a program text. If it is to end with status 0, it must write nothing to stderr."""
     done = python("-c", program, *words, status=status, **options)
     assert status != 0 or done.stderr == "", done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""The chunks of a recording's file, taken apart and put together."""
+"""Splitting and building of the chunks of a recording's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADER = 16
 
 
 def frames(data: bytes) -> list[tuple[int, int, bytes]]:
-    """(start, end, kind) of each chunk of a whole file. A payload begins 12 bytes after its chunk."""
+    """Return (start, end, kind) of each chunk of a complete file. The payload starts 12 bytes after the chunk."""
     found, at = [], HEADER
     while at < len(data):
         length, kind = struct.unpack_from("<I4s", data, at)
@@ -23,24 +23,24 @@ def frames(data: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def payloads(data: bytes, wanted: bytes = b"JRNL") -> list[bytes]:
-    """Those of the chunks of a kind."""
+    """Return the payloads of the chunks of a kind."""
     return [data[start + 12 : end] for start, end, kind in frames(data) if kind == wanted]
 
 
 def without(data: bytes, *kinds: bytes) -> bytes:
-    """The file without chunks of these kinds and without its end, as who was killed or an earlier version left it."""
+    """Return the file without these kinds of chunks and its end, like a killed program's."""
     return data[:HEADER] + b"".join(
         data[start:end] for start, end, kind in frames(data) if kind not in (*kinds, b"END ")
     )
 
 
 def chunk(kind: bytes, payload: bytes) -> bytes:
-    """A chunk, with its checksum."""
+    """Return a chunk with its checksum."""
     return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
 
 
 def uvarint(value: int) -> bytes:
-    """A number as the format has it."""
+    """Return a number in the format's encoding."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -49,7 +49,7 @@ def uvarint(value: int) -> bytes:
 
 
 def zigzags(values: Iterable[int]) -> bytes:
-    """Signed numbers as differences, each from the one before."""
+    """Return signed numbers, each encoded as the difference from the previous one."""
     out, before = b"", 0
     for value in values:
         difference = (value - before + 2**63) % 2**64 - 2**63
@@ -59,7 +59,7 @@ def zigzags(values: Iterable[int]) -> bytes:
 
 
 def table(number: int, rows: int, columns: dict[int, Iterable[int] | tuple[int, bytes]]) -> bytes:
-    """A TABL chunk: {column number: values, or (encoding, bytes)}."""
+    """Return a TABL chunk of {column number: values, or (encoding, bytes)}."""
     body = bytes([number]) + uvarint(rows) + uvarint(len(columns))
     for column, values in columns.items():
         encoding, data = values if isinstance(values, tuple) else (1, zigzags(values))

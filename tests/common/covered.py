@@ -1,6 +1,6 @@
-"""What the tests of coverage share: programs run under the recorder, and the numbers of one program's file.
+"""Shared helpers for tests of coverage: programs run under the recorder, and the numbers of one program's file.
 
-A program is a text. It is compiled under a file name of its own, and what is looked at are the rows of that file.
+A program is a text. It is compiled under a unique file name, and only the rows of that file are examined.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _numbers = itertools.count(1)
 
 
 def compiled(text: str) -> CodeType:
-    """The program's code, in a file of its own name."""
+    """Return the program's code, compiled under a unique file name."""
     text = textwrap.dedent(text).lstrip("\n")
     name = f"/nowhere/program_{next(_numbers)}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -53,18 +53,18 @@ class Covered:
         self.losses = image.losses
 
     def steps_from(self, *lines: int) -> dict[tuple[int, int], int]:
-        """The steps out of these lines with their hits. (3.11 tells other steps than those of branches, too.)"""
+        """Return the arcs out of these lines with their hits. 3.11 also reports arcs other than those of branches."""
         return {step: hits for step, hits in self.arcs.items() if step[0] in lines}
 
     def by_function(self) -> dict[str, dict[int, int]]:
-        """Lines and hits by qualified name."""
+        """Return lines and hits by qualified name."""
         found: dict[str, dict[int, int]] = {}
         for row in self.rows:
             found.setdefault(self.functions[row["function"]]["qualname"], {})[row["line"]] = row["hits"]
         return found
 
     def contexts(self) -> dict[str, set[int]]:
-        """The lines that ran in each context, by its name."""
+        """Return the lines that ran in each context, by its name."""
         return {name: {row["line"] for row in rows} for name, rows in self._context_rows(0, "lines").items()}
 
     def context_arcs(self) -> dict[str, set[tuple[int, int]]]:
@@ -87,7 +87,7 @@ class Covered:
 
 
 def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None = None, **options: Any) -> Covered:
-    """Runs the program, then run(its names), under the recorder."""
+    """Run the program, then run(its names), under the recorder."""
     code = compiled(text) if isinstance(text, str) else text
     names: dict[str, Any] = {"__name__": "program"}
     _core.cover_start(**options)
@@ -102,7 +102,7 @@ def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None =
 
 
 def traced(text: str | CodeType) -> Counter[int]:
-    """How often sys.settrace reports each line of the program, on all threads that threading starts."""
+    """Return the number of times that sys.settrace reports each line of the program, on all threads."""
     code = compiled(text) if isinstance(text, str) else text
     file = code.co_filename
     counts: Counter[int] = Counter()
@@ -134,12 +134,12 @@ def file(name):
 
 
 def popen(program: str, *arguments: str, **options: Any) -> children.Child:
-    """A process that runs the program, a text whose own lines are in no file that counts."""
+    """Start a process that runs the program, whose own lines are in no file that counts."""
     command = [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments]
     return children.popen(command, env=children.environment(COMMON), **options)
 
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
-    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
     given = {"status": status, "env": children.environment(COMMON), **options}
     return children.printed(PRELUDE + textwrap.dedent(program), *arguments, **given)

@@ -1,4 +1,4 @@
-"""Expressions and facts, made by hypothesis."""
+"""Hypothesis strategies for expressions and facts."""
 
 from hypothesis import strategies as st
 
@@ -86,7 +86,7 @@ def expression_texts(native_only=False):
 
 
 def parsed(text) -> Expression | None:
-    """None: it can never be true."""
+    """Return the parsed expression, or None if it can never be true."""
     try:
         return parse(text)
     except UsageError as error:
@@ -125,7 +125,7 @@ FACTS = st.fixed_dictionaries(
 
 
 def for_native(facts):
-    """The same facts as _core.Filter.of_event takes them."""
+    """Return the facts in the form of _core.Filter.of_event."""
     flat = {name: value for name, value in facts.items() if name not in ("kind", "callee") and value is not None}
     if facts["callee"]:
         flat["callee_module"], flat["callee_qualname"] = facts["callee"]

@@ -1,10 +1,10 @@
-"""For children that run a development build (SEISMO_TESTING=1): each of our allocations fails in turn."""
+"""Failing allocations, for children with a development build (SEISMO_TESTING=1): each one of the core fails in turn."""
 
 from contextlib import suppress
 
 from seismo import _core
 
-# A program with something of everything, whose own result shows whether it was disturbed. It needs a function leaf().
+# A varied program whose result shows if it was disturbed. It needs a function leaf().
 EVERYTHING = """
 import threading
 def numbers(n):
@@ -35,7 +35,7 @@ def program():
 
 
 def asked(*questions):
-    """Asks the core each of these, which may be out of memory; nothing of the program runs."""
+    """Return a function that calls these functions of the core, which may run out of memory. No program code runs."""
 
     def ask():
         for question in questions:
@@ -46,12 +46,12 @@ def asked(*questions):
 
 
 def fail_each(fresh, begin, *meanwhile, forever, after, recorder=""):
-    """Records a program again and again, until it makes fewer allocations than the one that fails.
+    """Record a program repeatedly, until it makes fewer allocations than the number of the failing one.
 
-    fresh(): the program, whose result shows whether it was disturbed. begin(n): starts the recording. meanwhile: what
-    is done while it is recorded, before it stops. forever: all allocations behind the n-th fail, too. after(n): what n
-    comes next. recorder: how the recorder's functions in the core begin. Returns the last n (all before it struck), and
-    how many recordings failed to start and started.
+    `fresh()` returns the program, whose result shows if it was disturbed. `begin(n)` starts the recording. The
+    functions in `meanwhile` are called before it stops. With `forever`, all allocations after the n-th fail, too.
+    `after(n)` returns the next n. `recorder` is the prefix of the recorder's functions in the core. Return the last n,
+    and the numbers of recordings that failed to start and that started.
     """
     names = ("status", "stop", "snapshot", "check")
     status, stop, snapshot, check = (getattr(_core, recorder + name) for name in names)

@@ -1,6 +1,6 @@
-"""Traces made by hand: a program that is played, and the journal and the tree that its recorder would have written.
+"""Handmade traces: a program that is played, with the journal and the tree that its recorder would have written.
 
-What is played is what happened: `Played.truth` has each call with its true times, to hold readers against.
+`Played.truth` has each call with its true times, for comparison with the results of readers.
 """
 
 import json
@@ -18,7 +18,7 @@ END, RESUME_CHILD = 128, 136
 
 
 def lz4(data):
-    """An LZ4 block of the data: greedy, of matches of four bytes and more."""
+    """Return an LZ4 block of the data, compressed greedily with matches of at least four bytes."""
     out, seen, begin, at = bytearray(), {}, 0, 0
 
     def sequence(literals, distance=0, length=0):
@@ -57,7 +57,7 @@ def lz4(data):
 
 
 def apart(data):
-    """Codec 2: marks by themselves, what is left as LZ4."""
+    """Encode data with codec 2: marks separately, the rest as LZ4."""
     left, gaps, operands, since, at = b"", [], b"", 0, 0
     while at < len(data):
         begin, at = at, at + 1
@@ -79,7 +79,10 @@ def apart(data):
 
 
 def piece(thread, stream, block, offset, data, head=None, packed=0):
-    """The payload of a JRNL chunk. head: flags, rank, time and unit of a block's first one; packed: the codec."""
+    """Return the payload of a JRNL chunk.
+
+    `head` has the flags, rank, time and unit of a block's first chunk; `packed` is the codec.
+    """
     out = uvarint(thread) + uvarint(stream) + uvarint(block) + uvarint(offset)
     if offset == 0:
         flags, rank, time, unit = head
@@ -88,7 +91,7 @@ def piece(thread, stream, block, offset, data, head=None, packed=0):
 
 
 class Tree:
-    """The paths of all threads, in the order in which they came up."""
+    """The paths of all threads, in the order of creation."""
 
     def __init__(self):
         self.parent, self.thread, self.function = [], [], []
@@ -97,7 +100,7 @@ class Tree:
         self.ranks = {}  # thread -> nodes
 
     def child(self, thread, node, function):
-        """The child of a node (-1: the root) that is this function."""
+        """Return the child of a node (-1 for the root) for this function, creating it if necessary."""
         siblings = self.children.setdefault((thread, node), [])
         for other in siblings:
             if self.function[other] == function:
@@ -117,7 +120,7 @@ class Tree:
 
 
 class Played:
-    """A thread's journal while it is played. `ns` is the true time, since the process began."""
+    """A thread's journal under construction. `ns` is the true time since the process began."""
 
     def __init__(self, tree, thread, stream, start_ns, unit=8.0, packed=0, piece_bytes=10**9, block_bytes=60000):
         self.tree, self.thread, self.stream, self.unit = tree, thread, stream, unit
@@ -125,7 +128,7 @@ class Played:
         self.ns = self.event_ns = start_ns
         self.pieces = []
         self.stack = []  # rows of truth
-        self.truth = []  # node, parent row, start, end, how; end None: open
+        self.truth = []  # rows: node, parent row, start, end (None while open), how
         self.paused = {}  # node -> rows
         self.number = -1
         self.gap = False
@@ -150,7 +153,7 @@ class Played:
             self.bytes = bytearray()
 
     def put(self, token):
-        """Writes an event, after which the stack is what it is."""
+        """Write an event, after the stack was updated."""
         if len(self.bytes) >= self.piece_bytes:
             self.cut_piece()
         self.bytes += token
@@ -163,7 +166,7 @@ class Played:
         self.ns += ns
 
     def short_calls(self, count):
-        """Calls of function 0 that last a microsecond, one each millisecond."""
+        """Play calls of function 0 that last a microsecond, one each millisecond."""
         for number in range(count):
             for ns in (0, 1_000):
                 self.ns = number * 1_000_000 + ns
@@ -173,7 +176,7 @@ class Played:
         self.end()
 
     def mark(self):
-        """The clock, when the last event was."""
+        """Write a mark with the time of the last event."""
         units = int(self.event_ns // self.unit)
         if units >= self.marked:
             self.bytes += bytes([MARK]) + uvarint(units - self.marked)
@@ -217,7 +220,7 @@ class Played:
         self.put(bytes([token]))
 
     def go_to(self, node):
-        """Exchanges the stack for a node's path."""
+        """Replace the stack by a node's path."""
         path = []
         at = node
         while at >= 0:
@@ -244,7 +247,7 @@ class Played:
         self.put(bytes([INSTANT]) + uvarint(kind) + uvarint(len(text)) + text)
 
     def say(self, every_ns, *instants):
-        """Instants, each so long after what came before it."""
+        """Write instants at this interval."""
         for said in instants:
             self.pass_time(every_ns)
             self.instant(*said)
@@ -261,7 +264,7 @@ class Played:
 
 
 def in_memory(pieces, nodes, threads):
-    """A journal of these pieces, for a recording of so many nodes and threads."""
+    """Return a journal of these pieces, for a recording with these numbers of nodes and threads."""
     return joined([("JRNL", payload) for payload in pieces], nodes, threads)
 
 
@@ -278,7 +281,10 @@ def recording(
     meta=None,
     **process,
 ):
-    """The recording of what was played. functions: how many; every third is a generator. place: module and file."""
+    """Return the recording of played journals.
+
+    `functions` is a number; every third function is a generator. `place` is their module and file.
+    """
     b = Builder()
     last = max((p.ns for p in played), default=0)
     end_ns = last if end_ns is None else end_ns
@@ -311,7 +317,7 @@ def recording(
 
 
 def play(seed, events=300, threads=2, functions=6, wild=True):
-    """(tree, what was played): a random program on each thread."""
+    """Return (tree, journals) of a random program on each thread."""
     rnd = random.Random(seed)
     tree, all_played = Tree(), []
     for thread in range(threads):
@@ -331,13 +337,13 @@ def play(seed, events=300, threads=2, functions=6, wild=True):
 
 
 def lone(start_ns=0, **how):
-    """(tree, a Played) of a program of one thread."""
+    """Return (tree, journal) for a program with one thread."""
     tree = Tree()
     return tree, Played(tree, 0, 0, start_ns, **how)
 
 
 def with_a_gap():
-    """A recording of a call, a gap from 0 to 10,000 ns and another call."""
+    """Return a recording of a call, a gap from 0 to 10,000 ns and another call."""
     tree, p = lone()
     p.call(0)
     p.mark()
@@ -352,13 +358,13 @@ def with_a_gap():
 
 
 def made(seed, threads=2, **how):
-    """(tree, what was played, its recording) of a random program; takes what `play` takes."""
+    """Return (tree, journals, recording) of a random program; options are those of `play`."""
     tree, played = play(seed, threads=threads, **how)
     return tree, played, recording(tree, played, 6, threads=threads)
 
 
 def step(rnd, p, functions, wild):
-    """One event, some time, perhaps a mark."""
+    """Play one event, some time, and sometimes a mark."""
     p.pass_time(rnd.choice([20, 50, 300, 20000]))
     ready = [node for node, rows in p.paused.items() if rows and p.tree.parent[node] == p.node]
     what = rnd.random()

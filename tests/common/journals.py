@@ -1,4 +1,4 @@
-"""Journals in recordings, read by the tests' own reader: what their events add up to."""
+"""Reading of journals in recordings with the tests' own decoder, and sums of their events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chunks import payloads
 
 
 def streams(data: bytes, nodes: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
-    """(thread, stream): what was read of it. nodes: the rows of the table, in the order of ids."""
+    """Return {(thread, stream): decoded stream}. `nodes` has the rows of the table in the order of ids."""
     return trace_decoder.read(payloads(data), [(row["parent"], row["thread"]) for row in nodes])
 
 
 def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
-    """(calls, resumes, exceptions) of each node."""
+    """Return (calls, resumes, exceptions) of each node from the journal."""
     calls, resumes, exceptions = Counter(), Counter(), Counter()
     for stream in streams(data, nodes).values():
         for call in stream.calls:
@@ -28,12 +28,12 @@ def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]
 
 
 def recorded(nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
-    """The same as the tree has it."""
+    """Return (calls, resumes, exceptions) of each node from the tree."""
     return [(row["calls"], row["resumes"], row["exceptions"]) for row in nodes]
 
 
 def left_out(data: bytes, nodes: list[dict[str, Any]]) -> list[int]:
-    """Calls, resumes and exceptions that a filter left out, by what the journal says."""
+    """Return the calls, resumes and exceptions that a filter left out, according to the journal."""
     sums = [0, 0, 0]
     for stream in streams(data, nodes).values():
         for instant in stream.instants:
@@ -46,7 +46,7 @@ def left_out(data: bytes, nodes: list[dict[str, Any]]) -> list[int]:
 
 
 def levels_of(image: Any) -> dict[tuple[int, int], Any]:
-    """Checks the levels of all streams against the tokens; {(thread, stream): {level: slices}}."""
+    """Check the levels of all streams against the tokens. Return {(thread, stream): {level: slices}}."""
     found = zoom_decoder.read(payloads(image.data, b"LEVL"))
     pieces = trace_decoder.pieces(payloads(image.data))
     for (thread, stream), levels in found.items():

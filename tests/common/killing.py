@@ -2,9 +2,9 @@
 
     python tests/common/killing.py --times 1000
 
-Each program counts what it calls in shared memory, with the time of every half millisecond, so that what a recording
-lacks is known in calls and in milliseconds: how long before the end the last recorded call was made. Where others want
-the processors, too, the program itself stands still for a part of that time, so there is a second number without it.
+Each program counts its calls in shared memory, with the time every half millisecond. So the loss of a recording is
+known in calls and in milliseconds: the time from the last recorded call to the end. On a busy machine the program
+itself does not run for part of that time, so there is a second number without that part.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import children
 
 import seismo
 
-SLOTS, ENTRIES = 8, 8192  # of the shared memory: for who counts, each with a ring of (ns, count)
-STANDS_STILL_NS = 5_000_000  # between two notes of a program that runs, at most
-SLOT = 2 + 2 * ENTRIES  # numbers of 8 bytes, each of which is written at once
+SLOTS, ENTRIES = 8, 8192  # of the shared memory: counters, each with a ring of (ns, count)
+STANDS_STILL_NS = 5_000_000  # maximum time between two notes of a running program
+SLOT = 2 + 2 * ENTRIES  # numbers of 8 bytes, each written atomically
 
 PROGRAM = """
     import mmap, os, sys, threading, time
@@ -101,8 +101,11 @@ KINDS = {
 
 @dataclass
 class Found:
-    """What one killed program left. counted, recorded: calls; lost_ms: how old the last recorded one was; ran_ms: for
-    how much of that the program was at work, as far as its own notes tell."""
+    """The result of one killed program. `counted` and `recorded` are calls.
+
+    `lost_ms` is the age of the last recorded call; `ran_ms` is the part of it in which the program ran, by its own
+    notes.
+    """
 
     kind: str
     counted: int
@@ -113,7 +116,7 @@ class Found:
 
 
 def _counts(memory: memoryview) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Of each slot: the count, and (ns, count) from the oldest."""
+    """Return, for each slot, the count and the (ns, count) entries from the oldest on."""
     found = []
     for slot in range(SLOTS):
         at = slot * SLOT
@@ -124,7 +127,7 @@ def _counts(memory: memoryview) -> list[tuple[int, list[tuple[int, int]]]]:
 
 
 def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> tuple[float, float]:
-    """How long before the last noted moment the last recorded call was, and how long it ran; ring: of who counted."""
+    """Return the time from the last recorded call to the last entry, and its running part, in ms."""
     if recorded >= count or not ring:
         return 0.0, 0.0
     known = [when for when, of in ring if of <= recorded] or [ring[0][0]]
@@ -134,14 +137,14 @@ def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> tuple[fl
 
 
 def _ticks(path: Path, faults: list[str]) -> list[int]:
-    """Recorded calls of tick, by thread. What must not be is said in faults."""
+    """Return recorded calls of tick by thread, and append errors to `faults`."""
     recording = seismo.open(path)
     faults += [
         problem for problem in map(str, recording.problems) if "cut off" not in problem and "no end" not in problem
     ]
     sums = recording.calls.sums
     if not len(sums.calls):
-        return []  # it was killed between the rows of its first paths and the first events of its journal
+        return []  # killed between writing its first paths and its first events
     faults += sums.problems
     functions = recording.functions
     by_thread: dict[int, int] = {}
@@ -152,7 +155,7 @@ def _ticks(path: Path, faults: list[str]) -> list[int]:
 
 
 def kill_one(kind: str, after: float, folder: Path) -> Found:
-    """Traces a program, kills it and its children so many seconds after it was started, and reads what there is."""
+    """Trace a program, kill it and its children after this many seconds, and return the result."""
     path, shared = folder / "trace.seismo", os.memfd_create("counts")
     for old in folder.glob("*.seismo"):
         old.unlink()
@@ -163,14 +166,14 @@ def kill_one(kind: str, after: float, folder: Path) -> Found:
     time.sleep(after)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    time.sleep(0.01)  # children are gone a moment later
+    time.sleep(0.01)  # children vanish a moment later
     counts = [entry for entry in _counts(memoryview(mmap.mmap(shared, 0)).cast("Q")) if entry[0]]
     os.close(shared)
     faults: list[str] = []
     ticks: list[int] = []
     for part in sorted(folder.glob("*.seismo")):
         if part.stat().st_size == 0:
-            continue  # it was made, and the recording had not begun
+            continue  # created before the recording began
         try:
             ticks += _ticks(part, faults)
         except seismo.SeismoError as error:

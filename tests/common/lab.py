@@ -1,4 +1,4 @@
-"""What the tests of the engine share: programs in processes of their own, and the last recording's numbers."""
+"""Shared helpers for tests of the engine: programs in separate processes, and the last recording's numbers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from seismo import _core
 if TYPE_CHECKING:
     from pathlib import Path
 
-SOURCES = sources()  # those that see Python functions
+SOURCES = sources()  # sources with events of Python functions
 TRACING = sources(journal=True)
-WITH_C = sources("all")  # those that see C functions, too
+WITH_C = sources("all")  # sources that also have events of C functions
 MONITORING = "monitoring" in SOURCES
 
-# What every child begins with. start() records only what comes after it, without C functions.
+# The beginning of every child. start() records only what follows, without C functions.
 PRELUDE = """
 import sys
 from seismo import _core
@@ -35,7 +35,7 @@ def work(n):
 
 
 def start(source: str | None = None, **options: Any) -> None:
-    """Starts a recording of what comes now: without C functions, without calibration."""
+    """Start a recording of what follows, without C functions and calibration."""
     if source and options.get("c_functions", "none") != "none" and source not in WITH_C:
         pytest.skip(f"{source} sees Python functions only")
     _core.start(source=source, **{"c_functions": "none", "running": False, "calibrate": False, **options})
@@ -50,7 +50,7 @@ def popen(program: str, *arguments: str, **options: Any) -> children.Child:
 
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
-    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
     return children.printed(PRELUDE + program, *arguments, status=status, env=environment(), **options)
 
 

@@ -1,4 +1,4 @@
-"""Recordings of births and deaths for tests: one told by hand, and ones drawn by chance."""
+"""Recordings of births and deaths for tests: a handmade one, and random ones."""
 
 import random
 
@@ -8,7 +8,10 @@ META = {"recorder": "lifetimes", "seismo": "0.1.0"}
 
 
 def told():
-    """A service: `handle` leaks a Session a call and fills a cache; `parse` throws most of what it makes away."""
+    """Return a recording of a service.
+
+    `handle` leaks a Session per call and fills a cache; most of what `parse` creates is garbage.
+    """
     b = Builder()
     b.process(pid=1, start_ns=1000, end_ns=2000)
     handle = b.function("app", "handle", "/src/app.py", 10)
@@ -41,7 +44,7 @@ def told():
 
 
 def drawn(seed, pid=1, paths=True, growth=1):
-    """A recording of everything, by chance; with the same seed and a larger `growth` a later snapshot of the same."""
+    """Return a random recording. The same seed with a larger `growth` returns a later snapshot of it."""
     rng = random.Random(seed)
     b = Builder()
     process = b.process(pid=pid, start_ns=1000 + pid)

@@ -1,4 +1,4 @@
-"""What becomes of each of CPython's own tests, in a child that has other functions in the interpreter's place."""
+"""Outcomes of CPython's own tests, in a child that replaces functions of the interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Outcomes(unittest.TestResult):
-    """outcomes: {test id: (outcome, detail)}."""
+    """A result that collects outcomes: {test id: (outcome, detail)}."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Outcomes(unittest.TestResult):
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
-        sys.__stderr__.write(f"{test.id()}\n")  # whoever dies, dies in the last one
+        sys.__stderr__.write(f"{test.id()}\n")  # a crash then shows the test in which it happened
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         self.outcomes.setdefault(test.id(), ("passed", ""))
@@ -48,7 +48,7 @@ class Outcomes(unittest.TestResult):
 
 
 def outcomes_of(child: Path, file: str, mode: str) -> dict[str, tuple[str, str]]:
-    """What the script `child` prints of one of CPython's test files. Skips where the interpreter has none."""
+    """Return the outcomes that the script `child` prints for one of CPython's test files. Skip if it is missing."""
     import children
     import pytest
     from paths import COMMON

@@ -1,4 +1,4 @@
-"""Where things are: the repository, the package that is tested, and the folders that tests and children import from."""
+"""Paths of the repository, the tested package, and the folders that tests and children import from."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import seismo
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-SOURCE = Path(seismo.__file__).parents[1]  # the folder that the package under test is imported from
+SOURCE = Path(seismo.__file__).parents[1]  # the folder from which the tested package is imported
 COMMON = TESTS / "common"
 EXAMPLES = ROOT / "examples"
 DOCS = ROOT / "docs"

@@ -1,4 +1,4 @@
-"""What the tests of the engine look at: a recording's raw tables as plain trees, with no model in between."""
+"""A recording's raw tables as plain trees, without the model, for tests of the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOWER_BOUND, FOLDED, SEEDED, RUNNING = 1, 2, 4, 8
 
 @dataclass
 class Node:
-    """A path and what was counted on it. In a tree that a test expects, `own` stays 0."""
+    """A path with its counts. In a tree that a test expects, `own` stays 0."""
 
     name: str
     calls: int = 1
@@ -26,7 +26,7 @@ class Node:
     c: bool = False
     flags: int = 0
     children: list[Node] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)  # the recorded row
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Node]:
         yield self
@@ -35,7 +35,7 @@ class Node:
 
 
 class Image:
-    """The tables of a recording as lists of dicts; strings are resolved."""
+    """The tables of a recording as lists of dicts with decoded strings."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -45,7 +45,7 @@ class Image:
         offsets, texts = memoryview(raw["string_offsets"]), bytes(raw["string_data"])
         strings = [texts[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
         self.tables = {name: self._rows(name, table, strings) for name, table in raw["tables"].items()}
-        self.nodes = list(self.tables["nodes"])  # the test runner's, too
+        self.nodes = list(self.tables["nodes"])  # including the test runner's
         self._leave_out_the_runner()
         self.losses = {row["kind"]: row["count"] for row in self.tables["losses"]}
 
@@ -61,9 +61,9 @@ class Image:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _leave_out_the_runner(self) -> None:
-        """pytest-xdist's workers have a thread that may take an order at any time, and is recorded like others."""
+        """Remove the thread of a pytest-xdist worker, which may receive an order at any time."""
         functions = {row["id"] for row in self.tables["functions"] if "/execnet/" in row["file"]}
-        main = {row["id"] for row in self.tables["threads"] if row["main"]}  # the runner calls the tests there
+        main = {row["id"] for row in self.tables["threads"] if row["main"]}  # where the runner calls the tests
         runner = {row["thread"] for row in self.tables["nodes"] if row["function"] in functions} - main
         self.tables["nodes"] = [row for row in self.tables["nodes"] if row["thread"] not in runner]
         self.tables["threads"] = [row for row in self.tables["threads"] if row["id"] not in runner]
@@ -72,7 +72,7 @@ class Image:
         return self.tables["functions"]
 
     def calls(self, kind: int = PYTHON) -> dict[str, int]:
-        """Calls by qualified name, all threads together."""
+        """Return calls by qualified name over all threads."""
         names = {row["id"]: row["qualname"] for row in self.functions() if row["kind"] == kind}
         counts: dict[str, int] = {}
         for row in self.tables["nodes"]:
@@ -82,8 +82,8 @@ class Image:
         return counts
 
     def forests(self) -> dict[str, list[Node]]:
-        """The trees of each thread, by the thread's name; threads of one name are put together."""
-        self.doubled: list[str] = []  # paths that have two nodes
+        """Return the trees by the thread's name; threads with the same name are combined."""
+        self.doubled: list[str] = []  # paths with two nodes
         functions = {row["id"]: row for row in self.functions()}
         threads = {row["id"]: row["name"] for row in self.tables["threads"]}
         found: dict[str, list[Node]] = {name: [] for name in threads.values()}
@@ -124,12 +124,12 @@ def sources(c_functions: str = "none", **options: Any) -> list[str]:
 
 
 def image() -> Image:
-    """The recording that runs or ran last."""
+    """Return the running or the last recording."""
     return Image(_core.snapshot())
 
 
 def without(nodes: Iterable[Node], unwanted: Any) -> list[Node]:
-    """The same trees, with the children of unwanted nodes in their places."""
+    """Return the trees with unwanted nodes replaced by their children."""
     kept = []
     for node in nodes:
         children = without(node.children, unwanted)
@@ -143,7 +143,7 @@ def without(nodes: Iterable[Node], unwanted: Any) -> list[Node]:
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
-    """The same trees, with siblings of one name put together, in the order of their names."""
+    """Return the trees with siblings of one name combined, sorted by name."""
     by_name: dict[tuple[bool, str], Node] = {}
     for node in nodes:
         known = by_name.setdefault((node.c, node.name), Node(node.name, 0, c=node.c))
@@ -158,7 +158,7 @@ def merged(nodes: Iterable[Node]) -> list[Node]:
 
 
 def shown(nodes: Iterable[Node], indent: str = "") -> str:
-    """Trees as text, one line a node: what the programs of tests/parity expect, and what a failure shows."""
+    """Return trees as text, one line per node, as used by the programs of tests/parity and in failures."""
     lines = []
     for node in nodes:
         words = [f"[{node.name}]" if node.c else node.name]

@@ -1,4 +1,4 @@
-"""Runs small programs that record themselves, each in an interpreter of its own: the engine is one per process."""
+"""Small programs that record themselves, each in a separate interpreter, because a process has one engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def calls(recording):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., str]:
-    """Runs a program after PREFACE; it must end well. Returns its output."""
+    """Return a function that runs a program after PREFACE, which must succeed, and returns its output."""
 
     def run(program: str, *flags: str) -> str:
         path = tmp_path / "program.py"

@@ -1,4 +1,4 @@
-"""Programs run bare and under `seismo profile`, in processes of their own, for comparing what can be seen of them."""
+"""Programs run bare and under `seismo profile`, in separate processes, to compare their visible behaviour."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Ended:
 
 
 class Lab:
-    """A folder with programs. bare() and profiled() run them there."""
+    """A folder with programs, which bare() and profiled() run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.recording = folder / "r.seismo"
         self.environment = {
             **children.environment(),
-            "PYTHONFAULTHANDLER": "",  # which would name the frames that lead to the program
+            "PYTHONFAULTHANDLER": "",  # it would name the frames below the program
             "PYTHONUNBUFFERED": "",
             "PYTHONHASHSEED": "0",
             "COLUMNS": "80",
@@ -63,7 +63,7 @@ class Lab:
         )
 
     def same(self, *words: str, take: tuple[str, ...] = (), **options: Any) -> Ended:
-        """Runs both and holds them against each other. Returns the bare one."""
+        """Run the program in both ways and compare. Return the bare result."""
         bare = self.bare(*words, **options)
         profiled = self.profiled(*words, take=take, **options)
         assert profiled.out == bare.out
@@ -75,7 +75,7 @@ class Lab:
         return seismo.open(path or self.recording)
 
     def calls(self, path: Path | None = None) -> dict[str, int]:
-        """Calls of the Python functions by their names, over all processes and threads."""
+        """Return calls of Python functions by name, over all processes and threads."""
         counts: dict[str, int] = {}
         for row in self.open(path).functions:
             if row.kind == 0:

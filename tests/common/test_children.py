@@ -1,4 +1,4 @@
-"""The tests' own: a child that is stuck ends the test that waits for it, and says where it was."""
+"""Tests of `children`: a stuck child fails the test that waits for it, with its stacks."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What 3.11 has in its slots for profile and trace functions, for tests that take them as other tools do."""
+"""The slots of 3.11 for profile and trace functions, for tests that set them like other tools."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class State(ctypes.Structure):
 
     @staticmethod
     def get() -> State:
-        """That of the running thread."""
+        """Return the state of the running thread."""
         ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
         return State.from_address(ctypes.pythonapi.PyThreadState_Get())

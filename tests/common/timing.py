@@ -1,4 +1,4 @@
-"""What the tests of line times share: which sources there are, starting one, and a recording's lines by function."""
+"""Shared helpers for tests of line times: available sources, starting one, and a recording's lines by function."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ tick = _core._advance_clock
 
 
 def start(source: str, **options: Any) -> None:
-    """Start a recording of what comes now, on a clock that the test moves."""
+    """Start a recording of what follows, on a clock that the test advances."""
     given = {"clock": "simulated", "running": False, "calibrate": False, **options}
     _core.start(recorder="linetimes", source=source, **given)
 
 
 class Lines:
-    """The lines of a recording, of the tests' own files: by a function's name, and the line less that of the def."""
+    """The lines of a recording in the tests' files: by function name, and line number relative to the def."""
 
     def __init__(self, recorded: Image) -> None:
         self.image = recorded
@@ -57,16 +57,16 @@ class Lines:
             self.rows[key] = row
 
     def of(self, name: str, column: str = "hits") -> dict[int, Any]:
-        """A column of a function's lines, those with 0 left out."""
+        """Return a column of a function's lines, without those with 0."""
         return {line: row[column] for (function, line), row in self.rows.items() if function == name and row[column]}
 
     def own(self, name: str) -> dict[int, int]:
-        """Own times: the sampler looks each time that the simulated clock is moved."""
+        """Return own times; the sampler takes a sample whenever the simulated clock advances."""
         return self.of(name, "sampled_ns")
 
 
 def recorded(source: str, program: Callable[[], object], **options: Any) -> Lines:
-    """Records a program. The structures are checked, and nothing may have had to be repaired."""
+    """Record a program, and check the structures and that there are no losses."""
     start(source, **options)
     try:
         program()
@@ -79,7 +79,7 @@ def recorded(source: str, program: Callable[[], object], **options: Any) -> Line
 
 
 def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]:
-    """Line events of sys.settrace by (code name, line), for code of this file."""
+    """Return line events of sys.settrace by (code name, line), for code of this file."""
     seen: Counter[tuple[str, int]] = Counter()
 
     def trace(frame: Any, event: str, _arg: object) -> Any:
@@ -99,7 +99,7 @@ def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]
 
 
 def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:
-    """The same of a recording."""
+    """Return hits by (code name, line) of a recording, for code of this file."""
     functions = {row["id"]: row for row in lines.functions()}
     seen: Counter[tuple[str, int]] = Counter()
     for row in lines.tables["lines"]:
@@ -113,5 +113,5 @@ HOME = str(SOURCE)
 
 
 def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
-    """Runs a program in a process of its own; returns its output. It must say nothing on stderr when it ends well."""
+    """Run a program in a separate process and return its output. If successful, it must write nothing to stderr."""
     return children.printed(program, *arguments, status=status, env=children.environment(COMMON), cwd=folder)

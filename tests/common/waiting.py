@@ -1,4 +1,4 @@
-"""Waits for what will come about, as long as it takes: a busy machine makes a test slow and not wrong."""
+"""Waiting for events without short time limits, so that a busy machine makes a test slow but not wrong."""
 
 import time
 
@@ -6,7 +6,10 @@ from seismo.errors import SeismoError
 
 
 def wait_until(fact, seconds=60):
-    """Returns once fact() is true; a recording that cannot be read yet is no fact. AssertionError if it never is."""
+    """Return once fact() is true; a recording that cannot be read yet counts as false.
+
+    AssertionError after the limit.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:

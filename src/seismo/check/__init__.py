@@ -1,11 +1,11 @@
-"""Performance tests that do not flake: what a program does is counted, kept, and compared with what it did before.
+"""Performance tests without flakiness: the actions of a program are counted, stored and compared with earlier counts.
 
-A `Measurement` is what was counted, for each function and for each test: calls, lines executed, exceptions, objects
-born, bytes. `baseline` writes and reads it as a text file. `compare` holds two of them against limits such as
-`calls("app.*") <= +1%`.
+A `Measurement` has counts for each function and each test: calls, executed lines, exceptions, objects born, bytes.
+`baseline` writes and reads it as a text file. `compare` checks two of them against limits such as `calls("app.*") <=
++1%`.
 
-Counts are exact where the program does the same in each run. Where it does not, `over_runs` makes ranges of what
-several runs had, and `compare` decides only what the ranges allow.
+Counts are exact if the program does the same in each run. Otherwise `over_runs` combines several runs to ranges, and
+`compare` only decides what the ranges allow.
 """
 
 from seismo.check.baseline import read, read_text, text_of, write

@@ -1,6 +1,6 @@
-r"""A measurement as a text file: for people to read, for git to merge.
+"""A measurement as a text file, readable for people and mergeable by git.
 
-    # seismo check: what this program did, counted; `seismo check --update` writes it anew
+    # seismo check: ...
     format 1
     program script app.py
     python 3.13.4
@@ -12,9 +12,9 @@ r"""A measurement as a text file: for people to read, for git to merge.
     function builtins:len - calls=1200
     test tests/test_app.py::test_load calls=90 lines=400
 
-One function or test a line, sorted by name, so that two branches that change different functions merge. Sums are not
-written: they would be in conflict each time. Words are separated by blanks; what would break that (blanks, line ends,
-backslashes, what is not plainly visible) is written as a Python escape, and a text that is empty as `-`.
+There is one function or test per line, sorted by name, so that branches that change different functions can be merged.
+Sums are left out, because they would always conflict. Words are separated by blanks. Blanks inside words, line ends,
+backslashes and invisible characters are written as Python escapes, and an empty text as `-`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST = 100 << 20  # bytes: of a file that is no baseline
 
 
 def text_of(measurement: Measurement) -> str:
-    """The file's text."""
+    """Return the file's text."""
     stamp = measurement.stamp
     lines = [HEAD, f"format {FORMAT}"]
     stamped = {name: getattr(stamp, name) for name in STAMPED}
@@ -63,7 +63,7 @@ def text_of(measurement: Measurement) -> str:
 
 
 def write(measurement: Measurement, path: str | os.PathLike[str]) -> None:
-    """Writes the file, whole or not at all. Raises CheckError."""
+    """Write the file, whole or not at all. Raise CheckError on failure."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -76,14 +76,14 @@ def write(measurement: Measurement, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Measurement:
-    """Reads the file. Raises CheckError: there is none, it is none, or a line cannot be read."""
+    """Read the file. Raise CheckError if it is missing, is not a baseline, or has an invalid line."""
     return read_text(_data(path).decode("utf-8", "replace"), os.fspath(path))
 
 
 def replaced(path: str | os.PathLike[str]) -> Measurement | None:
-    """Return what the file holds that is to be written anew; None: nothing, or a baseline that cannot be read.
+    """Return the contents of a file to be replaced, or None if it is missing or an unreadable baseline.
 
-    CheckError: it is something else than a baseline, and stays.
+    Raise CheckError if it is another kind of file, which must be kept.
     """
     if not os.path.exists(path):
         return None
@@ -110,7 +110,7 @@ def _data(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_text(text: str, where: str = "the given text") -> Measurement:
-    """The measurement that a file's text holds. where: what errors call it. Raises CheckError."""
+    """Return the measurement in a file's text. `where` is its name in errors. Raise CheckError for invalid text."""
     found = Measurement()
     stamp: dict[str, str] = {}
     dependencies: dict[str, str] = {}
@@ -203,7 +203,7 @@ def _escaped(text: str, *, blanks: bool = False, colon: bool = False) -> str:
     if text == "-":
         return "\\x2d"
     kept = [_escape(char) if not _is_plain(char, blanks) or (colon and char == ":") else char for char in text]
-    if blanks and kept[-1] == " ":  # blanks at a line's end are lost to editors
+    if blanks and kept[-1] == " ":  # editors strip trailing blanks
         kept[-1] = "\\x20"
     return "".join(kept)
 

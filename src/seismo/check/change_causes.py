@@ -1,21 +1,21 @@
-"""Which functions a change comes from: the one that does more work than before, or that is to blame for others' work.
+"""Causes of a change: functions that do more work than before, or that make others do more.
 
-The problem. When a loop in f calls g once more, then g runs more, and all that g calls. All their counts have grown,
-those of the deepest functions most; the one to name is f.
+If a loop in f calls g once more, then g and everything it calls run more often. All their counts have grown, most of
+all those of the deepest functions. The function to report is f.
 
-What f does by itself is, for each call of f: the lines that it executes, the objects that it makes, and the calls that
-it makes of others. A call that f makes more weighs as much as all that runs below such a call. What grew only because
-f is called more often is its callers' doing. So the excess of f is
+The own work of f, per call, consists of its executed lines, the objects that it creates and its calls of others. An
+additional call weighs as much as everything below such a call. Growth that only comes from more calls of f is due to
+its callers. So the excess of f is
 
     for each function g that f calls:   (calls now - calls before x more) x weight of a call of g
     and the same for its lines (weight 1) and births (weight 1)
 
-where `more` is how many times as often f is called now. What functions do more whose code did not change, the nearest
-changed ones above them answer for: they hand down more data. A function with changed code that is called more often, by
-functions whose code did not change, answers for these calls itself: it has lost a cache, or is what a cache calls.
+where `more` is the ratio of calls of f now to before. For a function with unchanged code, the nearest changed ones
+above are responsible, since they pass more data. A function with changed code that unchanged functions call more often
+is responsible for these calls itself: it has lost a cache, or is what a cache calls.
 
-A baseline file does not know who called whom. Then the excess is that of lines and births, and functions above answer
-for all calls more: the nearest whose code changed, or that do more in each call. Who is above is known from now.
+A baseline file has no callers. Then the excess consists of lines and births. Functions above are responsible for all
+additional calls: the nearest with changed code or with more work per call. The callers are those of the new side.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
     from seismo.check.compare import Comparison
 
-# A smaller part is not followed: of the count of a function whose code did not change, which order by address moves,
-# and of what comes from the function that most comes from.
+# Smaller parts are ignored: of the count of a function with unchanged code, where the order of addresses causes noise,
+# and of the largest score.
 WORTH = 0.01
 Edges = dict[Function, dict[Function, int]]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A source line that does more, or was edited: its number, its text, how often it was executed before and is now.
+    """A source line that does more or was edited: its number, its text, its executions before and now.
 
-    old: None where no line of before is the same one. note: what happened to the line, in words; "" for nothing.
+    `old` is None if no earlier line corresponds. `note` describes an edit, or is "".
     """
 
     number: int
@@ -58,12 +58,13 @@ Changes = dict[str, tuple[Range, Range]]
 
 @dataclass
 class Suspect:
-    """A function that a change comes from.
+    """A function that causes a change.
 
-    excess: how much more is done because of it, in calls, lines and births. changed: whether its code did; None where
-    that is not known. counts: {quantity: (before, now)} of those that differ. per_call: it does more in each call.
-    callers: those that call it more, with their calls before and now; called: what it calls more, in the same way.
-    lines: of its own, those that do more. below: the functions whose work it answers for, with their counts.
+    `excess` is the additional work that it causes, in calls, lines and births. `changed` is True if its code changed,
+    or None if that is unknown. `counts` has {quantity: (before, now)} for those that differ. `per_call` is True if it
+    does more in each call. `callers` and `called` have functions that call it, or that it calls, more often, with their
+    calls before and now. `lines` are its own lines that do more. `below` has the functions whose additional work it
+    causes, with their counts.
     """
 
     function: Function
@@ -80,7 +81,7 @@ class Suspect:
 
 
 def suspects(found: Comparison, most: int = 5) -> list[Suspect]:
-    """Return the functions that do more now, the one to look at first first."""
+    """Return the functions that do more now, the most relevant first."""
     work = _Work(found)
     excess = work.excess()
     callers = found.new.callers
@@ -105,7 +106,7 @@ def suspects(found: Comparison, most: int = 5) -> list[Suspect]:
 
 
 def _nearest(function: Function, among: Collection[Function], callers: Edges) -> list[Function]:
-    """Return the nearest functions above, of those among which to look; the function itself where there is none."""
+    """Return the nearest functions above that are in `among`, or the function itself if there are none."""
     seen = {function}
     level = [function]
     while level:
@@ -117,38 +118,41 @@ def _nearest(function: Function, among: Collection[Function], callers: Edges) ->
 
 
 class _Work:
-    """What the functions of both sides do by themselves."""
+    """The own work of the functions on both sides."""
 
     def __init__(self, found: Comparison) -> None:
         self.found = found
         self.old, self.new = found.old, found.new
         self.has_edges = bool(self.old.callers)
-        # Those whose code changed, or is new where the project's code is known.
+        # Functions whose code changed, or which are new where hashes of the project's code exist.
         codes = self.old.codes
         self.changed = {one for one, code in self.new.codes.items() if codes and codes.get(one) != code}
         self._places: dict[str, dict[int, tuple[int | None, str]]] = {}
         self.old_out, self.new_out = _out(self.old.callers), _out(self.new.callers)
 
     def is_brought(self, function: Function) -> bool:
-        """Return whether others answer for it: it is a module, which defines them, or new, and they call it."""
+        """Return True if other functions are responsible for it.
+
+        That is the case for the code of a module, and for a new function that changed functions call.
+        """
         new = function not in self.old.functions and not self.changed.isdisjoint(self.new.callers.get(function, {}))
         return new or function.qualname == "<module>"
 
     def calls(self, side: Measurement, function: Function) -> int:
-        """How often it was called."""
+        """Return the number of calls of the function."""
         return side.functions.get(function, {}).get("calls", NOTHING).low
 
     def weight(self, function: Function) -> float:
-        """How many calls a call of it makes, itself and all below."""
+        """Return the number of calls that one call of the function causes, including itself."""
         calls = self.calls(self.new, function)
         return max(1.0, self.new.inclusive.get(function, calls) / calls) if calls else 1.0
 
     def steady(self, function: Function, quantity: str) -> bool:
-        """Whether the quantity says something of it."""
+        """Return True if the quantity is stable between runs."""
         return quantity not in self.found.left_out.get(function, ())
 
     def excess(self) -> dict[Function, float]:
-        """Return what each function does more than it did, for as many calls."""
+        """Return the additional work of each function for the same number of calls."""
         found: dict[Function, float] = {}
         for function in self.new.functions:
             counted = "calls" not in self.new.quantities or self.steady(function, "calls")
@@ -167,14 +171,14 @@ class _Work:
         return found
 
     def more(self, function: Function) -> float:
-        """Return how many times as often it is called now; 1 where it was not called on a side."""
+        """Return the ratio of calls now to before, or 1 if it was not called on a side."""
         before, now = self.calls(self.old, function), self.calls(self.new, function)
         return now / before if before and now else 1.0
 
     def calls_more(self) -> dict[Function, float]:
-        """Return the calls more that no known caller accounts for, weighed by what runs below them.
+        """Return additional calls that no known caller explains, weighted by the work below them.
 
-        Without the edges of before: all of them, and each for itself, since those below are called more, too.
+        Without callers of before, return all additional calls unweighted, since those below are counted as well.
         """
         found: dict[Function, float] = {}
         for function in self.new.functions:
@@ -206,7 +210,7 @@ class _Work:
         return max(0.0, total - gone)
 
     def suspect(self, function: Function, score: float, per_call: bool, below: list[Function]) -> Suspect:
-        """Return all that is known of it."""
+        """Return the function with all details for the report."""
         old, new = self.old, self.new
         lines = self._grown_lines(function)
         number = lines[0].number if lines else new.first.get(function, 0)
@@ -227,14 +231,14 @@ class _Work:
         )
 
     def _changes(self, function: Function) -> Changes:
-        """Return the counts that differ, of what both sides measured."""
+        """Return the counts that differ, among those that both sides measured."""
         old, new = (side.functions.get(function, {}) for side in (self.old, self.new))
         both = [one for one in QUANTITIES if one in self.old.quantities and one in self.new.quantities]
         pairs = {one: (old.get(one, NOTHING), new.get(one, NOTHING)) for one in both}
         return {one: pair for one, pair in pairs.items() if pair[0] != pair[1]}
 
     def _grown_lines(self, function: Function) -> list[Line]:
-        """Return the lines that do more, for as many calls, or were edited; of a loop, those that run most first."""
+        """Return lines that do more for the same number of calls, or were edited; most additional executions first."""
         if not self.old.texts:
             return []
         found: list[Line] = []
@@ -255,7 +259,7 @@ class _Work:
         return found
 
     def _old_places(self, function: Function) -> Mapping[int, tuple[int | None, str]]:
-        """Return {number of a line now: (its number before, what happened to it)}."""
+        """Return {number of a line now: (its number before, description of the edit)}."""
         before = self.found.renamed.get(function, function)
         key = f"{before.file}\n{function.file}"
         if key not in self._places:
@@ -282,6 +286,6 @@ def _out(callers: Edges) -> Edges:
 
 
 def _grown(old: Mapping[Function, int], new: Mapping[Function, int]) -> list[tuple[Function, int, int]]:
-    """What grew most first."""
+    """Return the functions with more calls, largest growth first."""
     found = [(one, old.get(one, 0), calls) for one, calls in new.items() if calls > old.get(one, 0)]
     return sorted(found, key=lambda row: (row[1] - row[2], str(row[0])))

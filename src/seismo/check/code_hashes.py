@@ -1,8 +1,7 @@
-"""What the functions of a file consist of, as hashes: they say which changed, and find those that were renamed.
+"""Hashes of the code of a file's functions, which reveal changed and renamed functions.
 
-A hash is of the syntax tree: neither comments, nor blanks, nor where it stands in the file make a difference, nor does
-the function's own name, nor what is defined in it, which has a hash of its own. The code of a module and of a class is
-what stands in it beside its functions and classes.
+A hash covers the syntax tree without comments, blanks and positions, without the function's own name, and without inner
+definitions, which have their own hashes. The code of a module or class is its body without functions and classes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def code_hashes_of(text: str) -> dict[str, str]:
-    """{qualname: hash} of all that is defined in a source file, `<module>` too; {} if it cannot be parsed."""
+    """Return {qualname: hash} for all definitions in a source file, including `<module>`; {} if it cannot be parsed."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -34,7 +33,7 @@ def _hash(text: str) -> str:
 
 
 def _visit(body: list[ast.stmt], prefix: str, name: str, parts: dict[str, list[str]], head: list[ast.AST]) -> None:
-    """Notes the code of one scope, and those of the scopes in it."""
+    """Store the code of one scope and of its inner scopes."""
     inner: list[Scope] = []
     shell = _Shell(inner)
     dumped = [ast.dump(node) for node in head]
@@ -49,7 +48,7 @@ def _visit(body: list[ast.stmt], prefix: str, name: str, parts: dict[str, list[s
 
 
 class _Shell(ast.NodeTransformer):
-    """Takes the bodies out of inner scopes, and notes the scopes."""
+    """A transformer that removes inner scopes from a tree and collects them."""
 
     def __init__(self, inner: list[Scope]) -> None:
         self.inner = inner

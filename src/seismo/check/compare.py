@@ -1,14 +1,13 @@
-"""Holds two measurements against limits.
+"""Comparison of two measurements with limits.
 
     found = compare(old, new, [parse_limit('calls("app.*") <= +1%')])
-    found.findings      one for each limit and what it is of: Finding
+    found.findings      a Finding for each limit and its subject
     found.verdict       Verdict.BEYOND if any is, else UNDECIDED if any is, else WITHIN
 
-What differs between the runs of one program is no change. A count that differs a little between the runs of a side
-gets a band: the runs' range, widened by `Bands.widen` times its width. One that differs by more than `Bands.largest` of
-itself is left out of sums on both sides, and listed (`Comparison.left_out`). A change counts only where the bands of
-the two sides say so: the least that the new side may have is beyond what the limit allows over the most that the old
-side may have.
+A difference between runs of one program is not a change. A count that varies a little between the runs of a side gets a
+band: the runs' range, widened by `Bands.widen` times its width. A count that varies by more than `Bands.largest` of
+itself is left out of sums on both sides and listed (`Comparison.left_out`). A change counts only if the bands allow no
+other conclusion: the lower end of the new band exceeds what the limit allows over the upper end of the old one.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """What became of a limit."""
+    """The result of a limit."""
 
-    BEYOND = "beyond"  # more than it allows
-    UNDECIDED = "undecided"  # too much differs from run to run
-    UNMEASURED = "unmeasured"  # one side has not counted it
+    BEYOND = "beyond"  # more than the limit allows
+    UNDECIDED = "undecided"  # too much variation between runs
+    UNMEASURED = "unmeasured"  # one side has no such counts
     BETTER = "better"  # less than the baseline
     WITHIN = "within"
 
 
 @dataclass(frozen=True)
 class Bands:
-    """How much of a difference means nothing.
+    """The differences to ignore.
 
-    relative: the share by which any count may differ, for sides that are not of the same version. widen: how many
-    times the width of the runs' range is added at either end. largest: the width, as a share of the greatest, beyond
-    which a count is left out. smallest: a width up to which nothing is left out.
+    `relative` is the share by which any count may differ, for sides of different versions. `widen` is the multiple of
+    the runs' range that is added at both ends. `largest` is the width, as a share of the greatest count, above which a
+    count is left out. `smallest` is a width up to which no count is left out.
     """
 
     relative: float = 0.0
@@ -51,7 +50,7 @@ class Bands:
     smallest: int = 2
 
     def around(self, found: Range) -> Range:
-        """The band of a count."""
+        """Return the band of a count."""
         more = int((found.high - found.low) * self.widen + 0.999)
         return Range(
             max(0, int((found.low - more) * (1 - self.relative))),
@@ -59,7 +58,7 @@ class Bands:
         )
 
     def is_out(self, found: Range) -> bool:
-        """Whether the count differs too much between runs to say anything."""
+        """Return True if the count varies too much between runs."""
         width = found.high - found.low
         return width > self.smallest and width > self.largest * found.high
 
@@ -69,11 +68,11 @@ EXACT = Bands()
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one limit, for the one thing it is of.
+    """The result of one limit for its subject.
 
-    subject: None for a sum or the whole program, else the function or the name of the test. old, new: the counts of the
-    runs. allowed: the most that the limit allows. share: the part of the quantity that was left out because it differs
-    from run to run.
+    `subject` is None for a sum or the whole program, else the function or the name of the test. `old` and `new` are the
+    counts of the runs. `allowed` is the most that the limit allows. `share` is the part of the quantity that was left
+    out because it varies between runs.
     """
 
     limit: Limit
@@ -86,17 +85,17 @@ class Finding:
 
     @property
     def growth(self) -> float:
-        """How much more it became, as a share of the baseline; infinite where that had none."""
+        """The growth as a share of the baseline; infinite if the baseline has none."""
         more = self.new.low - self.old.high
         return more / self.old.high if self.old.high else float("inf") if more > 0 else 0.0
 
 
 @dataclass
 class Comparison:
-    """All that compare() found.
+    """The result of compare().
 
-    old: as given, its renamed functions under their new names (`renamed`: {new: old}). left_out: {function or test:
-    the quantities that differ too much between runs}.
+    `old` is the given measurement with renamed functions under their new names; `renamed` has {new: old}. `left_out`
+    has {function or test: quantities that vary too much between runs}.
     """
 
     old: Measurement
@@ -107,7 +106,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all findings. UNMEASURED counts as UNDECIDED, and BETTER as WITHIN."""
+        """The worst of all findings, where UNMEASURED counts as UNDECIDED and BETTER as WITHIN."""
         found = {finding.verdict for finding in self.findings}
         if Verdict.BEYOND in found:
             return Verdict.BEYOND
@@ -115,12 +114,12 @@ class Comparison:
 
     @property
     def beyond(self) -> list[Finding]:
-        """Those beyond their limits, the one that grew most first."""
+        """The findings beyond their limits, largest growth first."""
         return sorted((one for one in self.findings if one.verdict is Verdict.BEYOND), key=lambda one: -one.growth)
 
 
 def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: Bands = EXACT) -> Comparison:
-    """Holds `new` against `old`. Whether the two are comparable at all is for Stamp.differences to say."""
+    """Compare `new` with `old`. Stamp.differences checks if the two are comparable at all."""
     old, renamed = followed(old, new)
     found = Comparison(old, new, renamed=renamed)
     for name, old_counts, new_counts in _pairs(old, new):
@@ -138,7 +137,7 @@ def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: 
 
 
 def _pairs(old: Measurement, new: Measurement) -> list[tuple[Function | str, Counts, Counts]]:
-    """Each function and test with its counts on both sides; what one side lacks has none there."""
+    """Return each function and test with its counts on both sides, empty where it is missing."""
     found: list[tuple[Function | str, Counts, Counts]] = []
     sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
     sides = (old.functions, new.functions), (old.tests, new.tests)
@@ -149,7 +148,10 @@ def _pairs(old: Measurement, new: Measurement) -> list[tuple[Function | str, Cou
 
 
 def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
-    """The functions that match, together, without those that were left out. Without functions, the tests."""
+    """Return the finding for the sum of matching functions, without those left out.
+
+    Without any functions, it is the sum of the tests.
+    """
     quantity = limit.quantity
     sides: list[Range] = []
     kept: list[int] = []
@@ -167,20 +169,20 @@ def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
     if not measured:
         return Finding(limit, None, before, after, limit.allowed(before.high), Verdict.UNMEASURED)
     share = max(1 - part / whole if whole else 0.0 for part, whole in zip(kept, everything, strict=True))
-    # Objects that are of a known line now and were of none before are no more objects.
+    # Objects whose line was unknown before and is known now are not additional objects.
     unknown = [side.functions.get(ELSEWHERE, {}).get(quantity, NOTHING) for side in (found.old, found.new)]
     moved = max(0, unknown[0].high - unknown[1].low)
     judged = _judged(limit, None, before, after, bands, share)
     if moved and judged.verdict is Verdict.BEYOND:
         placed = _judged(limit, None, before, Range(after.low - moved, after.high), bands, share)
         judged = replace(judged, verdict=placed.verdict)
-    if share > 0.5 and judged.verdict is not Verdict.BEYOND:  # what is left says little of the whole
+    if share > 0.5 and judged.verdict is not Verdict.BEYOND:  # the rest is not representative
         return Finding(limit, None, before, after, judged.allowed, Verdict.UNDECIDED, share)
     return judged
 
 
 def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
-    """One finding for each function or test that is not simply within; a last one for all that are."""
+    """Return a finding for each function or test that is not within its limit, and one for the rest."""
     quantity = limit.quantity
     per_test = limit.scope == "test"
     old: Mapping[Any, Counts] = found.old.tests if per_test else found.old.functions
@@ -193,7 +195,7 @@ def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
             continue
         known = limit.fixed is not None or name in old
         before = old.get(name, {})
-        if not known and per_test:  # a new test has nothing to be compared with
+        if not known and per_test:  # a new test has no baseline
             continue
         if quantity in found.left_out.get(name, ()):
             continue

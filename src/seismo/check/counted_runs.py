@@ -1,9 +1,8 @@
-"""Runs a program in children that count what it does.
+"""Measuring of a program by child processes that count its actions.
 
-Made repeatable: a child has PYTHONHASHSEED=0 and no standard input; its output goes to pipes; the cycle collector
-begins with nothing young, with its usual thresholds, so that it runs at the same places each time; what the import
-system does is left out. Calls of all Python and C functions and lines are counted in one run, births of objects in
-another one.
+For repeatable counts, a child has PYTHONHASHSEED=0 and no standard input, and its output goes to pipes. The cycle
+collector starts with an empty young generation and default thresholds, so that it runs at the same points. The import
+system is left out. Calls of all Python and C functions and lines are counted in one run, births of objects in another.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ if TYPE_CHECKING:
 
 RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
 OWN, ALL = "own", "all"
-# Of a run that went wrong: bytes of its output that are kept to be shown.
+# Bytes of a failed run's output that are kept for display.
 KEPT = 64 << 10
 
 
 @dataclass
 class Side:
-    """One side of a comparison: where the program runs.
+    """One side of a comparison: a program and its environment.
 
-    words: the program, as after `python`. folder: its current folder; root: the project's. name: what errors call it,
-    such as "main". paths: what is put before PYTHONPATH. variables: what else the environment has. source: the
-    interpreter's hook that counts, "" for the best one. lines: of which files they are counted: OWN, what is neither in
-    the standard library nor installed, or ALL.
+    `words` are the program and its arguments, as after `python`. `folder` is its current folder, `root` the project's.
+    `name` is the side's name in errors, such as "main". `paths` precede PYTHONPATH; `variables` are added to the
+    environment. `source` is the interpreter's hook that counts, or "" for the best one. `lines` selects the files whose
+    lines are counted: OWN (neither the standard library nor installed) or ALL.
     """
 
     words: list[str]
@@ -55,14 +54,17 @@ class Side:
     lines: str = OWN
 
     def environment(self) -> dict[str, str]:
-        """The environment of a child."""
+        """Return the environment of a child."""
         paths = [*self.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
         found = {**os.environ, **self.variables, "PYTHONHASHSEED": "0"}
         return found | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
 
 
 class FailedError(CheckError):
-    """The program failed. status: its exit status, negative for a signal; output: the end of what it wrote."""
+    """Raised if the program failed.
+
+    `status` is its exit status, negative for a signal; `output` is the end of its output.
+    """
 
     def __init__(self, what: str, where: str = "", hint: str = "", status: int = 1, output: bytes = b"") -> None:
         super().__init__(what, where, hint)
@@ -71,9 +73,10 @@ class FailedError(CheckError):
 
 
 def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], None] | None = None) -> Measurement:
-    """One run. kind: RUN_OF_CALLS (with lines) or RUN_OF_BIRTHS. show(data, is_error): gets what the program writes.
+    """Return the measurement of one run. `kind` is RUN_OF_CALLS (with lines) or RUN_OF_BIRTHS.
 
-    Raises FailedError with the program's failure, CheckError where nothing can be measured.
+    `show(data, is_error)` receives the program's output. Raise FailedError if the program fails, CheckError if nothing
+    can be measured.
     """
     with tempfile.TemporaryDirectory(prefix="seismo-check-") as scratch:
         first = os.path.join(scratch, "counted.seismo")
@@ -104,18 +107,18 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
 
 
 class _Parts(NamedTuple):
-    """What other processes of the program have written: their recordings; the numbers of those that still run."""
+    """Files of the program's other processes: their recordings, and the pids of those still running."""
 
     kept: list[Path]
     running: set[str]
 
     def is_left(self, lines: Path) -> bool:
-        """Whether this file of lines is of a process that still runs: lines.seismo.PID-NUMBER."""
+        """Return True if this file of lines (lines.seismo.PID-NUMBER) belongs to a process that is still running."""
         return lines.name.rpartition(".")[2].partition("-")[0] in self.running
 
 
 def _parts(folder: str) -> tuple[_Parts, list[str]]:
-    """The parts in the folder, and a sentence for each kind of process that is not among them."""
+    """Return the parts in the folder, and a sentence for each kind of process that is missing."""
     from seismo.process import merge_parts
 
     if not os.path.isdir(folder):
@@ -147,7 +150,7 @@ def _read(paths: Iterable[Path]) -> list[Recording]:
             recording = read(path)
         except RecordingError as error:
             raise CheckError("what was counted cannot be read", error.what) from None
-        lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # who was killed
+        lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # killed processes
         if lost:
             raise CheckError("what was counted cannot be read whole", lost[0])
         found.append(recording)
@@ -157,7 +160,10 @@ def _read(paths: Iterable[Path]) -> list[Recording]:
 
 
 def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] | None = None) -> tuple[int, bytes]:
-    """Runs a command of a side. Returns its exit status, and the last of its output. Raises CheckError."""
+    """Run a command of a side. Return its exit status and the end of its output.
+
+    Raise CheckError if it cannot start.
+    """
     kept = bytearray()
     lock = threading.Lock()
 
@@ -191,12 +197,12 @@ def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] 
         reader.start()
     try:
         status = child.wait()
-    except BaseException:  # Ctrl-C: the child has it, too
+    except BaseException:  # on Ctrl-C, the child receives SIGINT, too
         child.terminate()
         child.wait()
         raise
     for reader in readers:
-        reader.join(timeout=5)  # a process that it left behind may hold the pipes
+        reader.join(timeout=5)  # a process that it left behind may keep the pipes open
     return status, bytes(kept)
 
 
@@ -207,7 +213,7 @@ def measured(
     show: Callable[[bytes, bool], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> CountedRuns:
-    """All that is measured of a side: so many runs of calls and lines, and one of births. tell: says what begins."""
+    """Measure a side by some runs of calls and lines, and one of births, with progress messages."""
     found = CountedRuns(side, tell=tell)
     for number in range(runs):
         found.again(RUN_OF_CALLS, show if not number else None)
@@ -226,14 +232,14 @@ class CountedRuns:
     tell: Callable[[str], None] | None = None
 
     def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
-        """One run more."""
+        """Make another run."""
         if self.tell is not None:
             what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
             self.tell(f"{self.side.name or 'now'}: counts {what}")
         (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:
-        """All runs together, with the stamp of this interpreter."""
+        """Return the measurement over all runs, with the stamp of this interpreter."""
         found = over_runs(self.calls)
         found = replace(found, functions=dict(found.functions))
         if self.objects:
@@ -251,7 +257,7 @@ class CountedRuns:
 
 
 def stamp_for(side: Side, found: Measurement) -> Stamp:
-    """The stamp, with the versions of the distributions whose functions ran."""
+    """Return the stamp, with the versions of the distributions whose functions ran."""
     import importlib.metadata
 
     packages = {
@@ -261,7 +267,7 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
     if packages:
         try:
             known = importlib.metadata.packages_distributions()
-        except Exception:  # noqa: BLE001  other people's files
+        except Exception:  # noqa: BLE001  metadata of other packages may be broken
             known = {}
         for package in packages:
             for name in known.get(package, ()):
@@ -276,7 +282,7 @@ def _installed(name: str) -> list[str]:
 
 
 def said(words: Sequence[str]) -> str:
-    """A program as one text."""
+    """Return a program and its arguments as a shell command."""
     import shlex
 
     return shlex.join(words)

@@ -1,7 +1,7 @@
-"""CPU time of both sides, for --time: bare runs, one of each side in turn, until the error is small enough.
+"""CPU times of both sides, for --time: bare runs, alternating between the sides until the error is small enough.
 
-The ratio of the two is estimated in logarithms, with a 95 % interval from the spread of the pairs (Student's t). It
-decides when the whole interval lies on one side of the limit; otherwise more pairs are run, up to a number of pairs.
+The ratio is estimated in logarithms, with a 95 % interval from the spread of the pairs (Student's t). The result is
+decided when the whole interval is on one side of the limit. Until then more pairs are run, up to MOST.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEWEST, MOST = 5, 25  # pairs
 
 @dataclass
 class CpuTimes:
-    """CPU seconds of both sides, run by run; and the limit: how much more is allowed, as a share."""
+    """CPU seconds of both sides by run, and the limit: the allowed increase as a share."""
 
     limit: float
     old: list[float] = field(default_factory=list)
@@ -35,7 +35,7 @@ class CpuTimes:
 
     @property
     def change(self) -> tuple[float, float, float]:
-        """How much more the new side takes, as a share: the estimate, and the ends of its 95 % interval."""
+        """The relative increase of the new side: the estimate, and the ends of its 95 % interval."""
         logs = [math.log(max(new, 1e-6) / max(old, 1e-6)) for old, new in zip(self.old, self.new, strict=True)]
         count = len(logs)
         middle = sum(logs) / count
@@ -47,12 +47,12 @@ class CpuTimes:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether it takes more than the limit allows, beyond doubt."""
+        """True if the increase exceeds the limit with certainty."""
         return self.change[1] > self.limit
 
     @property
     def is_decided(self) -> bool:
-        """Whether the interval lies on one side of the limit."""
+        """True if the interval is on one side of the limit."""
         _, low, high = self.change
         return low > self.limit or high < self.limit
 
@@ -60,10 +60,13 @@ class CpuTimes:
 def compared(
     old: Side, new: Side, limit: float, tell: Callable[[str], None] | None = None, most: int = MOST
 ) -> CpuTimes:
-    """Runs both sides in turn until they decide, or for `most` pairs. Raises FailedError, CheckError."""
+    """Run both sides in turn until the result is decided, or for `most` pairs.
+
+    Raise FailedError or CheckError on failure.
+    """
     found = CpuTimes(limit)
     cpu_seconds(old)
-    cpu_seconds(new)  # the first runs fill caches, and count for nothing
+    cpu_seconds(new)  # the first runs fill caches and are not counted
     while len(found.old) < most and not (len(found.old) >= FEWEST and found.is_decided):
         if tell is not None:
             tell(f"times: pair {len(found.old) + 1}")
@@ -74,7 +77,7 @@ def compared(
 
 
 def cpu_seconds(side: Side) -> float:
-    """The CPU time of one bare run, user's and system's, with that of the processes it waited for."""
+    """Return the CPU time of one bare run, user and system, including that of child processes it waited for."""
     null = subprocess.DEVNULL
     try:
         child = subprocess.Popen(

@@ -1,10 +1,9 @@
-"""How the counts of functions grow with the size of the input: `seismo check --sizes 'n=100,1000,10000'`.
+"""Growth of functions' counts with the size of the input: `seismo check --sizes 'n=100,1000,10000'`.
 
-Counts have no noise, so few sizes say how steep a function's growth is: the slope on logarithmic axes, 1 for what is
-linear and 2 for what is quadratic. Where the last three sizes have a constant ratio, what a program does once whatever
-the size drops out of the differences, and the slope is that of the differences. Else it is fitted to the greatest half
-of the sizes by least squares. n log n has a slope a little above 1, which is
-computed for the sizes at hand.
+Counts have no noise, so a few sizes suffice for the slope on logarithmic axes: 1 for linear, 2 for quadratic growth. If
+the last three sizes have a constant ratio, the slope is that of the differences, in which constant work cancels out.
+Otherwise it is fitted to the greater half of the sizes by least squares. n log n has a slope slightly above 1, which is
+computed for the given sizes.
 """
 
 from __future__ import annotations
@@ -23,24 +22,27 @@ if TYPE_CHECKING:
     from seismo.check.measurement import Measurement
 
 WRITTEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\d+(?:\s*,\s*\d+)*)\s*")
-LINEAR = 1.05  # a slope above is worse than linear: n log n has 1.09 from 10,000 to 100,000
-FEW = 20  # calls or lines: what does less at the greatest size has no growth to speak of
+LINEAR = 1.05  # greater slopes are worse than linear; n log n has 1.09 from 10,000 to 100,000
+FEW = 20  # calls or lines; smaller counts at the largest size are ignored
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes that the program is run with: what stands as {name} in its arguments, and the variable `name`."""
+    """The sizes of the input.
+
+    Each size replaces {name} in the program's arguments, and is the value of the environment variable `name`.
+    """
 
     name: str
     numbers: tuple[int, ...]
 
     def words(self, words: Sequence[str], size: int) -> list[str]:
-        """The program's words with this size."""
+        """Return the program's arguments with this size."""
         return [word.replace(f"{{{self.name}}}", str(size)) for word in words]
 
 
 def parse_sizes(text: str) -> Sizes:
-    """What --sizes says. Raises UsageError."""
+    """Return the sizes of --sizes. Raise UsageError for invalid text."""
     found = WRITTEN.fullmatch(text)
     numbers = tuple(sorted({int(part) for part in found[2].split(",")})) if found else ()
     if found is None or len(numbers) < 2 or numbers[0] < 1:
@@ -50,7 +52,7 @@ def parse_sizes(text: str) -> Sizes:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a function's count grows. slope: on logarithmic axes; counts: for each size."""
+    """The growth of a function's count. `slope` is on logarithmic axes; `counts` has one count per size."""
 
     function: Function
     quantity: str
@@ -80,12 +82,12 @@ class Growth:
 
     @property
     def is_worse_than_linear(self) -> bool:
-        """Whether twice the input takes clearly more than twice the work."""
+        """True if twice the input needs clearly more than twice the work."""
         return self.slope > LINEAR
 
 
 def growths(measured: Mapping[int, Measurement]) -> dict[Function, Growth]:
-    """The growth of each function, by the quantity of calls and lines that grows most. measured: by size."""
+    """Return the growth of each function, by lines or calls, whichever grows more. `measured` is by size."""
     sizes = tuple(sorted(measured))
     found: dict[Function, Growth] = {}
     for function in measured[sizes[-1]].functions:
@@ -101,7 +103,7 @@ def growths(measured: Mapping[int, Measurement]) -> dict[Function, Growth]:
 
 def _slope(sizes: Sequence[int], counts: Sequence[int]) -> float:
     if len(sizes) >= 3 and sizes[-1] * sizes[-3] == sizes[-2] ** 2:
-        # Of a + b n^k, the differences between sizes of a constant ratio grow with n^k, whatever a is.
+        # For a + b n^k, differences between sizes with a constant ratio grow with n^k, independently of a.
         before, after = counts[-2] - counts[-3], counts[-1] - counts[-2]
         if before > 0 and after > 0:
             return math.log(after / before) / math.log(sizes[-1] / sizes[-2])
@@ -115,9 +117,9 @@ def _slope(sizes: Sequence[int], counts: Sequence[int]) -> float:
 
 
 def became_worse(old: Mapping[Function, Growth], new: Mapping[Function, Growth]) -> list[tuple[Growth, Growth | None]]:
-    """Those that are worse than linear now and were not, or grow clearly faster than they did; the steepest first.
+    """Return functions that became worse than linear or grow clearly faster than before, the steepest first.
 
-    The second of a pair is what it was; None: it did not run often before.
+    The second of each pair is the earlier growth, or None if it did not run often before.
     """
     found = []
     for function, now in new.items():

@@ -1,14 +1,14 @@
-"""What a count may become: `calls("app.*") <= +1%`.
+"""Limits of counts: `calls("app.*") <= +1%`.
 
     calls <= +1%                    all calls of the program
-    lines("app.*") <= +2% +100      the lines of all functions that match, together
-    each calls("app.*") <= +10      each function that matches, by itself
-    test births("*load*") <= 5000   each test whose name matches, by itself
+    lines("app.*") <= +2% +100      the lines of all matching functions together
+    each calls("app.*") <= +10      each matching function separately
+    test births("*load*") <= 5000   each test with a matching name separately
     depth <= 200                    the greatest depth of calls
 
-An amount with a sign is added to what the baseline has (percent of it, or a number, or both), one without is the
-number itself. A pattern is of names as `module:qualname` and as `module.qualname`: `*` is any text, `?` a character.
-A limit without a pattern is of everything.
+An amount with a sign is added to the baseline (as percent, a number, or both); one without a sign is the number itself.
+A pattern is matched with names as `module:qualname` and as `module.qualname`: `*` is any text, `?` one character. A
+limit without a pattern applies to everything.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ AMOUNT = re.compile(r"(?P<sign>[+-]?)\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<percent>
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit. scope: "" for a sum of functions, "each" for every function, "test" for every test.
+    """One limit. `scope` is "" for a sum of functions, "each" for every function, "test" for every test.
 
-    The most that is allowed is `fixed`, where that is given, else what the baseline has, and `share` of it (0.01: one
-    percent), and `more`.
+    It allows `fixed` if that is given. Otherwise it allows the baseline's count plus `share` of it (0.01 is one
+    percent) plus `more`.
     """
 
     quantity: str
@@ -46,13 +46,13 @@ class Limit:
     fixed: int | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether it is of this function (`module:qualname`) or test."""
+        """Return True if it applies to this function (`module:qualname`) or test."""
         if not self.pattern or matches(self.pattern, name):
             return True
         return self.scope != "test" and ":" in name and matches(self.pattern, name.replace(":", ".", 1))
 
     def allowed(self, before: int) -> int:
-        """The most that is allowed where the baseline has so many."""
+        """Return the count that is allowed for a baseline's count."""
         if self.fixed is not None:
             return self.fixed
         return before + int(before * self.share) + self.more
@@ -69,7 +69,7 @@ class Limit:
 
 
 def parse_limit(text: str) -> Limit:
-    """The limit that is written so. Raises UsageError."""
+    """Return the limit written in the text. Raise UsageError for invalid text."""
     found = LIMIT.fullmatch(text)
     if found is None:
         raise UsageError("this limit cannot be read", text, SYNTAX)
@@ -107,7 +107,7 @@ def _read_amount(text: str, amount: str) -> tuple[float, int, int | None]:
     return share, more, fixed
 
 
-# A percent more work is told; the numbers beside it let a test of ten calls have a few more.
+# One percent of additional work is reported; the absolute amounts give small tests some tolerance.
 DEFAULTS = tuple(map(parse_limit, ("calls <= +1%", "lines <= +1%", "births <= +1%", "bytes <= +2%")))
 TEST_DEFAULTS = tuple(
     map(

@@ -1,12 +1,12 @@
-"""What was counted: for each function, for each test, and in all; and by which Python, on which machine.
+"""Measurements: counts for each function, each test and in total, with the Python and machine that they depend on.
 
-    Counts        {"calls": Range(3, 3), "lines": Range(40, 42)}: a quantity that is absent was not measured
-    Range         the least and the greatest that the runs had; the same number twice where they agreed
+    Counts        {"calls": Range(3, 3), "lines": Range(40, 42)}: a missing quantity was not measured
+    Range         the least and the greatest count of the runs, equal if they agree
     Measurement   functions: {Function: Counts}, tests: {"tests/test_a.py::test_b": Counts}
 
-A function that is absent ran 0 times. Numbers are of events: `calls` of calls, `lines` of lines executed, each as
-often as it was, `exceptions` of exceptions that left the function, `births` of objects made by its own lines, `bytes`
-of what these took: the size of their types, and of the items of those that died.
+A missing function ran 0 times. `calls` counts calls, `lines` executions of lines, `exceptions` exceptions that left the
+function, `births` objects created by its own lines. `bytes` is the memory of these objects: the sizes of their types,
+and the items of those that died.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ QUANTITIES = ("calls", "lines", "exceptions", "births", "bytes")
 
 
 class Range(NamedTuple):
-    """The least and the greatest number that the runs had."""
+    """The least and the greatest count of the runs."""
 
     low: int
     high: int
 
     @property
     def is_exact(self) -> bool:
-        """Whether all runs had the same."""
+        """True if all runs agree."""
         return self.low == self.high
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ Key = TypeVar("Key")
 
 
 def exact(**counts: int) -> Counts:
-    """The counts of one run, by their names. Raises ValueError for what is no quantity."""
+    """Return the counts of one run by quantity. Raise ValueError for an unknown quantity."""
     for name in counts:
         if name not in QUANTITIES:
             raise ValueError(f"{name!a} is no quantity: there are {', '.join(QUANTITIES)}")
@@ -51,7 +51,7 @@ def exact(**counts: int) -> Counts:
 
 
 class Function(NamedTuple):
-    """Which function: its module, its name in it, and its file, relative to the project where it lies there.
+    """A function: its module, its qualified name and its file, relative to the project if it is inside.
 
     A C function has no file (""). The code of a module is its function `<module>`.
     """
@@ -70,10 +70,10 @@ ELSEWHERE = Function("", "<elsewhere>")
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a count depends on beside the program: `dependencies` are {name of the distribution: version}.
+    """Everything besides the program that a count depends on. `dependencies` has {distribution: version}.
 
-    `program` is what was run, as the user said it; `python` is major.minor.patch. `lines` is "all" where those of
-    libraries were counted, too.
+    `program` is the command as the user gave it; `python` is major.minor.patch. `lines` is "all" if lines of libraries
+    were counted, too.
     """
 
     program: str = ""
@@ -84,10 +84,10 @@ class Stamp:
     lines: str = ""
 
     def differences(self, new: Stamp) -> list[str]:
-        """What makes counts of the two incomparable: one plain sentence for each, none where nothing does.
+        """Return a sentence for each difference that makes counts of the two incomparable.
 
-        A dependency counts if both have it in another version, or only one has it. seismo's own version does not:
-        counts are the interpreter's.
+        A dependency with another version or on one side only is a difference. seismo's own version is not, since the
+        interpreter determines the counts.
         """
         found = []
         for what, old_one, new_one in (
@@ -108,7 +108,7 @@ class Stamp:
 
 
 def stamp_of_here(program: str, dependencies: Mapping[str, str] | None = None) -> Stamp:
-    """The stamp of this interpreter on this machine."""
+    """Return the stamp of this interpreter on this machine."""
     from seismo import __version__
 
     kind = "" if sys.implementation.name == "cpython" else f" ({sys.implementation.name})"
@@ -119,18 +119,18 @@ def stamp_of_here(program: str, dependencies: Mapping[str, str] | None = None) -
 
 @dataclass
 class Measurement:
-    """What a program did.
+    """The counts of a program.
 
-    `functions` and `tests`: the counts; a test's are of all that ran in it. `depth`: the greatest depth of calls, None
-    where it was not measured. `quantities`: those that were measured, in the order of QUANTITIES. `codes`: a hash of
-    what a function consists of, without its name, for those of the project; it follows renamed functions.
+    `functions` and `tests` have the counts; a test's counts cover everything that ran in it. `depth` is the greatest
+    depth of calls, or None if it was not measured. `quantities` are the measured ones, in the order of QUANTITIES.
+    `codes` has a hash of the code of each function of the project, without its name, to identify renamed functions.
 
-    What tells where a change comes from is of the last run, and is not written to a baseline: `callers` ({function:
-    {caller: calls}}), `inclusive` (calls of a function and of all below it), `lines` and `births` ({function: {line:
-    times executed, or objects made}}), `first` (the number of a function's first line), `sources` (where its file is
-    now) and `texts` ({file: its lines}, of the project's own). `uncounted` says, a sentence each, which processes of
-    the program are not among the counts. Of a parametrized test, `sizes` has what was its size, and `of_tests` the
-    calls of each function in it.
+    The details for finding causes are those of the last run, and are not written to a baseline. `callers` has
+    {function: {caller: calls}}, and `inclusive` the calls of a function and everything below it. `lines` and `births`
+    have {function: {line: executions, or objects created}}. `first` has the number of a function's first line,
+    `sources` the current path of its file, and `texts` {file: its lines} for the project's files. `uncounted` has a
+    sentence for each kind of process that was not counted. For parametrized tests, `sizes` has their sizes, and
+    `of_tests` the calls of each function in them.
     """
 
     stamp: Stamp = field(default_factory=Stamp)
@@ -151,19 +151,19 @@ class Measurement:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Those that any function or test has."""
+        """The quantities that any function or test has."""
         found = {name for counts in (*self.functions.values(), *self.tests.values()) for name in counts}
         return tuple(name for name in QUANTITIES if name in found)
 
     @property
     def totals(self) -> Counts:
-        """The sums over all functions; over all tests where only tests were measured."""
+        """The sums over all functions, or over all tests if only tests were measured."""
         functions = [counts for name, counts in self.functions.items() if name != ELSEWHERE]
         return summed(functions or self.tests.values())
 
 
 def summed(rows: Iterable[Counts]) -> Counts:
-    """The counts of all rows together. Least and greatest are summed, so that the true sum is in the range."""
+    """Return the sums of the counts. Both ends of ranges are summed, so that the true sum is within the range."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for row in rows:
@@ -174,10 +174,10 @@ def summed(rows: Iterable[Counts]) -> Counts:
 
 
 def over_runs(runs: Sequence[Measurement]) -> Measurement:
-    """One measurement of several runs of the same program: each count is the range of what the runs had.
+    """Return one measurement of several runs of the same program, with the range of each count.
 
-    A function or test that a run lacks counts as 0 there. The stamp, and what tells where a change comes from, are the
-    last run's.
+    A function or test that a run lacks counts as 0 there. The stamp and the details for finding causes are the last
+    run's.
     """
     if len(runs) == 1:
         return runs[0]
@@ -200,7 +200,7 @@ def _joined(tables: list[dict[Key, Counts]], measured: list[tuple[str, ...]]) ->
     for key in {key: None for table in tables for key in table}:
         counts: Counts = {}
         for name in {name: None for table in tables for name in table.get(key, ())}:
-            # A run that did not measure the quantity at all says nothing of it; one that did had none of it here.
+            # Only runs that measured the quantity count; in those, a missing count is 0.
             ranges = [
                 table.get(key, {}).get(name, NOTHING)
                 for table, had in zip(tables, measured, strict=True)

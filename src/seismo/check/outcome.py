@@ -1,7 +1,7 @@
-"""The check as a whole: measures what is needed, compares, and looks again before it says that something is beyond.
+"""The check as a whole: measuring, comparing, and confirming findings beyond a limit.
 
-A finding beyond its limit is confirmed by one more run of each side that can still run: what differed only by chance
-then shows as a range. So an alarm needs all runs of one side to be beyond all of the other's.
+A finding beyond its limit is confirmed by one more run of each side that can run, so that random variation becomes a
+range. An alarm thus requires that all runs of one side exceed all of the other side.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ BORN = ("births", "bytes")
 
 @dataclass
 class Outcome:
-    """What a check found.
+    """The result of a check.
 
-    comparison: None where there was nothing to compare with. against: what the baseline is. remarks: what is to be
-    said beside it, a sentence each. worse: growths that became worse than linear, with what they were. decides: whether
-    these count as beyond.
+    `comparison` is None if there was nothing to compare with. `against` names the baseline. `remarks` are further
+    sentences for the report. `worse` has growths that became worse than linear, with the earlier ones; with
+    `worse_decides` they count as beyond.
     """
 
     new: Measurement
@@ -46,7 +46,7 @@ class Outcome:
     updated: str = ""
 
     def explain(self, found: Comparison, options: str = "--") -> None:
-        """Take what was compared, and find out whom it comes from. options: how they begin here."""
+        """Store a comparison, and find the causes if it is beyond a limit. `options` is the prefix of option names."""
         self.comparison, self.new = found, found.new
         if self.verdict is Verdict.BEYOND:
             self.suspects = suspects(found)
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """BEYOND, UNDECIDED or WITHIN."""
+        """The verdict: BEYOND, UNDECIDED or WITHIN."""
         found = self.comparison.verdict if self.comparison is not None else Verdict.WITHIN
         if (self.worse and self.worse_decides) or (self.times is not None and self.times.is_beyond):
             return Verdict.BEYOND
@@ -64,13 +64,13 @@ class Outcome:
 
     @property
     def uncounted(self) -> list[str]:
-        """Which processes are not among the counts of a side, a sentence each."""
+        """A sentence for each kind of process that is missing in the counts of a side."""
         sides = [self.new, *([self.comparison.old] if self.comparison is not None else [])]
         return list(dict.fromkeys(line for side in sides for line in side.uncounted))
 
     @property
     def status(self) -> int:
-        """The exit status: 0 for what has become the baseline."""
+        """The exit status; 0 for counts that became the baseline."""
         return 0 if self.updated else {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)
 
 
@@ -81,7 +81,7 @@ def compared_and_confirmed(
     bands: Bands = EXACT,
     confirm: bool = True,
 ) -> Comparison:
-    """Compares; where something is beyond its limit, measures the sides that run once more, and compares again."""
+    """Compare; if something is beyond its limit, measure the sides that can run once more and compare again."""
     found = compare(_of(old), new.measurement(), limits, bands)
     if confirm and found.beyond:
         quantities = {finding.limit.quantity for finding in found.beyond}
@@ -103,7 +103,7 @@ def _of(side: CountedRuns | Measurement) -> Measurement:
 
 
 def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, options: str = "--") -> list[str]:
-    """Return what is to be said of a file of other versions. CheckError: they matter, and were not tolerated."""
+    """Return remarks about a file of other versions. Raise CheckError if they matter and were not tolerated."""
     remarks = []
     if differences := "; ".join(old.differences(new)):
         if not tolerated:

@@ -1,4 +1,4 @@
-"""Names files so that they are the same in two checkouts, on two machines: relative to the project, or to a library.
+"""Portable file names, equal in two checkouts or on two machines: relative to the project, or to a library.
 
 /home/a/app/src/app/load.py                      src/app/load.py
 /home/a/app/.venv/lib/python3.13/site-packages/attr/_make.py    site-packages/attr/_make.py
@@ -12,12 +12,12 @@ import os
 import sysconfig
 
 INSTALLED = ("site-packages", "dist-packages")
-# The import system: what it does depends on what was imported before, and on whether .pyc files were there.
+# The import system, whose work depends on earlier imports and on existing .pyc files.
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
 
 
 class PortablePaths:
-    """root: the folder of the project. Symbolic links are followed where it helps."""
+    """A converter of file names for one project. `root` is its folder; paths through symbolic links are recognized."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.abspath(root)
@@ -27,7 +27,7 @@ class PortablePaths:
         self._known: dict[str, str] = {}
 
     def name(self, path: str) -> str:
-        """What a file is called. "" of none."""
+        """Return the portable name of a file; "" stays ""."""
         found = self._known.get(path)
         if found is None:
             found = self._known[path] = self._name(path)
@@ -49,10 +49,10 @@ class PortablePaths:
         return path
 
     def is_own(self, path: str) -> bool:
-        """Whether the file is the project's own: below the root, and not installed there."""
+        """Return True if the file is the project's own: below the root, and not installed there."""
         return path.startswith(self._roots) and not self.name(path).startswith(("site-packages/", "lib/"))
 
 
 def is_import(path: str) -> bool:
-    """Whether a file is of the import system."""
+    """Return True if a file belongs to the import system."""
     return path.startswith(IMPORTS)

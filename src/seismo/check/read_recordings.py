@@ -1,8 +1,8 @@
-"""Recordings as a measurement: calls and exceptions of recordings of calls, lines of coverage's, births of objects'.
+"""Conversion of recordings to a measurement: calls and exceptions, lines of coverage, births of objects.
 
-What the import system does is left out with all that it calls, but for the code of the modules that it runs: whether a
-module was imported before, or its .pyc was there, makes no difference. A module's calls count as made by what imported
-it. The recorder leaves out the frames of seismo itself.
+The import system is left out with everything that it calls, except the code of the modules that it runs. So earlier
+imports and .pyc files make no difference. A module's code counts as called by its importer. The recorder already leaves
+out the frames of seismo itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _nested() -> defaultdict[Any, defaultdict[Any, int]]:
 
 @dataclass
 class _Sums:
-    """What is added up over recordings."""
+    """The sums over recordings."""
 
     numbers: dict[str, defaultdict[Function, int]] = field(default_factory=dict)
     callers: defaultdict[Function, defaultdict[Function, int]] = field(default_factory=_nested)
@@ -42,7 +42,7 @@ class _Sums:
     depth: int = 0
 
     def of(self, quantity: str) -> defaultdict[Function, int]:
-        """The sums of a quantity, which is measured from now on."""
+        """Return the sums of a quantity, which counts as measured from now on."""
         return self.numbers.setdefault(quantity, defaultdict(int))
 
 
@@ -54,10 +54,10 @@ def of_recordings(
     below: Callable[[str, str], bool] | None = None,
     since: int | None = None,
 ) -> Measurement:
-    """One run's measurement: what the recordings of its processes add up to.
+    """Return the measurement of one run: the sum over the recordings of its processes.
 
-    below(file, qualname): the functions of which only what they called counts, not they, nor what is called elsewhere;
-    since: but what is called on threads that began at this time (unix ns) or later, counts as well.
+    `below(file, qualname)` selects functions of which only the callees count. Calls elsewhere are left out, except on
+    threads that began at `since` (ns since the Unix epoch) or later.
     """
     sums = _Sums()
     for recording in calls:
@@ -86,7 +86,7 @@ def of_recordings(
 
 
 def read_sources(measurement: Measurement, places: PortablePaths) -> None:
-    """Notes the text of the project's own files, and what their functions consist of."""
+    """Store the text of the project's own files, and hashes of their functions."""
     known: dict[str, dict[str, str]] = {}
     for function in measurement.functions:
         path = measurement.sources.get(function, "")
@@ -104,7 +104,7 @@ def read_sources(measurement: Measurement, places: PortablePaths) -> None:
 
 
 def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None = None) -> list[Function | None]:
-    """The function of each row, by its number; None: it is of the import system, or none of the program's."""
+    """Return the function of each row, or None for those of the import system and synthetic ones."""
     found: list[Function | None] = []
     table = recording.functions
     columns = [table[name] for name in ("kind", "module", "qualname", "file", "line")]
@@ -133,7 +133,7 @@ def _add_calls(
     tree = recording.tree
     rows = [tree[name].tolist() for name in ("parent", "function", "calls", "exceptions")]
     size = len(rows[0])
-    above: list[int] = [-1] * size  # the nearest node above that counts, or the node itself
+    above: list[int] = [-1] * size  # the nearest counted node above, or the node itself
     hidden = [False] * size
     depth = [0] * size
     below = [0] * size
@@ -170,14 +170,14 @@ def _add_calls(
 
 
 def _late(recording: Recording, since: int) -> set[int]:
-    """The roots of the trees of threads that began at this time or later."""
+    """Return the root nodes of threads that began at this time or later."""
     threads = {row.id for row in recording.threads if row.start_ns >= since and not row.main}
     rows = zip(recording.tree["parent"], recording.tree["thread"], strict=True)
     return {node for node, (parent, thread) in enumerate(rows) if parent < 0 and thread in threads}
 
 
 def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set[int] | None:
-    """The functions, by number, of which only what they called counts; None: all counts."""
+    """Return the numbers of functions of which only the callees count, or None if everything counts."""
     if below is None:
         return None
     files, names = recording.functions["file"], recording.functions["qualname"]
@@ -200,8 +200,8 @@ def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> No
     births, size = sums.of("births"), sums.of("bytes")
     sizes = recording.types["size"].tolist()
     types = recording.types
-    # What no line is known for (the import system's, and what the recorder could not place) is told apart: types are
-    # counted exactly, whereas a few places of births differ from run to run.
+    # Objects without a known line (of the import system, or that the recorder could not attribute) are summed
+    # separately: types are counted exactly, whereas the lines of a few births vary between runs.
     rest = sum(types["born"])
     rest_size = sum(types["item_bytes"]) + sum(
         born * size for born, size in zip(types["born"].tolist(), sizes, strict=True)

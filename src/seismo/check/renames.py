@@ -1,8 +1,8 @@
-"""Follows functions and files that were renamed, where what they consist of says so clearly.
+"""Matching of renamed functions and moved files by their code.
 
-A function that only the baseline has and one that only the program has now are the same one if both have the same code
-(a hash of it without its name) and no third function has it. Of functions with the same code, that of the same name
-is the one: a file that moved keeps the names in it. Anything else stays one function that went and one that came.
+A function that only the baseline has and one that only the program has now are the same if both have the same code (a
+hash without the name) and no third function has it. Among several with the same code, equal names are matched, because
+a moved file keeps its names. All others count as removed and added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def followed(old: Measurement, new: Measurement) -> tuple[Measurement, dict[Function, Function]]:
-    """The old measurement with the functions under their new names; and {new name: old name} of those renamed."""
+    """Return the old measurement with functions under their new names, and {new: old} for those renamed."""
     renamed = _renames(old, new)
     if not renamed:
         return old, {}

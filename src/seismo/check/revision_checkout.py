@@ -1,8 +1,8 @@
-"""Another revision of the project, checked out on the spot: `seismo check --against main`.
+"""Checkout of another revision of the project: `seismo check --against main`.
 
-The worktree is in a temporary folder and is removed afterwards. The same program runs in it, in the same folder, with
-those entries of the path that lie in the project turned to it. What is measured must lie in the worktree: where an
-installed copy of the project is imported instead, the comparison would be of that with itself, and is refused.
+The worktree is in a temporary folder and is removed afterwards. The same program runs in it, in the same folder, and
+entries of sys.path inside the project are redirected to it. The measured code must be in the worktree. If an installed
+copy of the project is imported instead, it would be compared with itself, so the check is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXTENSIONS = (".so", ".pyd")
 
 
 def root_of(folder: str) -> str:
-    """The top of the git repository that the folder is in; the folder itself if it is in none."""
+    """Return the top of the git repository that contains the folder, or the folder itself if there is none."""
     try:
         return _git(folder, "rev-parse", "--show-toplevel")
     except CheckError:
@@ -37,7 +37,7 @@ def root_of(folder: str) -> str:
 
 
 def is_revision(folder: str, name: str) -> bool:
-    """Whether git knows a commit by this name."""
+    """Return True if git resolves this name to a commit."""
     try:
         _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except CheckError:
@@ -47,9 +47,9 @@ def is_revision(folder: str, name: str) -> bool:
 
 @contextmanager
 def checked_out(side: Side, revision: str, build: str = "") -> Iterator[tuple[Side, list[str]]]:
-    """The side at another revision, and what is to be said of it; its folder is there inside of the block only.
+    """Yield the side at another revision, and remarks about it. Its folder exists inside the block only.
 
-    build: a shell command that is run in it first. Raises CheckError, FailedError where the build fails.
+    `build` is a shell command to run in it first. Raise CheckError on failure, or FailedError if the build fails.
     """
     top = root_of(side.folder)
     commit = _git(side.folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
@@ -74,7 +74,7 @@ def checked_out(side: Side, revision: str, build: str = "") -> Iterator[tuple[Si
 
 
 def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[str]]:
-    """The side in the worktree."""
+    """Return the side in the worktree, and remarks."""
     remarks = []
 
     def turned(path: str) -> str:
@@ -102,7 +102,7 @@ def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[
 
 
 def path_of_project(top: str) -> tuple[str, ...]:
-    """The entries of the path that lie in the project, such as that of an editable installation."""
+    """Return the entries of sys.path inside the project, such as that of an editable installation."""
     real = os.path.realpath(top)
     given = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     found: list[str] = []
@@ -125,7 +125,7 @@ def _is_environment(path: str, top: str) -> bool:
 
 
 def refuse_others(found: Measurement, old: Side, top: str) -> None:
-    """Raises CheckError unless what was measured lies in the worktree."""
+    """Raise CheckError if the measured code is not in the worktree."""
     files = set(found.sources.values())
     inside = {path for path in files if path.startswith(old.root + "/")}
     shadowing = sorted(path for path in files - inside if _belongs_elsewhere(path, old.root, top))
@@ -144,7 +144,7 @@ def refuse_others(found: Measurement, old: Side, top: str) -> None:
 
 
 def _belongs_elsewhere(path: str, root: str, top: str) -> bool:
-    """Whether it is a file of the project outside of the worktree: in its own folder, or as an installed package."""
+    """Return True for a file of the project outside the worktree: in its own folder, or as an installed package."""
     real = os.path.realpath(top)
     if path.startswith((top + "/", real + "/")) and not _is_environment(path, real):
         return True
@@ -157,7 +157,7 @@ def _belongs_elsewhere(path: str, root: str, top: str) -> bool:
 
 
 def extensions(top: str) -> list[str]:
-    """Compiled modules of the project that git does not keep: another revision has to be built first."""
+    """Return compiled modules of the project that git does not track: another revision must be built first."""
     found = []
     for folder, folders, files in os.walk(top):
         folders[:] = [
@@ -182,7 +182,7 @@ def _is_kept(top: str, path: str) -> bool:
 
 
 def _git(folder: str, *words: str) -> str:
-    """What git prints. Raises CheckError with what it says."""
+    """Return the output of git. Raise CheckError with its message on failure."""
     kept = {
         name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
     }

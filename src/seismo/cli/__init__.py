@@ -1,13 +1,13 @@
-"""The command line: one file a verb, found and run by seismo.cli.main.
+"""The command line: one module per verb, found and run by seismo.cli.main.
 
-What verbs share:
+Shared by verbs:
 
-options      what an option is, those that several verbs have, how values are read
-parsing      the words and the help of verbs that argparse reads
-verb         a verb that runs a program: its words, up to the program's
-running      the program's run
-recording    a verb that records the program, and the recording
-files        the recordings that a verb is given
+options      options: definition, those of several verbs, reading of values
+parsing      the words and the help of verbs that use argparse
+verb         verbs that run a program: their words, up to the program's
+running      running of the program
+recording    verbs that record the program, and the recording
+files        the recordings given to a verb
 pages        the pages that a verb writes
-failures     what goes wrong, in plain lines
+failures     errors as plain lines and exit statuses
 """

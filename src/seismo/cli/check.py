@@ -119,7 +119,7 @@ OPTIONS = (
 
 
 class _Check(Verb):
-    """It runs the program in children."""
+    """The verb `check`, which runs the program in child processes."""
 
     def __init__(self) -> None:
         usage = "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]"
@@ -127,7 +127,7 @@ class _Check(Verb):
 
 
 def main(words: list[str]) -> int:
-    """Runs the check. Returns the exit status."""
+    """Run the check and return its exit status."""
     if words[:1] == ["--counted"]:
         from seismo.cli import check_child
 
@@ -153,7 +153,7 @@ VERB = _Check()
 
 
 class _Checking:
-    """One check."""
+    """One run of the command."""
 
     def __init__(self, given: Given, program: Program) -> None:
         from seismo.check.counted_runs import Side
@@ -175,11 +175,11 @@ class _Checking:
         ]
         self.remarks = [] if self.objects or given.get("no_objects") else [f"births are not counted: {reason}"]
         self.formats: list[tuple[str, str]] = given.get("formats") or [("text", "")]
-        # What goes to stdout and is no text for people, is alone there.
+        # A format for programs on stdout must have stdout to itself.
         self.apart = any(kind != "text" and not path for kind, path in self.formats)
 
     def run(self) -> int:
-        """Checks, writes what was found, and returns the exit status."""
+        """Run the check, write the results and return the exit status."""
         from seismo.check import revision_checkout
 
         against = self.given.get("against")
@@ -282,7 +282,10 @@ class _Checking:
         return outcome
 
     def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> list[str]:
-        """Refuses a baseline of other versions; returns what is to be said of it. new: None before anything has run."""
+        """Raise CheckError for a baseline of incompatible versions; return remarks about the others.
+
+        `new` is None before anything has run.
+        """
         from dataclasses import replace
 
         from seismo.check.counted_runs import OWN
@@ -298,7 +301,7 @@ class _Checking:
         from seismo.check.outcome import compared_and_confirmed
 
         relative = self.given.get("tolerate", 0) / 100
-        # What is to become the baseline itself is not looked at twice.
+        # Counts that become the new baseline need no confirming run.
         outcome.explain(
             compared_and_confirmed(
                 old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")
@@ -315,7 +318,7 @@ class _Checking:
         return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._tell)
 
     def _sized(self, side: Side, size: int = 0) -> Side:
-        """The side with a size, by default the greatest."""
+        """Return the side with the given size, by default the largest."""
         if self.sizes is None:
             return side
         from dataclasses import replace
@@ -324,7 +327,7 @@ class _Checking:
         return replace(side, words=self.sizes.words(side.words, size), variables={self.sizes.name: str(size)})
 
     def _grow(self, outcome: Outcome, old: Side | None) -> None:
-        """Measures the sides with all sizes."""
+        """Measure the sides with all sizes."""
         from seismo.check.counted_runs import measure
         from seismo.check.growth import became_worse, growths
 

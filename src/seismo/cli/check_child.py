@@ -1,11 +1,11 @@
-"""The child of `seismo check`: runs a program as `python` would, and counts what it does. For `seismo check` alone.
+"""The child of `seismo check`: runs a program as `python` would and counts what it does. Only for `seismo check`.
 
 seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
-Every process that the program starts or forks writes files of its own, its part of the recording into the folder
-calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.counted_runs). So
-what becomes another program by exec is counted as well.
+Every process that the program starts or forks writes its own files. Their recordings go to the folder
+calls.seismo.parts and are not merged: seismo.check.counted_runs reads all of them. So a process that execs another
+program is counted as well.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 class _Counted(RecordingVerb):
-    """Counts in every process."""
+    """A verb that counts in every process."""
 
     def make(self, given: Given, program: Program) -> RecordedRun:
-        """The program, ready to run: no process gathers what the others write."""
+        """Return the program, ready to run. No process merges the other processes' files."""
         found = super().make({**given, "children": True}, program)
         found.process.at_end = None
         return found
 
 
 class _Calls(_Counted):
-    """Counts calls and lines."""
+    """A verb that counts calls and lines."""
 
     def recorder(self) -> Any:
-        """The two recorders."""
+        """Return the recorder of calls and lines."""
         from seismo.process.check_recorder import CheckRecorder
 
         return CheckRecorder()
@@ -77,6 +77,6 @@ VERBS = {
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run. words: first what is to be counted, one of VERBS."""
+    """Run the program; the first word is one of VERBS. Return only if there is no program."""
     what, *rest = words
     return VERBS[what].run(rest)

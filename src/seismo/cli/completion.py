@@ -16,16 +16,16 @@ import sys
 from seismo.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
-_FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # in names of values
+_FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # metavars
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `seismo completion`."""
+    """Declare the arguments of `seismo completion`."""
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="the shell: bash, zsh or fish")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the script."""
+    """Print the script."""
     try:
         import shtab
     except ImportError:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def every_verb() -> argparse.ArgumentParser:
-    """Return a parser with a subparser for each verb. What files complete has shtab's attribute `complete`."""
+    """Return a parser with a subparser for each verb. Arguments that are files have shtab's attribute `complete`."""
     from shtab import FILE
 
     from seismo import formats

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def wanted(given: dict[str, Any]) -> Settings:
-    """The project's settings, and what the options say over them. Raises UsageError."""
+    """Return the project's settings, overridden by the options. Raise UsageError if they are invalid."""
     from seismo.coverage import settings
 
     folder = os.getcwd()
@@ -44,13 +44,13 @@ def wanted(given: dict[str, Any]) -> Settings:
 
 
 class _End:
-    """What is said and decided when the program has ended."""
+    """The report at the end of the program."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
     def tell(self, path: str | bytes, screen: Screen) -> int:
-        """Writes the table. Returns the exit status."""
+        """Write the table and return the exit status."""
         from seismo.coverage.percentages import too_little
         from seismo.model import read
         from seismo.report.coverage import KIND
@@ -65,10 +65,10 @@ class _End:
 
 
 class _Cover(RecordingVerb):
-    """It measures by the project's settings, and its exit status may be a verdict."""
+    """The verb `cover`, which follows the project's settings and may fail by its exit status."""
 
     def make(self, given: Given, program: Program) -> RecordedRun:
-        """The program, ready to run."""
+        """Return the program, ready to run."""
         from seismo.process import coverage
 
         settings = wanted(given)

@@ -37,7 +37,7 @@ SEVERAL = "seismo diff --old A B C --new D E F"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo diff`."""
+    """Declare the arguments of `seismo diff`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_color, add_time
 
@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compares the two sides on standard output."""
+    """Compare the two sides and write the result to standard output."""
     from seismo.cli.files import check_time, open_recording
     from seismo.report.paper import paper_for
 
@@ -87,7 +87,7 @@ def run(args: Namespace) -> int:
 
 
 def _sides(args: Namespace) -> tuple[list[str], list[str]]:
-    """The files of either side. Raises UsageError where one is empty, or a file is given twice."""
+    """Return the files of both sides. Raise UsageError if a side is empty or a file occurs twice."""
     from seismo.cli.files import or_newest_two, same
 
     if args.olds is None and args.news is None:
@@ -110,7 +110,7 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
 
 
 def _kind(recordings: dict[str, Recording]) -> Kind:
-    """The kind of them all. Raises UsageError where they are of several."""
+    """Return the common kind of all recordings. Raise UsageError if they differ."""
     from seismo.report.kind import of
 
     kinds = {path: of(recording) for path, recording in recordings.items()}

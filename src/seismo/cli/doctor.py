@@ -1,8 +1,8 @@
 """Shows which hooks this interpreter offers and which ones seismo would use.
 
-It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, which tools hold
-the interpreter's hooks, the clock and its cost, the known bugs of this version that affect a recording, and the
-time that it takes to start a recording.
+It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, and which tools
+hold the interpreter's hooks. It also shows the clock and its cost, the known bugs of this version that affect a
+recording, and the time that it takes to start a recording.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_SOME_C = "a C function"  # one that shows nothing of itself to Python
-TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # what the documentation reserves them for
+_SOME_C = "a C function"  # a callable whose type does not identify it
+TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # as reserved by the documentation
 
 
 class Bug:
     """A known bug of CPython.
 
-    gh: its issue, or "" if there is none; affects: of a version (major, minor, micro); effect; does: what seismo does.
+    `gh` is its issue, or "" if there is none. `affects` takes a version (major, minor, micro). `does` is seismo's
+    reaction to the effect.
     """
 
     __slots__ = ("affects", "does", "effect", "gh")
@@ -36,7 +37,7 @@ class Bug:
 
 
 def _in(*ranges: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Callable[[tuple[int, int, int]], bool]:
-    """A predicate: within one of the ranges, both ends included."""
+    """Return a predicate for versions within one of the ranges, both ends included."""
     return lambda version: any(low <= version <= high for low, high in ranges)
 
 
@@ -159,12 +160,12 @@ BUGS = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The options."""
+    """Declare the arguments of `seismo doctor`."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
 
 
 def run(args: Namespace) -> int:
-    """Prints the facts. 0: a recording can be made here; 1: it cannot."""
+    """Print the facts. Return 0 if a recording can be made here, else 1."""
     facts = examine()
     if args.json:
         import json
@@ -179,7 +180,7 @@ def run(args: Namespace) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """The facts, as data that JSON can hold."""
+    """Return the facts as JSON-serializable data."""
     facts: dict[str, Any] = {"interpreter": _interpreter()}
     try:
         from seismo import _core
@@ -234,9 +235,9 @@ def _in_subinterpreter() -> bool:
 
 
 def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
-    """Who holds what: the profile, trace and reference slots, and the tool ids. taken: what _core.slots_taken() says.
+    """Return the holders of the profile, trace and reference slots and of the tool ids; "" for a free slot.
 
-    A slot's holder is "" where it is free.
+    `taken` is the result of _core.slots_taken().
     """
     hooks: dict[str, Any] = {}
     for slot, shown in (("profile", sys.getprofile()), ("trace", sys.gettrace())):
@@ -255,7 +256,10 @@ def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
 
 
 def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> str:
-    """What `seismo cover` takes, or would take: it has a tool id of its own, beside a profile's and the hooks'."""
+    """Return the hook that `seismo cover` uses or would use.
+
+    Its tool id is separate from those of profiles and hooks.
+    """
     if status.get("running"):
         place = f" with tool id {status['tool_id']}" if int(status.get("tool_id", -1)) >= 0 else ""
         return f"is recording, from {status['source']}{place}"
@@ -266,14 +270,14 @@ def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> st
 
 
 def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
-    """What `seismo objects` takes, or would take. holder: of the reference tracer's slot, "" if it is free."""
+    """Return the hook that `seismo objects` uses or would use. `holder` has the reference tracer's slot, "" if free."""
     if why_not:
         return f"cannot run: {why_not}"
     if status["running"] and status["recorder"] == "lifetimes":
         return "is recording births and deaths of objects"
     if not holder:
         return "would use the reference tracer"
-    if holder == _SOME_C and sys.version_info >= (3, 15):  # it would be told, and may drop what its tracer needs
+    if holder == _SOME_C and sys.version_info >= (3, 15):  # it is notified and may drop state that its tracer needs
         return "cannot run: another tool has the reference tracer and cannot share it"
     return f"would share the reference tracer with {'another tool' if holder == _SOME_C else holder}"
 
@@ -292,7 +296,7 @@ def _bugs() -> list[dict[str, str]]:
 
 
 def _start_up(can: bool) -> dict[str, float]:
-    """Milliseconds that `seismo profile -q` adds to an empty program, and to start the engine, first and again."""
+    """Return the milliseconds that `seismo profile -q` adds to an empty program, and of two starts of the engine."""
     from time import perf_counter
 
     if not can:
@@ -311,7 +315,7 @@ def _start_up(can: bool) -> dict[str, float]:
 
 
 def _fastest(words: list[str]) -> float:
-    """The milliseconds of the fastest of a few runs of this interpreter with these words."""
+    """Return the milliseconds of the fastest of a few runs of this interpreter with these arguments."""
     import subprocess
     from time import perf_counter
 
@@ -395,7 +399,7 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
 
 
 def _waits(told: str) -> str:
-    """What this machine tells of threads that do not run; told: the column `waits` of a recording."""
+    """Describe how waiting is separated from running here, from the column `waits` of a recording."""
     words = told.split(", ")
     how = {
         "rseq": "separated from running by the kernel at no cost (restartable sequences)",
@@ -413,7 +417,7 @@ def _waits(told: str) -> str:
 
 
 def _hub(status: dict[str, Any]) -> str:
-    """What seismo.hooks does in this process, in words."""
+    """Describe the state of seismo.hooks in this process."""
     if not status["tools"]:
         return f"no tool is set; it would receive its events from {status['hook']}"
     tools = f"{status['tools']} tool{'s' * (status['tools'] > 1)} on {status['hook']}"
@@ -424,7 +428,7 @@ def _hub(status: dict[str, Any]) -> str:
 
 
 def _row(lines: list[str], name: str, text: str, width: int) -> None:
-    """A name and a text beside it, wrapped."""
+    """Append a name with a wrapped text beside it."""
     import textwrap
 
     indent = " " * 18

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo export`."""
+    """Declare the arguments of `seismo export`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_time
     from seismo.cli.trace_window import add_window
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Writes the file, or lists the formats."""
+    """Write the file, or list the formats."""
     if args.list:
         return _list()
     from seismo import formats
@@ -112,13 +112,13 @@ def run(args: Namespace) -> int:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
-        for problem in problems_of(recording):  # files that are left out, or doubtful, because of their sources
+        for problem in problems_of(recording):
             say(f"{problem.path}: {problem.text}")
     return 0
 
 
 def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | None:
-    """Return what is to be written: the part that is asked for, or all. None: the part is written already."""
+    """Return the recording to write: the requested part or all of it. Return None if the part was written already."""
     if args.start is None and args.end is None and args.where is None:
         return recording
     from seismo.cli.files import same
@@ -133,7 +133,7 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
         return recording.cut(*window, where=args.where)
     if same(args.file, args.output):
         raise UsageError("the output is the recording itself", args.output, "name another file")
-    cut_into(recording, args.output, *window, where=args.where)  # in memory that does not grow with the trace
+    cut_into(recording, args.output, *window, where=args.where)
     return None
 
 

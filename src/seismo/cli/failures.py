@@ -1,4 +1,4 @@
-"""What goes wrong, as plain lines on stderr and an exit status."""
+"""Errors of commands, as plain lines on stderr and an exit status."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 READER_GONE = 141
 
-# What a command may end with by no fault of seismo's. Anything else is a bug and keeps its traceback.
+# Errors that are not bugs of seismo. Any other exception is a bug and keeps its traceback.
 FORESEEN = (SeismoError, OSError, MemoryError, KeyboardInterrupt)
 
-# What a standard stream raises that is closed, full, missing (None) or not a real one.
+# Exceptions of a standard stream that is closed, full, missing (None) or replaced.
 UNUSABLE = (OSError, ValueError, AttributeError)
 
 
 def failed(error: BaseException) -> int:
-    """Says what failed on stderr and returns the exit status."""
+    """Report an error on stderr and return the exit status."""
     if isinstance(error, KeyboardInterrupt):
         _drop(sys.stdout)
         return INTERRUPTED
@@ -49,16 +49,16 @@ def _complain(lines: list[str]) -> None:
 
     text = "".join(("        " if index else "seismo: ") + printable(line) + "\n" for index, line in enumerate(lines))
     with suppress(*UNUSABLE):
-        sys.stdout.flush()  # what was said before the error comes before it
+        sys.stdout.flush()  # keep the order of output and error
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
     except UNUSABLE:
-        _drop(sys.stderr)  # no stderr, a closed one or a full one: the exit status has to do
+        _drop(sys.stderr)  # without a usable stderr, only the exit status remains
 
 
 def _drop(stream: TextIO | None) -> None:
-    """Points the stream's descriptor at nothing, so that the interpreter's own flush at exit does not fail aloud."""
+    """Redirect the stream to os.devnull, so that the interpreter's flush at exit does not fail with a message."""
     import os
     from contextlib import suppress
 

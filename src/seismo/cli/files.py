@@ -1,4 +1,4 @@
-"""Opening what a verb is given: a recording, or another tool's file that seismo.formats can read."""
+"""Opening of the files given to a verb: recordings, and files of other tools that seismo.formats can read."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ FILE_HELP = "a recording (.seismo), or a file of another tool (see seismo export
 
 
 def add_file(parser: ArgumentParser, name: str = "file", default: str = "the newest") -> None:
-    """The positional argument for a file to read, which may be left out. default: which recording is taken then."""
+    """Declare an optional positional argument for a file to read. `default` describes the default recording."""
     text = f"{FILE_HELP} (default: {default} *{SUFFIX} in this folder)"
     parser.add_argument(name, metavar=name.upper(), nargs="?", help=text)
 
 
 def or_newest(path: str | None) -> str:
-    """The path, or that of the newest recording of the current folder, which is said. Raises UsageError: none."""
+    """Return the path, or report and return the newest recording of the current folder.
+
+    Raise UsageError if there is none.
+    """
     if path is not None:
         return path
     found = newest(os.curdir)
@@ -36,7 +39,7 @@ def or_newest(path: str | None) -> str:
 
 
 def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
-    """Two paths: what is not given is the newest recording of the current folder, and the one before it as the old."""
+    """Return two paths; missing ones default to the newest recordings of the current folder, the older one first."""
     if old is not None and new is not None:
         return old, new
     found = newest(os.curdir)
@@ -51,7 +54,7 @@ def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
 
 
 def newest(folder: str) -> list[str]:
-    """The recordings of the folder, the newest first; none where it cannot be read."""
+    """Return the recordings of the folder, newest first, or none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -65,7 +68,7 @@ def newest(folder: str) -> list[str]:
 
 
 def same(path: str, other: str) -> bool:
-    """Whether both are one file; False where that cannot be known."""
+    """Return True if both are the same file, or False if that is unknown."""
     try:
         return path == other or os.path.samefile(path, other)
     except (OSError, ValueError):
@@ -73,7 +76,7 @@ def same(path: str, other: str) -> bool:
 
 
 def say(text: str) -> None:
-    """Writes a line on stderr, so that what is piped on stays clean."""
+    """Write a line to stderr, which keeps piped output clean."""
     from seismo.escape import printable
 
     if sys.stderr is not None:
@@ -81,7 +84,10 @@ def say(text: str) -> None:
 
 
 def open_recording(path: str) -> Recording:
-    """Reads the file, whichever format its first bytes and its suffix say it is. Raises SeismoError when it cannot."""
+    """Read the file in the format that its first bytes and its suffix indicate.
+
+    Raise SeismoError if it cannot be read.
+    """
     from seismo import model
     from seismo.model.recording import begins
 
@@ -90,7 +96,7 @@ def open_recording(path: str) -> Recording:
     start = _start_of(path)
     if begins(start):
         return model.read(path)
-    from seismo import formats  # of which there are many, each with a module or two
+    from seismo import formats  # imported late: there are many formats
     from seismo.watching import json_lines, match_text
 
     if match_text.is_ours(start) or json_lines.is_ours(start):
@@ -102,7 +108,7 @@ def open_recording(path: str) -> Recording:
 
 
 def open_running(path: str) -> Recording:
-    """Reads a recording that may still be written. Raises SeismoError when it cannot."""
+    """Read a recording that may still be written. Raise SeismoError if it cannot be read."""
     from seismo import model
 
     _start_of(path)
@@ -110,7 +116,10 @@ def open_running(path: str) -> Recording:
 
 
 def _start_of(path: str) -> bytes:
-    """The first bytes of the file. RecordingError: it cannot be read, and which ones are there."""
+    """Return the first bytes of the file.
+
+    If it cannot be read, raise RecordingError with a hint at other recordings.
+    """
     try:
         with open(path, "rb") as file:
             return file.read(512)
@@ -123,13 +132,13 @@ def _start_of(path: str) -> bytes:
 
 
 def _recordings_in(folder: str) -> str:
-    """A hint: the newest recordings of the folder."""
+    """Return a hint that lists the newest recordings of the folder."""
     found = newest(folder)[:3]
     return f"the newest recordings there: {', '.join(found)}" if found else f"to {MAKE_ONE}"
 
 
 def say_incomplete(recording: Recording, name: str) -> None:
-    """Says on stderr that the recording has no end, or is damaged, where nobody sees it in what is written."""
+    """Warn on stderr of a recording that has no end or is damaged, for outputs that do not show it."""
     from seismo.report.facts import incomplete
     from seismo.report.words import Signs
 
@@ -138,7 +147,7 @@ def say_incomplete(recording: Recording, name: str) -> None:
 
 
 def check_time(recording: Recording, time: str | None, path: str) -> None:
-    """Raises UsageError where times are asked for that the recording does not tell."""
+    """Raise UsageError if `time` selects times that the recording does not have."""
     from seismo.report.waiting import told
 
     if time not in (None, "calls") and recording.timeless:
@@ -152,7 +161,7 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
 
 
 def recording_path(path: str, force: bool) -> str:
-    """Where -o says that a recording goes. SeismoError: it cannot, or a file is there that force does not overwrite."""
+    """Return the path for -o. Raise SeismoError if it is unusable, or if it exists and `force` is not set."""
     from seismo.process.output_file import path_of
 
     path = path_of("-o", path)
@@ -164,7 +173,7 @@ def recording_path(path: str, force: bool) -> str:
 
 
 def check_pages(path: str, force: bool) -> None:
-    """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
+    """Raise FormatError if the path exists and is not a page of seismo, unless `force` is set."""
     from seismo.formats.destination import check_free
     from seismo.report.page import MARK
 

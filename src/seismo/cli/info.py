@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo info`."""
+    """Declare the arguments of `seismo info`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_color
 
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Describes the file on standard output."""
+    """Describe the file on standard output."""
     from seismo.cli.files import open_recording, or_newest
     from seismo.report.about import as_json, write_about
     from seismo.report.paper import paper_for

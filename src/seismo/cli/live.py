@@ -1,4 +1,4 @@
-"""Show a report that renews itself on the terminal while the program runs."""
+"""A report that is refreshed on the terminal while the program runs."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from seismo.report.kind import Kind
     from seismo.report.options import Options
 
-INTERVAL = 0.5  # seconds between looks at the file; a recorder writes about every second
+INTERVAL = 0.5  # seconds between checks of the file, which a recorder writes about every second
 _CLEAR = "\x1b[H\x1b[2J"
-_WITHOUT = ("format", "html", "open", "around")  # options that show something else than a report
+_WITHOUT = ("format", "html", "open", "around")  # options that replace the report by another output
 
 
 def check(args: Namespace) -> None:
-    """Raise UsageError for options that do not go with --live."""
+    """Raise UsageError for options that exclude --live."""
     for name in _WITHOUT:
         if getattr(args, name):
             raise UsageError(f"--{name} does not go with --live", hint=f"leave out one of them: --{name} or --live")
 
 
 def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int:
-    """Show what was done since the last look, whenever the file has grown, until its program has ended."""
+    """Show the activity since the last refresh whenever the file has grown, until the program has ended."""
     from seismo.cli.files import say
     from seismo.view.routes import ServedRecording
 
@@ -52,7 +52,7 @@ def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int
 
 
 def _write(kind: Kind, now: Recording, before: Recording | None, options: Options) -> None:
-    """Write the report's tables: as many lines as a terminal has, in place of the look before."""
+    """Write the report's tables, cut to the height of the terminal, over the previous ones."""
     from seismo.report.facts import command_line, wall_ns
     from seismo.report.paper import ColourPaper, Paper
     from seismo.report.words import Signs, duration, width_of
@@ -62,14 +62,14 @@ def _write(kind: Kind, now: Recording, before: Recording | None, options: Option
     if before is not None:
         try:
             part = now.subtract(before)
-        except RecordingError:  # it was merged with the parts of its children
+        except RecordingError:  # the parts of its children were merged into it
             pass
         else:
             of = f"in the last {duration(wall_ns(now) - wall_ns(before), signs)}"
     page = io.StringIO()
     make = ColourPaper if wants_colour(options.color, screen) else Paper
     kind.report(make(page, width_of(sys.stdout), signs), part, options)
-    tables = page.getvalue().partition("\n\n")[2]  # the facts before them have no news
+    tables = page.getvalue().partition("\n\n")[2]  # the facts before the tables do not change
     page = io.StringIO()
     make(page, width_of(sys.stdout), signs).line((command_line(now), "title"), (f"  {of}; Ctrl-C ends", "quiet"))
     page.write(f"{tables}\n")

@@ -1,15 +1,15 @@
-"""The `seismo` command: finds the verb, runs it, and turns what goes wrong into an exit status and plain lines.
+"""The `seismo` command: finds and runs the verb, and reports errors as plain lines and exit statuses.
 
-A verb is a module of this package named as the verb. It has
+A verb is a module of this package with the verb's name. It has
 
-    add_arguments(parser)      its arguments, added to an argparse.ArgumentParser
-    run(args) -> int           does the work; the exit status: 0 ok, 1 a check said no
+    add_arguments(parser)      adds its arguments to an argparse.ArgumentParser
+    run(args) -> int           does the work and returns the exit status: 0 ok, 1 a check failed
 
-and its docstring is the text of `seismo VERB --help`. A verb whose start-up counts has `main(argv) -> int` instead,
-which gets the words after the verb and deals with its own errors (seismo.cli.failures); then argparse is not imported.
-Nothing is imported here but what every verb needs, because `seismo profile` runs inside the process that is measured.
+and its docstring is the text of `seismo VERB --help`. A verb whose start-up time matters has `main(argv) -> int`
+instead. It gets the words after the verb and handles its own errors (seismo.cli.failures), so argparse is not imported.
+This module only imports what every verb needs, because `seismo profile` runs inside the measured process.
 
-Exit statuses: 0 ok, 1 a check said no, 2 usage or bad input, 130 interrupted, 141 the reader of our output went away.
+Exit statuses: 0 ok, 1 a check failed, 2 usage or bad input, 130 interrupted, 141 the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from seismo.cli.failures import FORESEEN, failed
 from seismo.errors import SeismoError, UsageError
 from seismo.process import startup_guard
 
-TYPE_CHECKING = False  # typing's own would import typing
+TYPE_CHECKING = False  # avoids the import of typing
 if TYPE_CHECKING:
     from argparse import Namespace
     from types import ModuleType
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from seismo.cli.parsing import Parser
 
-# The order is that of a day's work: make a recording, look at it, hand it on.
+# In the order of a workflow: make a recording, look at it, pass it on.
 VERBS = {
     **{entry.verb: entry.does for entry in recording_kinds.KINDS.values()},
     "trace": "run a program and record every call it makes, and when: a timeline",
@@ -47,14 +47,17 @@ VERBS = {
     "completion": "print a completion script for bash, zsh or fish",
 }
 
-_GONE = {  # verbs of earlier versions, and what does their work
+_GONE = {  # verbs of earlier versions, and their replacements
     "cut": "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT",
     "top": "to see what a program does now: seismo report --live, seismo view --live",
 }
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command. argv: the words after `seismo`, by default those of the process. Returns the exit status."""
+    """Run one command and return its exit status.
+
+    `argv` are the words after `seismo`, by default those of the process.
+    """
     words = sys.argv[1:] if argv is None else argv
     verb = words[0] if words else "--help"
     if verb in VERBS:
@@ -71,16 +74,16 @@ def main(argv: list[str] | None = None) -> int:
 def _run(verb: str, words: list[str]) -> int:
     startup_guard.defer_interrupts()
     startup_guard.disable_lazy_imports()
-    module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+    module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be another import
     fast = getattr(module, "main", None)
-    if fast is not None:  # what comes out of it is the recorded program's, and goes up to the interpreter as if bare
-        status = int(fast(words))  # nothing of it has run
+    if fast is not None:  # exceptions of the recorded program propagate as if it ran bare
+        status = int(fast(words))  # returns only if the program did not run
         try:
             startup_guard.allow_interrupts()
         except KeyboardInterrupt as error:
             return failed(error)
         return status
-    if sys.stdout is None:  # closed before we began
+    if sys.stdout is None:  # it was closed before the start
         sys.stdout = _NoOutput()
     show_every_name(sys.stdout)
     try:
@@ -88,26 +91,26 @@ def _run(verb: str, words: list[str]) -> int:
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
         status = int(module.run(args))
-        sys.stdout.flush()  # a full disk or a closed pipe must show here, where it can be reported
+        sys.stdout.flush()  # reports a full disk or a closed pipe here
         return status
-    except SystemExit as stop:  # argparse's way to end after --help
+    except SystemExit as stop:  # argparse raises it after --help
         return stop.code if isinstance(stop.code, int) else 2
     except FORESEEN as error:
         return failed(error)
-    except OverflowError:  # the verbs add up what files say; no program calls a function 2**62 times
+    except OverflowError:  # sums of absurd counts in a damaged file
         hint = "the file is damaged, or was made to look like a recording"
         return failed(SeismoError("the numbers are too large to be true", hint=hint))
 
 
 def show_every_name(stream: TextIO | _NoOutput) -> None:
-    """Lets the stream escape what its encoding lacks: names are the program's, and may be in any script."""
+    """Let the stream escape characters that its encoding lacks, because the program's names may use any script."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None and getattr(stream, "errors", "") == "strict":
         reconfigure(errors="backslashreplace")
 
 
 class _NoOutput:
-    """Stands for a standard output that is not there: a verb that needs none, such as merge, does without."""
+    """A stand-in for a closed standard output, which verbs without output, such as merge, do not need."""
 
     encoding = None
 
@@ -128,7 +131,7 @@ def _parser(verb: str, module: ModuleType) -> Parser:
         prog=f"seismo {verb}",
         description=(module.__doc__ or VERBS[verb]).strip(),
         formatter_class=Help,
-        allow_abbrev=False,  # an abbreviation that works today is an ambiguity tomorrow
+        allow_abbrev=False,  # abbreviations could become ambiguous in later versions
     )
     module.add_arguments(parser)
     return parser

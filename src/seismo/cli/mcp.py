@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo mcp`."""
+    """Declare the arguments of `seismo mcp`."""
     parser.add_argument("--root", metavar="DIR", default=".", help="the folder whose recordings are read (default: .)")
     parser.add_argument("--allow-run", action="store_true", help="let the agent run and record programs")
 
 
 def run(args: Namespace) -> int:
-    """Serves until standard input ends."""
+    """Serve until standard input ends."""
     from seismo.mcp.server import make
 
     make(args.root, args.allow_run).run("stdio")

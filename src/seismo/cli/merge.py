@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo merge`."""
+    """Declare the arguments of `seismo merge`."""
     from seismo.cli.files import FILE_HELP
     from seismo.report.coverage.options import add_settings
 
@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Reads the files, one at a time, and writes the merged recording."""
+    """Read the files, one at a time, and write the merged recording."""
     from seismo import model
     from seismo.cli.files import recording_path
 
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
 
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
-    """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
+    """Return openers of the recordings with their sources' paths mapped to this machine. One is in memory at a time."""
     from seismo.coverage.path_aliases import aliases_of, mapped
     from seismo.coverage.recorded_settings import for_recordings
     from seismo.coverage.settings import rcfile_of
@@ -79,10 +79,10 @@ def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
 
 
 def _opener(path: str) -> _Opener:
-    """What reads the file, any number of times."""
+    """Return a function that reads the file and may be called several times."""
     from seismo.cli.files import open_recording
 
     if os.path.isfile(path):
         return lambda: open_recording(path)
-    read = open_recording(path)  # standard input, or a pipe: only once
+    read = open_recording(path)  # standard input or a pipe, which can be read only once
     return lambda: read

@@ -55,7 +55,7 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
 
 
 def _span(text: str, program: Program) -> str:
-    """The expression. A program's own module is meant by its name, although it runs as __main__."""
+    """Return the expression, in which the name of the program's own module also matches __main__."""
     from seismo.process.engine import spanned
 
     expression = spanned(text)

@@ -1,8 +1,8 @@
-"""Options: what one is, those that several verbs have, how values are read and which can be, what help says.
+"""Options: their definition, those of several verbs, reading and checking of values, and their help texts.
 
-The verbs that run a program declare theirs as a table of Option and read their words by hand (seismo.cli.verb), the
-others leave both to argparse (seismo.cli.parsing); all read values here, and say the same of a wrong one. Nothing is
-imported that the start of a program would have to wait for.
+The verbs that run a program declare theirs as a table of Option and read their words by hand (seismo.cli.verb). The
+others use argparse (seismo.cli.parsing). All of them read values here and report wrong ones alike. Imports at the top
+of this module delay the start of every recorded program, so there are few.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
 
-# ---- what help says ----
+# ---- help texts ----
 
 COLOR_HELP = (
     "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
@@ -35,16 +35,16 @@ of seismo come before the program; everything after it belongs to the program.
 
 
 def of_a_program(text: str | None, shown: str = "a summary") -> str:
-    """The help of a verb that records a program: what it is, how the program runs, and what else there is to say.
+    """Return the help of a verb that records a program: its first paragraph, how the program runs, and the rest.
 
-    text: the first and the last of these; None under -OO. shown: what is written when the program has ended.
+    `text` is None under -OO. `shown` is what is written when the program has ended.
     """
     first, _, rest = (text or "").partition("\n\n")
     return "\n\n".join(part for part in (first, _RUNS.format(shown), rest) if part).replace("\n\n\n", "\n\n")
 
 
 def defaults() -> dict[str, object]:
-    """What holds if an option is not given, by the option's key; --flush in seconds, as it is given."""
+    """Return the defaults by the options' keys; that of --flush is in seconds, as on the command line."""
     from seismo import _core
 
     return {**_core.DEFAULTS, "flush": f"{_core.DEFAULTS['flush_ms'] / 1000:g}"}
@@ -54,7 +54,7 @@ def defaults() -> dict[str, object]:
 
 
 def one_of(name: str, text: str, known: Iterable[str], instead: str = "") -> str:
-    """One of the known words. UsageError lists them. instead: the option that may be meant by another word."""
+    """Return a known word, or raise UsageError with a list of all. `instead` is an option to suggest."""
     words = list(known)
     if text in words:
         return text
@@ -64,7 +64,7 @@ def one_of(name: str, text: str, known: Iterable[str], instead: str = "") -> str
 
 
 def number(name: str, text: str) -> float:
-    """A number above 0."""
+    """Return a number above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -75,7 +75,7 @@ def number(name: str, text: str) -> float:
 
 
 def whole(name: str, text: str) -> int:
-    """A whole number above 0."""
+    """Return a whole number above 0."""
     value = _digits(text)
     if value <= 0:
         _refuse(name, text, "give a whole number above 0")
@@ -83,7 +83,7 @@ def whole(name: str, text: str) -> int:
 
 
 def count(name: str, text: str) -> int:
-    """A whole number, 0 too."""
+    """Return a whole number, 0 or more."""
     value = _digits(text)
     if value < 0:
         _refuse(name, text, "give a whole number, 0 or more")
@@ -95,7 +95,7 @@ def _digits(text: str) -> int:
 
 
 def percent(name: str, text: str) -> float:
-    """A percentage; the sign may stand behind it."""
+    """Return a percentage; it may have a percent sign."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -106,12 +106,12 @@ def percent(name: str, text: str) -> float:
 
 
 def milliseconds(name: str, text: str) -> int:
-    """Seconds, as milliseconds."""
+    """Return a number of seconds as milliseconds."""
     return max(1, round(number(name, text) * 1000))
 
 
 def span_ns(name: str, text: str) -> int:
-    """A time with its unit (10us, 1.5ms, 2s), in ns, above 0."""
+    """Return a time with a unit (10us, 1.5ms, 2s) in ns, above 0."""
     digits = text.rstrip("nuµms")
     scale = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}.get(text[len(digits) :])
     try:
@@ -124,14 +124,14 @@ def span_ns(name: str, text: str) -> int:
 
 
 def static(_name: str, text: str) -> str:
-    """An expression that is decided before a function runs."""
+    """Return an expression that can be evaluated before a function runs."""
     from seismo.process.engine import narrowed
 
     return str(narrowed(text))
 
 
 def parts(_name: str, text: str) -> list[str]:
-    """Words with commas between them."""
+    """Return the words of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -139,7 +139,7 @@ def _refuse(name: str, text: str, hint: str) -> NoReturn:
     raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
 
-# What `type=` of an argparse option can name: an option that is declared where seismo.cli cannot be imported does so.
+# Names for `type=` of argparse options that are declared in modules that cannot import seismo.cli.
 READERS: dict[str, Callable[[str, str], object]] = {
     "number": number,
     "whole": whole,
@@ -154,10 +154,10 @@ READERS: dict[str, Callable[[str, str], object]] = {
 
 
 class Option:
-    """One option. names: its spellings, with blanks between. key: what it is called in what was given.
+    """One option. `names` are its spellings, separated by blanks; `key` is its key among the given options.
 
-    Without metavar and choices it is a flag. read(name, text): the value of the text, by default the text itself.
-    many: it may be given several times, and its value is the list. help: {NAME} in it is the default of that key.
+    Without metavar and choices it is a flag. `read(name, text)` converts the text, which is the value by default. With
+    `many`, it may occur several times and its value is a list. {NAME} in `help` is the default of that key.
     """
 
     __slots__ = ("_help", "choices", "key", "many", "metavar", "names", "read")
@@ -166,7 +166,7 @@ class Option:
         self,
         names: str,
         key: str,
-        help: str,  # noqa: A002  as argparse names it
+        help: str,  # noqa: A002  argparse's name
         *,
         metavar: str = "",
         choices: tuple[str, ...] = (),
@@ -183,12 +183,12 @@ class Option:
 
     @property
     def help(self) -> str:
-        """What help says of it."""
+        """The help text, with defaults filled in."""
         return self._help.format_map(defaults()) if "{" in self._help else self._help
 
     @property
     def is_flag(self) -> bool:
-        """Whether it takes no value."""
+        """True if it takes no value."""
         return not self.metavar and not self.choices
 
 
@@ -212,7 +212,7 @@ FLUSH = Option(
 
 
 def settings(verb: str, *names: str) -> tuple[Option, ...]:
-    """The verb's options that seismo.options declares: those of these names, by default all."""
+    """Return the verb's options that seismo.options declares: those of these names, by default all."""
     return tuple(
         Option(
             setting.word,

@@ -1,4 +1,4 @@
-"""Writing an HTML page for a verb, and opening it."""
+"""Writing of an HTML page for a verb, and opening it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str], str] = str) -> int:
-    """Writes the page to --html, or where only --open asks for it, to a folder of its own; opens it if asked.
+    """Write the page to --html, or to a temporary folder if only --open is given; open it if requested.
 
-    write: writes to a path, and gives the exit status. at: the file that a page at this path begins with.
+    `write` takes a path and returns the exit status. `at` returns the first file of a page at this path.
     """
     path = args.html
     if path:
@@ -38,7 +38,10 @@ def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str]
 
 
 def opened(address: str) -> bool:
-    """Opens an address in the user's browser. False: there is none, or no display: it would take the terminal."""
+    """Open an address in the user's browser.
+
+    Return False if there is none or no display, where one would take the terminal.
+    """
     import webbrowser
 
     display = not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

@@ -1,6 +1,6 @@
-"""What argparse does: reads the words of verbs that do not hurry, and sets the help of all.
+"""Parsing with argparse, for verbs whose start-up time does not matter, and the help of all verbs.
 
-Mistakes are said as all other errors are, with suggestions.
+Usage errors are reported like all other errors, with suggestions.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from seismo.cli.verb import Verb
 
-WIDEST = 100  # characters of a line of prose
-ONE_LINE = 150  # characters of a usage that helps in an error; a longer one buries it
+WIDEST = 100  # characters of a line of help text
+ONE_LINE = 150  # characters of a usage to show in an error; longer ones would bury the error
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Sets the prose of a help text in lines as long as the terminal has room for; what is indented stays as it is."""
+    """A formatter that wraps help texts to the width of the terminal; indented parts stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         parts = (part if "\n " in f"\n{part}" else wrapped(part, width) for part in text.split("\n\n"))
@@ -32,12 +32,12 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 def wrapped(part: str, width: int) -> str:
-    """One paragraph of prose in lines of so many characters, or fewer where these would be hard to read."""
+    """Return a paragraph wrapped to `width` characters, or to WIDEST if that is less."""
     return textwrap.fill(" ".join(part.split()), min(width, WIDEST), break_long_words=False, break_on_hyphens=False)
 
 
 def print_help(verb: Verb) -> None:
-    """Prints the help of a verb that runs a program, which reads its words itself."""
+    """Print the help of a verb that runs a program and reads its own words."""
     parser = argparse.ArgumentParser(
         prog=f"seismo {verb.name}", usage=verb.usage, description=verb.text.strip(), formatter_class=Help
     )
@@ -47,7 +47,7 @@ def print_help(verb: Verb) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
-    """Declares the options of a verb that runs a program."""
+    """Declare the options of a verb that runs a program."""
     for option in verb.options:
         if option.is_flag:
             parser.add_argument(*option.names, action="store_true", help=option.help)
@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError for what cannot be read. `type` of an argument may be a name of READERS."""
+    """A parser that raises UsageError for bad arguments. `type` of an argument may be a name of READERS."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,13 +65,13 @@ class Parser(argparse.ArgumentParser):
             self.register("type", name, str)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The arguments. Raises UsageError; --help ends with SystemExit."""
+        """Return the arguments. Raise UsageError for bad ones; --help ends with SystemExit."""
         for word in words:
             if word == "--":
                 break
-            if word.startswith("--"):  # now, or a missing argument would hide the mistake
+            if word.startswith("--"):  # check now: a missing argument would hide the mistake
                 self._check_option(word.partition("=")[0])
-        # Files may stand on both sides of an option. With --, argparse would take what stands behind it for options.
+        # Files may be on both sides of an option. After --, intermixed parsing would treat files as options.
         read = self.parse_known_args if "--" in words else self.parse_known_intermixed_args
         args, rest = read(words)
         for word in rest:
@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         return args
 
     def _check_option(self, name: str) -> None:
-        """Raises UsageError unless there is an option of that name, or of its first letter."""
+        """Raise UsageError unless there is an option with that name or first letter."""
         known = self._option_string_actions
         if name in known or (not name.startswith("--") and name[:2] in known):
             return
@@ -106,7 +106,7 @@ class Parser(argparse.ArgumentParser):
             )
 
     def error(self, message: str) -> NoReturn:
-        """What argparse calls for its own findings."""
+        """Raise UsageError for an error that argparse found."""
         raise UsageError(message.removeprefix("argument "), hint=self._usage)
 
     @property
@@ -116,7 +116,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _name(action: argparse.Action) -> str:
-    """What messages call it."""
+    """Return the name of an argument in messages."""
     return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
 
 
@@ -126,9 +126,9 @@ def add_time(
     calls: bool = False,
     default: str = "wall",
 ) -> None:
-    """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given.
+    """Declare --time: args.time is one of seismo.model.recording.TIMES, or None if it is not given.
 
-    calls: or "calls", for what is ranked by their number instead.
+    With `calls` it may also be "calls", for outputs that can be ranked by the number of calls.
     """
     text = f"{what} elapsed time, running and waiting (wall), running time (cpu), or waiting time (wait); "
     text += f"default: {default}"
@@ -138,7 +138,7 @@ def add_time(
 
 
 def add_color(parser: argparse.ArgumentParser) -> None:
-    """The options about colours: args.color is one of COLOURS."""
+    """Declare the options about colours: args.color is one of COLOURS."""
     parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=COLOR_HELP)
     parser.add_argument(
         "--no-color", dest="color", action="store_const", const="never", help="the same as --color never"

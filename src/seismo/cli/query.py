@@ -38,7 +38,7 @@ _EXAMPLES = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo query`."""
+    """Declare the arguments of `seismo query`."""
     from seismo.cli.files import SUFFIX
     from seismo.cli.parsing import add_color, add_time
     from seismo.cli.trace_window import add_window
@@ -65,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Runs the query and writes what it gives."""
+    """Run the query and write its result."""
     from seismo.cli.files import or_newest
     from seismo.formats.destination import check_free
     from seismo.query import Database
@@ -92,7 +92,7 @@ def run(args: Namespace) -> int:
 
 
 def _sql(words: list[str]) -> str:
-    """Takes the query from the words. UsageError: there is none."""
+    """Remove the query from the words and return it. Raise UsageError if there is none."""
     from seismo.cli.files import SUFFIX
 
     if not words:
@@ -105,7 +105,7 @@ def _sql(words: list[str]) -> str:
 
 
 def _sources(paths: list[str], args: Namespace) -> list[Source]:
-    """The recordings, each by the end of its path that tells it from the others."""
+    """Return the recordings, each named by its file name, or by its path where that is ambiguous."""
     from seismo.cli.files import check_time, open_recording, say_incomplete
     from seismo.query import Source
 
@@ -121,7 +121,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
-    """The window of a trace that is asked about, ns."""
+    """Return the requested window of a trace, in ns."""
     from seismo.cli.trace_window import window_of
     from seismo.query.sql_tables import FOREVER
 
@@ -140,7 +140,7 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     from seismo.query.result_writers import write_csv, write_json, write_text
     from seismo.report.paper import Paper, paper_for
 
-    result = database.run(sql)  # before the output is opened: what is wrong leaves what is there
+    result = database.run(sql)  # before the output is opened, so that a failed query leaves it unchanged
 
     def write(stream: io.TextIOBase, paper: Paper) -> None:
         if form == "csv":
@@ -158,11 +158,11 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
         try:
             write(stream, Paper(stream, 80))
         finally:
-            stream.detach()  # which writes what is left; the file is closed by who opened it
+            stream.detach()  # flushes; the file itself is closed by into_path
 
 
 def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
-    """Into a neighbour of the file, which replaces it when it is whole: DuckDB may write this one only."""
+    """Write to a temporary file beside the target and rename it. DuckDB may write to this path only."""
     from contextlib import suppress
 
     from seismo.query import Database
@@ -170,7 +170,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be no text
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be undecodable
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)
@@ -182,7 +182,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
 
 
 def _say_problems(database: Database) -> None:
-    """Says on stderr what the calls of a trace lack."""
+    """Warn on stderr of gaps in the calls of a trace."""
     from seismo.cli.files import say
 
     for name, problem in dict.fromkeys(database.problems):
@@ -190,7 +190,7 @@ def _say_problems(database: Database) -> None:
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:
-    """The tables, how many rows they have, what they hold and their columns."""
+    """Write the tables with their numbers of rows, their descriptions and their columns."""
     from seismo.query import TABLES, described, in_sql
     from seismo.report.words import wrapped
 

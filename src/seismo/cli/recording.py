@@ -1,12 +1,12 @@
-"""A verb that records a program, and the recording: what is seen to before the program runs, and the end of it.
+"""Verbs that record a program, and the recording: preparation before the program runs, and its end.
 
     def settings(given, program):                   {"quiet": True, ...}
-        return {"source": given["source"], ...}     what the recorder is started with
+        return {"source": given["source"], ...}     the recorder's settings
 
     VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
-A verb that wants another recorder, or another end, overrides recorder() or make().
+A verb with another recorder or another end overrides recorder() or make().
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Where the user reads what is said at the end.
+    """The destination of the messages at the end.
 
-    fd: -1: nowhere. path: of the recording, for the user's shell. coloured: whether to write in colours.
+    `fd` is -1 if there is none. `path` is the recording's, quoted for the user's shell. `coloured` enables colours.
     """
 
     def __init__(self, fd: int, path: str, coloured: bool) -> None:
         self.fd, self.path, self.coloured = fd, path, coloured
 
     def open(self) -> TextIO:
-        """A stream of it."""
+        """Return a text stream for the descriptor."""
         return open(self.fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def _summed_up(file: str | bytes, screen: Screen) -> None:
-    """Writes the summary of the recording, a path or bytes."""
+    """Write the summary of the recording, which is a path or bytes."""
     from seismo.model import read
     from seismo.report.kind import of
 
@@ -59,20 +59,20 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
-TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
+TOO_LARGE = 16 << 20  # bytes of a recording of many processes, beyond which it is not read again for a summary
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
-    """What was given for the recorder."""
+    """Return the options that are settings of the recorder."""
     ours = ("output", "force", "quiet", "children", "color")
     return {name: 1 if value is True else value for name, value in given.items() if name not in ours}
 
 
 class RecordingVerb(Verb):
-    """A verb that records: its name is the kind's, and it has the options that all of them have.
+    """A verb that records, with the options that all such verbs have.
 
-    kind: the name in files. name: the verb's, if it is not the one that the kind is known by. settings(given,
-    program): what the recorder is started with, if that is not what was given; raises SeismoError.
+    `kind` is the name of the kind in files. `name` is the verb's, by default that of the kind. `settings(given,
+    program)` returns the recorder's settings, by default the given options; it may raise SeismoError.
     """
 
     def __init__(
@@ -89,26 +89,26 @@ class RecordingVerb(Verb):
         self.kind, self.settings = kind, settings
 
     def run(self, words: list[str]) -> int:
-        """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
+        """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
         return self.main(words, self.make)
 
     def make(self, given: Given, program: Program) -> RecordedRun:
-        """The program, ready to run."""
+        """Return the program, ready to run."""
         return RecordedRun(self, given, program, self.settings(given, program))
 
     def recorder(self) -> Recorder:
-        """What is started and stopped: by default the recorder of the kind."""
+        """Return the recorder to start and stop, by default that of the kind."""
         recorder: Recorder = recording_kinds.recorder(self.kind)
         return recorder
 
 
 class RecordedRun:
-    """A program that is recorded into a file: all that can be checked is checked before it runs.
+    """A program that is recorded to a file. Everything that can be checked is checked before it runs.
 
-    given: what the options say; of it output, force, quiet and children are used here. settings: what the recorder is
-    started with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is called
-    even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
-    the process has if the program itself ends with 0.
+    `given` are the options, of which output, force, quiet and children are used here. `settings` are the recorder's.
+    `summary(file, screen)` reports on the recording, a path or bytes, at the end. With `always`, it is called even if
+    there is nowhere to write (screen.fd is -1). It may return an exit status, which the process has if the program
+    itself ends with 0.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class RecordedRun:
         summary: Callable[[str | bytes, Screen], int | None] = _summed_up,
         always: bool = False,
     ) -> None:
-        """Raises SeismoError."""
+        """Prepare the recording. Raise SeismoError if it is not possible."""
         from seismo.process import children
         from seismo.process.output_file import SUFFIX, Output, out_of_the_way
 
@@ -144,14 +144,14 @@ class RecordedRun:
                 self.stderr = out_of_the_way(os.dup(2))
                 process.close_in_child.append(self.stderr)
             except OSError:
-                pass  # there is no stderr: there will be no summary
-        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
+                pass  # no stderr, so no summary
+        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's folder
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         process.heir, process.has_over = bool(folder), True
         self.taken: TakenParts | None = None
 
     def go(self) -> int:
-        """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
+        """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
         from seismo.process import engine, exit_and_exec
 
         def begin() -> None:
@@ -165,7 +165,7 @@ class RecordedRun:
         return run(self.program, begin, ended, self._discard)
 
     def _discard(self) -> None:
-        """Nothing ran: no recording."""
+        """Discard the recording, because nothing ran."""
         process = self.process
         if process.begun and not process.done:
             self.recorder.stop()
@@ -178,13 +178,13 @@ class RecordedRun:
             remove_folder(process.parts)
 
     def _put_back(self, output: Output) -> None:
-        """The process did not become another."""
+        """Undo the preparations for an exec that failed."""
         if self.taken is not None:
             self.taken.put_back(self.process.parts)
             self.taken.give_place(output, self.recorder.move)
 
     def _rehearse(self) -> None:
-        """Does what the end does, for nobody to see: whatever it loads is loaded now, and not before it is needed."""
+        """Run the end's work with output to os.devnull, so that the modules it needs are loaded now."""
         programs, sys.path = sys.path, self.path
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -197,15 +197,15 @@ class RecordedRun:
             os.close(nowhere)
 
     def _end(self, output: Output) -> int:
-        """After the recorder stopped: the file, the children's parts, the summary.
+        """Finish after the recorder stopped: write the file, merge the children's parts, show the summary.
 
-        Returns what the summary returns, or 130 if the user interrupts it.
+        Return the summary's result, or 130 if the user interrupts it.
         """
         from seismo import _core
         from seismo.process.output_file import say
 
-        told = [output.finish(self.recorder)] if self.process.done else []  # else the process becomes another
-        programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
+        told = [output.finish(self.recorder)] if self.process.done else []  # else the process execs another program
+        programs, sys.path = sys.path, self.path  # the program's folder may contain a json.py or a grp.py
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
@@ -222,9 +222,9 @@ class RecordedRun:
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
-            there = os.path.exists(output.path)  # else the program has changed its root
+            there = os.path.exists(output.path)  # False if the program has changed its root
             if self.process.done:
-                _core.hear_signals()  # the recording is whole: what follows may be interrupted
+                _core.hear_signals()  # the recording is complete, so the rest may be interrupted
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(
                     f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
@@ -234,7 +234,7 @@ class RecordedRun:
                 return self.summary(output.path if there else self.recorder.snapshot(), screen) or 0
         except KeyboardInterrupt:
             return 130
-        except BaseException as error:  # noqa: BLE001  the program has ended well: so do we
+        except BaseException as error:  # noqa: BLE001  a failed summary must not change the program's exit
             if stderr >= 0:
                 say(f"the summary cannot be shown: {type(error).__name__}: {error}", stderr)
         finally:
@@ -243,7 +243,7 @@ class RecordedRun:
 
 
 def _folder(output: Output) -> str:
-    """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
+    """Create and return the folder for the children's parts. Parts left there by an earlier run are deleted."""
     from seismo.process.child_startup.unrecorded_mark import MARK
     from seismo.process.children import PARTS, make_folder
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from seismo.report.options import Options
 
 FORMATS = ("markdown", "json", "gutter-json")
-# What goes with --format: what is shown, not how.
+# Options that go with --format: those that select content.
 _WITH_FORMAT = {
     *("module", "exclude_module", "where", "only", "libraries", "time"),
     *("include", "omit", "contexts", "rcfile", "no_config"),
@@ -72,7 +72,7 @@ _EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `seismo report`."""
+    """Declare the arguments of `seismo report`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_color, add_time
     from seismo.report.kind import every
@@ -120,14 +120,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
-    """Declares the options that are the kind's. Returns them with what they are when they are not given."""
+    """Declare the kind's own options. Return their defaults."""
     before = {action.dest for action in parser._actions}
     kind.add_options(parser)
     return {action.dest: action.default for action in parser._actions if action.dest not in before}
 
 
 def orders() -> list[str]:
-    """All words that --sort takes, cProfile's apart."""
+    """Return all words of --sort except cProfile's."""
     from seismo.report.kind import every
 
     return list(dict.fromkeys(word for kind in every() for word in kind.orders()))
@@ -144,7 +144,7 @@ def _order(word: str) -> str:
 
 
 def _refuse(args: argparse.Namespace, kind: Kind) -> None:
-    """Raises UsageError if an option was given that is for recordings of another kind."""
+    """Raise UsageError for an option that belongs to recordings of another kind."""
     if args.time and not kind.times:
         _not_for_this("time", "calls and lines", args.file)
     for other, options in args.of_kinds:
@@ -161,7 +161,7 @@ def _not_for_this(option: str, what: str, file: str) -> NoReturn:
 
 
 def _check_format(args: argparse.Namespace) -> None:
-    """Raises UsageError for options that only the terminal's report, or a page, takes."""
+    """Raise UsageError for options that --format excludes."""
     if not args.format:
         if args.max_lines is not None:
             raise UsageError("--max-lines needs --format", hint="--format markdown --max-lines 40")
@@ -178,7 +178,7 @@ def _check_format(args: argparse.Namespace) -> None:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    """Return what the kinds are asked to show."""
+    """Return the options for the report."""
     from dataclasses import fields
 
     from seismo.report.options import Options
@@ -187,7 +187,7 @@ def _options(args: argparse.Namespace) -> Options:
 
 
 def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, options: Options) -> int:
-    """Writes the recording's story, or what an editor shows of it."""
+    """Write the recording's story, or the data for an editor's gutter."""
     from seismo.report.kind import MOST
 
     most = max(MOST, args.max_lines or 0)
@@ -206,7 +206,7 @@ def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, optio
 
 
 def write(shown: str, stream: TextIO) -> None:
-    """Writes a document as UTF-8, whatever the locale: who reads it is a program."""
+    """Write a document as UTF-8 in any locale, because its reader is a program."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(shown)
@@ -217,7 +217,7 @@ def write(shown: str, stream: TextIO) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows the recording on standard output."""
+    """Show the recording on standard output."""
     from seismo.cli import live
     from seismo.cli.files import check_time, open_recording, open_running, or_newest
     from seismo.report.kind import of

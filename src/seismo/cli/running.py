@@ -1,4 +1,4 @@
-"""Runs a program for a verb, and asks where its user is: the terminal, the folder."""
+"""Running of a program for a verb, and the state of its user's terminal and folder."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None], give_up: Callable[[], None]) -> int:
-    """Runs the program: begin() last before its first instruction, ended(how) when its main module is through.
+    """Run the program, with begin() before its first instruction and ended(how) after its main module.
 
-    Returns only when begin() raised a SeismoError, which is then said. What the program raises goes up, and so does a
-    SystemExit of ours when it ran to its end: the launcher below us calls sys.exit with what we return, and that call
-    would be recorded as the program's. give_up(): nothing of the program has run.
+    Return only if begin() raised a SeismoError, which is then reported. The program's exceptions propagate, and so does
+    a SystemExit at its regular end. A normal return would make the launcher call sys.exit, which would be recorded as a
+    call of the program. give_up() is called if nothing of the program has run.
     """
     from seismo import _core
     from seismo.process import run_program as run
@@ -54,13 +54,13 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
 
 
 def _never_ran(error: BaseException) -> bool:
-    """Did runpy find no such module? It says so itself, with SystemExit, as `python -m` does."""
+    """Return True if runpy did not find the module, which it reports by SystemExit like `python -m`."""
     context = error.__context__
     return isinstance(error, SystemExit) and type(context).__name__ == "_Error" and type(context).__module__ == "runpy"
 
 
 def stderr_is_open() -> bool:
-    """Whether the program has left stderr open. One that closed it wants nothing said there, though ours is open."""
+    """Return True unless the program has closed stderr, in which case it wants no more output there."""
     try:
         os.fstat(2)
         return sys.__stderr__ is not None and not sys.__stderr__.closed
@@ -69,7 +69,7 @@ def stderr_is_open() -> bool:
 
 
 def is_terminal(fd: int) -> bool:
-    """Whether the descriptor is a terminal's."""
+    """Return True if the descriptor is a terminal."""
     try:
         return os.isatty(fd)
     except OSError:
@@ -77,7 +77,7 @@ def is_terminal(fd: int) -> bool:
 
 
 def current_folder() -> str:
-    """Where the user is: to be asked before the program runs, which may go elsewhere. "": it is not there any more."""
+    """Return the current folder, or "" if it was removed. Call it before the program runs, which may change it."""
     try:
         return os.getcwd()
     except OSError:
@@ -85,7 +85,7 @@ def current_folder() -> str:
 
 
 def shown_path(path: str, folder: str) -> str:
-    """The path as the user would type it in the folder, for a shell."""
+    """Return the path relative to the folder, quoted for a shell."""
     from seismo.escape import shell_word
 
     if folder and path.startswith(folder.rstrip("/") + "/"):

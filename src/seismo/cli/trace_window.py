@@ -1,4 +1,4 @@
-"""The options --from and --to, which choose a window of a trace."""
+"""The options --from and --to, which select a window of a trace."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def add_window(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
-    """Declares the options. what: what is chosen by them."""
+    """Declare the options. `what` describes the selected part in their help."""
     time = "(1.2s, 300ms; from the start of the process), or `end`, or as far before it as end-2s says"
     parser.add_argument("--from", dest="start", metavar="TIME", help=f"{what} from then on {time}")
     parser.add_argument("--to", dest="end", metavar="TIME", help="and until then (default: end)")
 
 
 def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
-    """Return the window that the options choose, in ns. UsageError: it is empty, or the recording is no trace."""
+    """Return the selected window in ns. Raise UsageError if it is empty or the recording is not a trace."""
     from seismo.report.calls.window import END
     from seismo.report.words import Signs, duration
 
@@ -38,7 +38,7 @@ def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, in
 
 
 def _time(word: str, option: str, last: int) -> int:
-    """Return a time in ns. last: what `end` is."""
+    """Return a time in ns. `last` is the value of `end`."""
     from seismo.report.calls.window import nanoseconds
 
     if word == "end":

@@ -1,10 +1,10 @@
-"""A verb that runs a program: its options, and its words, which are read up to the program's.
+"""Verbs that run a program: their options and words, read up to the program's own words.
 
     VERB = Verb("watch", usage, __doc__, (Option("--stack", "stack", "show the stack of callers"), ...))
-    given, program = VERB.read(words)               {"stack": True, ...}, and what is to run
+    given, program = VERB.read(words)               {"stack": True, ...}, and the program to run
 
-The words are read by hand here, because argparse would take longer than all the rest of the start; only --help hands
-the options to argparse. Verbs that record are seismo.cli.recording's.
+The words are read by hand, because argparse would take longer than the rest of the start; only --help uses it. Verbs
+that record are in seismo.cli.recording.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
     Given = dict[str, Any]
 
     class Run(Protocol):
-        """What a verb makes of its words."""
+        """A prepared run of a program."""
 
         def go(self) -> int:
-            """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
+            """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
 
 
-# What may go wrong before the program begins. Later, what goes wrong is the program's.
+# Errors to report before the program begins. Later errors are the program's.
 FORESEEN = (SeismoError, OSError, MemoryError)
 
 
 class Verb:
-    """A verb that runs a program. text: what --help says of it. before: what stands before the program, if anything.
+    """A verb that runs a program. `text` is the text of --help.
 
-    hint: what else the user may have meant when the script cannot be opened; {name} is the name that was given.
+    `before` names a word that must precede the program, if any. `hint` is a suggestion for a script that cannot be
+    opened; {name} in it is the given name.
     """
 
     def __init__(
@@ -52,9 +53,9 @@ class Verb:
         self.hint = hint
 
     def main(self, words: list[str], make: Callable[[Given, Program], Run]) -> int:
-        """Runs what make(given, program) gives; what that raises is said here, as are bad words, and help.
+        """Run make(given, program).go(), and report bad words and errors of make().
 
-        Returns only when there is no program to run; raises what the program raises, or SystemExit at its end.
+        Return only if there is no program to run; raise the program's exception, or SystemExit at its end.
         """
         try:
             given, program = self.read(words)
@@ -66,9 +67,9 @@ class Verb:
         return made.go()
 
     def read(self, words: list[str]) -> tuple[Given, Program | None]:
-        """What the options say, by their keys, and the program; None: help is wanted. Raises UsageError.
+        """Return the options by key, and the program, or None if help is wanted. Raise UsageError for bad words.
 
-        What stands before the program has the key "before".
+        The word that precedes the program has the key "before".
         """
         given: Given = {}
         rest = list(words)
@@ -86,13 +87,16 @@ class Verb:
         raise UsageError(missing, hint=self._usage)
 
     def _take(self, given: Given, word: str, rest: list[str]) -> Program | None:
-        """Takes in a word: an option, what stands before the program, or the program, to which the rest belongs."""
+        """Consume a word: an option, the word before the program, or the program, which gets the rest.
+
+        Return the program.
+        """
         from seismo.process.run_program import Program
 
         if word in ("-m", "-c"):
             what = self._value(word, None, rest, empty=True)
             return Program("module" if word == "-m" else "code", what, rest)
-        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
+        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python accepts
             return Program("module" if word[1] == "m" else "code", word[2:], rest)
         if word == "-" and (not self.before or "before" in given):
             return Program("stdin", word, rest)
@@ -111,7 +115,7 @@ class Verb:
         return f"usage: {self.usage}"
 
     def _option(self, given: Given, word: str, rest: list[str]) -> None:
-        """Takes in one option, and its value from the word or from the rest."""
+        """Consume one option, with a value from the word or from the rest."""
         name, equals, text = word.partition("=")
         for option in self.options:
             if option.is_flag:
@@ -149,18 +153,18 @@ class Verb:
         return text
 
     def help(self) -> int:
-        """Prints what --help says."""
+        """Print the help."""
         from seismo.cli.parsing import print_help
 
         print_help(self)
         return 0
 
     def check(self, program: Program) -> None:
-        """Reads a program from stdin. Raises UsageError when it, or the script, cannot be read."""
+        """Read a program from stdin. Raise UsageError if it, or the script, cannot be read."""
         if program.kind == "stdin":
             from seismo.process import startup_guard
 
-            startup_guard.allow_interrupts()  # the user may be writing it
+            startup_guard.allow_interrupts()  # the user may be typing it
             try:
                 program.read_stdin()
             except OSError as error:

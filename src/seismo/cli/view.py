@@ -24,7 +24,7 @@ MOST_FILES = 20
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the arguments of `seismo view`."""
+    """Declare the arguments of `seismo view`."""
     from seismo.cli.files import FILE_HELP, SUFFIX
 
     help_files = f"{FILE_HELP.partition(';')[0]} (default: the newest *{SUFFIX} in this folder)"
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Serves until it is interrupted."""
+    """Serve until interrupted."""
     from seismo.cli.files import say
     from seismo.cli.pages import opened
     from seismo.view.routes import Routes

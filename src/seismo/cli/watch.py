@@ -80,7 +80,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
+    """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
     return VERB.main(words, _Run)
 
 
@@ -88,10 +88,13 @@ def main(words: list[str]) -> int:
 
 
 class _Run:
-    """One run of a program under a watch. finish() is what process.children calls when the program ends early."""
+    """One run of a program under a watch. process.children calls finish() if the program ends early."""
 
     def __init__(self, given: Given, program: Program) -> None:
-        """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
+        """Check everything that can be checked before the program runs, and load all modules.
+
+        Raise SeismoError on failure.
+        """
         from seismo.sessions.watch import Watch
         from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import Actions
@@ -99,7 +102,7 @@ class _Run:
         from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
-        self.hints = end_summary  # now: the program may have modules of the same names
+        self.hints = end_summary  # loaded now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
@@ -108,7 +111,7 @@ class _Run:
         output = given.get("json") or given.get("output")
         self.stream = _open(output, "json" in given, bool(given.get("force"))) if output else self.stderr
         if given.get("pdb"):
-            import pdb  # noqa: F401  for the same reason
+            import pdb  # noqa: F401  loaded now for the same reason
         self.action = _Late() if self.call else None
         color = given.get("color", "auto")
         if not output:
@@ -130,7 +133,7 @@ class _Run:
             source_lines.give("<stdin>", program.text.decode("utf-8", "replace"))
 
     def go(self) -> int:
-        """Runs the program."""
+        """Run the program."""
         return run(self.program, self._begin, lambda _how: None, self._give_up)
 
     def _begin(self) -> None:
@@ -141,7 +144,7 @@ class _Run:
 
         if self.action is not None:
             self.action.load(self.call)
-        atexit.register(_core.at_end, self.finish)  # first to be registered, last to run
+        atexit.register(_core.at_end, self.finish)  # registered first, so it runs last
         exit_and_exec.subscribe(self)
         self.watch.__enter__()
         self.began = True
@@ -150,15 +153,15 @@ class _Run:
         self.done = True
 
     verdict = 0
-    parts, heir = "", False  # no children are followed
+    parts, heir = "", False  # children are not watched
     first = True
 
     def packed(self) -> str:
-        """Nobody is told."""
+        """Return the settings for children, of which there are none."""
         return ""
 
     def before_exec(self, likely: bool) -> None:
-        """Tells what there is to tell if the program will most likely be gone; else the watch goes on."""
+        """Report the results if the program will most likely be replaced; otherwise keep watching."""
         if likely and self.began and not self.done and self.pid == os.getpid():
             if self.watch.file is not None:
                 self.watch.unwritten = self.watch.file.end(self.watch, go_on=True)
@@ -166,10 +169,10 @@ class _Run:
             self._flush()
 
     def exec_failed(self) -> None:
-        """The watch has not ended."""
+        """Do nothing, because the watch has not ended."""
 
     def before_leaving(self) -> None:
-        """All that the end needs is there."""
+        """Do nothing, because everything that the end needs is loaded."""
 
     def _flush(self) -> None:
         for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
@@ -177,7 +180,7 @@ class _Run:
                 stream.flush()
 
     def finish(self, _how: str | None = None) -> None:
-        """Ends the watch: once, and never raises. In a forked child its tables are not told."""
+        """End the watch, once and without raising. A forked child does not report its tables."""
         if self.done or not self.began:
             return
         self.done = True
@@ -187,7 +190,7 @@ class _Run:
                 if self.pid == os.getpid():
                     self._tell()
                 self._flush()
-        except Exception:  # noqa: BLE001  the program has ended well: so do we
+        except Exception:  # noqa: BLE001  a failed report must not change the program's exit
             return
 
     def _tell(self) -> None:
@@ -205,7 +208,10 @@ class _Run:
 
 
 def _actions(given: Given, call: _Late | None, output: bool) -> list[Action]:
-    """What is done with a match. Who names a file for matches wants them there; who debugs wants to see them, too."""
+    """Return the actions for a match.
+
+    With an output file or --pdb, matches are printed in addition to other actions.
+    """
     found: list[Action] = [name for name in ("count", "histogram", "pdb") if name in given]
     if call is not None:
         found.append(call)
@@ -215,7 +221,7 @@ def _actions(given: Given, call: _Late | None, output: bool) -> list[Action]:
 
 
 class _Late:
-    """The function of --call: the program's folder is on the path only when the program begins."""
+    """The function of --call, loaded late because the program's folder is on the path only once the program begins."""
 
     def __init__(self) -> None:
         self.function: Any = None
@@ -226,7 +232,7 @@ class _Late:
             found: Any = __import__(module, fromlist=["_"])
             for part in path.split("."):
                 found = getattr(found, part)
-        except Exception as error:  # noqa: BLE001  whatever an import of the user's runs into
+        except Exception as error:  # noqa: BLE001  anything that the user's import may raise
             hint = "the module is searched for where the program's own modules are"
             raise UsageError(
                 f"the function cannot be loaded: {type(error).__name__}: {error}", f"--call {name}", hint
@@ -240,7 +246,10 @@ class _Late:
 
 
 def _private(fd: int) -> TextIO | None:
-    """A stream of our own on that descriptor's file, which the program may close or exchange. None: there is none."""
+    """Return a private stream on the descriptor's file, which the program may close or replace.
+
+    Return None if none is open.
+    """
     from seismo.process.output_file import out_of_the_way
 
     try:

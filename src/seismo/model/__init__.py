@@ -1,8 +1,7 @@
-"""A recording's content as plain data: functions, call tree, threads; read, built, merged, compared.
+"""A recording's content as plain data: functions, call tree and threads; read, built, merged and compared.
 
-Shapes: a `Recording` has `Table`s; a `Table` has columns, each a memoryview of int64 ('q') or float64 ('d') values or a
-list of str. Times are nanoseconds; errors are half-widths of 95 % intervals. No Python object is made per row until
-rows are asked for.
+A `Recording` has `Table`s. A `Table` has columns, each a memoryview of int64 ('q') or float64 ('d') values or a list of
+str. Times are in nanoseconds; errors are half-widths of 95 % intervals. Rows become Python objects only on request.
 """
 
 from seismo.model.builder import Builder

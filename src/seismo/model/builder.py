@@ -1,4 +1,4 @@
-"""Recordings made by hand: for the readers of other tools' formats, and for tests."""
+"""A builder of recordings, for the readers of other tools' formats and for tests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LONGEST = 4096
 
 
 def cut(text: str) -> str:
-    """The text; of one that is longer than LONGEST its beginning, with a mark that says so and keeps it apart."""
-    if len(text) <= LONGEST + 64:  # one that was cut before, too
+    """Return the text, or the beginning of a text longer than LONGEST followed by its length and checksum."""
+    if len(text) <= LONGEST + 64:  # texts that were already cut pass unchanged
         return text
     checksum = zlib.crc32(text.encode("utf-8", "surrogatepass"))
     return f"{text[:LONGEST]}…[+{len(text) - LONGEST} characters, {checksum:08x}]"
@@ -31,7 +31,7 @@ _TEXTS = {kind: frozenset(name for name, code in columns if code == "s") for kin
 
 
 class Builder:
-    """Adds processes, threads, functions and nodes one by one; each gives its id.
+    """A recording under construction: each method adds one row and returns its id.
 
     Times are exact: they have no error and no probe cost.
     """
@@ -44,7 +44,10 @@ class Builder:
         self._functions: dict[tuple[int, str, str, str, int], int] = {}
 
     def _add(self, kind: str, /, **values: Any) -> int:
-        """Adds a row. Columns that are not given are 0, and filled up when one that is comes, or at the end."""
+        """Add a row and return its id.
+
+        A column without a value is 0. Missing values are filled in when a later row has one, or in build().
+        """
         columns, texts = self._rows[kind], _TEXTS[kind]
         ids = columns["id"]
         row = len(ids)
@@ -61,18 +64,21 @@ class Builder:
         return row
 
     def process(self, pid: int = 0, **columns: Any) -> int:
-        """Adds a process; other columns of the table by name. `argv`: a JSON list, or a list that becomes one."""
+        """Add a process; `columns` are other columns by name. `argv` is a JSON list or a list to encode as JSON."""
         if isinstance(columns.get("argv"), (list, tuple)):
             columns["argv"] = json.dumps(list(columns["argv"]))
         return self._add("processes", pid=pid, **columns)
 
     def thread(self, process: int = 0, name: str = "", *, cpu_ns: int = -1, **columns: Any) -> int:
-        """Adds a thread of a process; other columns of the table by name."""
+        """Add a thread of a process; `columns` are other columns by name."""
         _below("process", process, len(self._rows["processes"]["id"]))
         return self._add("threads", process=process, name=cut(name), cpu_ns=cpu_ns, **columns)
 
     def function(self, module: str, qualname: str, file: str = "", line: int = 0, kind: int = 0, flags: int = 0) -> int:
-        """The function's id; the same one for the same function. `kind` 0 Python, 1 C, 2 synthetic."""
+        """Return the id of the function, adding it if it is new.
+
+        `kind` is 0 for Python, 1 for C and 2 for synthetic.
+        """
         module, qualname, file = cut(module), cut(qualname), cut(file)
         key = (kind, module, qualname, file, line)
         known = self._functions.get(key)
@@ -101,9 +107,10 @@ class Builder:
         lock_ns: int = 0,
         flags: int = 0,
     ) -> int:
-        """Adds a node below `parent` (-1: a root of the thread). ValueError: no such id, or a parent elsewhere.
+        """Add a node below `parent`; -1 makes it a root of the thread.
 
-        `wait_ns` is a part of `own_ns`, `ready_ns` and `lock_ns` are parts of `wait_ns`.
+        `wait_ns` is a part of `own_ns`; `ready_ns` and `lock_ns` are parts of `wait_ns`. Raise ValueError if an id does
+        not exist or the parent belongs to another thread.
         """
         nodes = self._rows["nodes"]
         _below("thread", thread, len(self._rows["threads"]["id"]))
@@ -132,51 +139,52 @@ class Builder:
         )
 
     def loss(self, kind: str, count: int = 1, detail: str = "", thread: int = -1) -> int:
-        """Notes something that is missing. `thread` -1: all."""
+        """Add a loss, a record of missing data. `thread` is -1 if the loss concerns all threads."""
         return self._add("losses", kind=kind, count=count, thread=thread, detail=detail)
 
     def line(self, function: int, line: int, hits: int = 1, *, own_ns: float = 0, **columns: Any) -> int:
-        """Adds a line of a function; other columns of the table by name. flags 1: hits say only that it ran.
+        """Add a line of a function; `columns` are other columns by name.
 
-        `own_ns` is without its `wait_ns`. Looks without squares (`sampled_sq`) make it exact.
+        With flag 1, `hits` only records that the line ran. `own_ns` excludes `wait_ns`. Without a sum of squares
+        (`sampled_sq`), the time counts as exact.
         """
         _below("function", function, len(self._rows["functions"]["id"]))
         columns = {"sampled": 1 if own_ns > 0 else 0, "sampled_ns": max(0, round(own_ns)), **columns}
         return self._add("lines", function=function, line=line, hits=hits, **columns)
 
     def arc(self, function: int, from_line: int, to_line: int, hits: int = 1, flags: int = 0) -> int:
-        """Adds a step from one line to another. -N: into or out of the code that begins at line N."""
+        """Add an arc from one line to another; -N is the entry or exit of the code that begins at line N."""
         _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("arcs", function=function, from_line=from_line, to_line=to_line, hits=hits, flags=flags)
 
     def branch(self, function: int, offset: int, **columns: Any) -> int:
-        """Adds a conditional jump of a function, by the columns of the table."""
+        """Add a conditional jump of a function; `columns` are columns by name."""
         _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("branches", function=function, offset=offset, **columns)
 
     def context(self, name: str, lines: Iterable[int] = (), arcs: Iterable[int] = ()) -> int:
-        """Adds a context, and which lines and arcs (their ids) ran in it."""
+        """Add a context and the ids of the lines and arcs that ran in it."""
         number = self._add("contexts", name=cut(name))
         for kind, rows in enumerate((lines, arcs)):
             blocks: dict[int, int] = {}
             for row in rows:
                 blocks[row & ~63] = blocks.get(row & ~63, 0) | 1 << (row & 63)
             for base, bits in sorted(blocks.items()):
-                bits -= bits >> 63 << 64  # as a signed number
+                bits -= bits >> 63 << 64  # as a signed 64-bit number
                 self._add("context_hits", context=number, kind=kind, base=base, bits=bits)
         return number
 
     def instruction(self, function: int, offset: int, line: int, text: str, hits: int) -> int:
-        """Adds an instruction of a function."""
+        """Add an instruction of a function."""
         _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("instructions", function=function, offset=offset, line=line, text=text, hits=hits)
 
     def source(self, file: str, path: str, size: int = -1, mtime_ns: int = 0, crc: int = -1) -> int:
-        """Adds a source file as it was when the recording ended. path: absolute; "" for what is no file."""
+        """Add a source file as it was when the recording ended; `path` is absolute, or "" if there is no file."""
         return self._add("sources", file=cut(file), path=cut(path), size=size, mtime_ns=mtime_ns, crc=crc)
 
     def type(self, module: str, name: str, *, born: int = 0, died: int = 0, **columns: Any) -> int:
-        """Adds a type; other columns of the table by name. Not given, `live` is what is left and `peak` as large."""
+        """Add a type; `columns` are other columns by name. `live` and `peak` default to values that fit the counts."""
         return self._add("types", module=cut(module), name=cut(name), **_counted(born, died, columns))
 
     def object(
@@ -190,7 +198,7 @@ class Builder:
         died: int = 0,
         **columns: Any,
     ) -> int:
-        """Adds objects of a type that a line made; other columns by name, `live` and `peak` as in type()."""
+        """Add the objects of a type that a line created; `columns` are other columns by name, as in type()."""
         _below("type", type, len(self._rows["types"]["id"]))
         _below("function", function, len(self._rows["functions"]["id"]), -1)
         _below("node", node, len(self._rows["nodes"]["id"]), -1)
@@ -198,38 +206,41 @@ class Builder:
         return self._add("objects", type=type, function=function, line=line, node=node, **values)
 
     def lifetime(self, object: int, unit: int, bucket: int, count: int) -> int:  # noqa: A002
-        """Adds how many objects lived how long. unit: 0 births meanwhile, 1 ns; bucket b: 4^(b-1) to 4^b - 1."""
+        """Add the number of objects with one range of lifetimes.
+
+        `unit` is 0 for births in the meantime or 1 for ns. Bucket b holds lifetimes from 4^(b-1) to 4^b - 1.
+        """
         _below("object", object, len(self._rows["objects"]["id"]))
         return self._add("lifetimes", object=object, unit=unit, bucket=bucket, count=count)
 
     def object_time(self, time_ns: int, born: int, died: int) -> int:
-        """Adds the objects born and died until a time (unix ns)."""
+        """Add the number of objects born and died until a time (ns since the Unix epoch)."""
         return self._add("object_times", time_ns=time_ns, born=born, died=died)
 
     def object_span(self, function: int = -1, first: int = 0, calls: int = 1, **columns: Any) -> int:
-        """Adds a call that was asked for, or several that followed each other; other columns by name."""
+        """Add a requested call or several consecutive ones; `columns` are other columns by name."""
         _below("function", function, len(self._rows["functions"]["id"]), -1)
         return self._add("object_spans", function=function, first=first, calls=calls, **columns)
 
     def object_survivor(self, span: int, object: int, count: int) -> int:  # noqa: A002
-        """Adds objects that were born in a span and live on."""
+        """Add the number of objects that were born in a span and survived it."""
         _below("span", span, len(self._rows["object_spans"]["id"]))
         _below("object", object, len(self._rows["objects"]["id"]))
         return self._add("object_survivors", span=span, object=object, count=count)
 
     def holder(self, object: int, parent: int = -1, holder: str = "", by: str = "", **columns: Any) -> int:  # noqa: A002
-        """Adds who holds survivors (parent -1), or who holds a holder; other columns by name."""
+        """Add a holder of surviving objects (parent -1) or of another holder; `columns` are other columns by name."""
         _below("object", object, len(self._rows["objects"]["id"]))
         _below("parent", parent, len(self._rows["holders"]["id"]), -1)
         columns = {"count": 1, "asked": 1, **columns}
         return self._add("holders", object=object, parent=parent, holder=holder, by=by, **columns)
 
     def mark(self, name: str, born: int, time_ns: int = 0, process: int = 0) -> int:
-        """Adds a moment that the program named: objects born until then."""
+        """Add a named moment of the program with the number of objects born until then."""
         return self._add("marks", name=name, born=born, time_ns=time_ns, process=process)
 
     def build(self, meta: Mapping[str, Any] | None = None) -> Recording:
-        """The recording so far; the builder may go on."""
+        """Return the recording built so far; the builder remains usable."""
         tables: Tables = {}
         for kind, schema in SCHEMA.items():
             columns = self._rows[kind]
@@ -242,7 +253,7 @@ class Builder:
 
 
 def _counted(born: int, died: int, columns: dict[str, Any]) -> dict[str, Any]:
-    """The counts of objects, with those that follow from others."""
+    """Return the columns with object counts, where `live` and `peak` default to values that fit the others."""
     live = columns.get("live", max(0, born - died - columns.get("unseen", 0)))
     return {"peak": max(live, min(born, 1)), **columns, "born": born, "died": died, "live": live}
 

@@ -1,9 +1,8 @@
-"""Several recordings as one, one without an earlier part of itself, several threads as one.
+"""Merging, subtracting and summing up of recordings.
 
-The merge is associative and commutative: functions, processes and losses are put in an order that follows from their
-contents alone, so that any engine may merge any number in any order. Trees are not summed but stand side by side, each
-under its own thread: what one process' probes cost is not another's, so times must be estimated before anything is
-added up. `combined` does that.
+The merge is associative and commutative. Functions, processes and losses are sorted by their contents alone, so any
+engine may merge any number of recordings in any order. Trees are not summed; each stays under its own thread. Processes
+differ in their probe costs, so times must be estimated before they are summed, which `combined` does.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ if TYPE_CHECKING:
 
     from seismo.model.trace.pieces import Pieces
 
-_LARGEST = 2**63 - 1  # damaged files have such counts
+_LARGEST = 2**63 - 1  # damaged files contain such counts
 
 
 def _clamped(total: int) -> int:
-    """A sum as a column can hold it."""
+    """Return a sum, limited to the range of a column."""
     return max(-_LARGEST, min(total, _LARGEST))
 
 
 class _Texts:
-    """A string table being made."""
+    """A string table under construction."""
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {"": 0}
@@ -48,7 +47,7 @@ class _Texts:
         return self.index.setdefault(text, len(self.index))
 
     def column(self, strings: Strings, indexes: memoryview) -> list[int]:
-        """Another table's indexes as ours."""
+        """Return a column of another table's string indexes, translated to this table."""
         known: dict[int, int] = {}
         result = []
         for index in indexes.tolist():
@@ -60,7 +59,7 @@ class _Texts:
 
 
 def _rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
-    """A small table's rows with their strings, without ids."""
+    """Return a small table's rows without ids; strings are decoded."""
     raw = recording._raw[kind]
     columns = {
         name: [recording._strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
@@ -70,7 +69,7 @@ def _rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
 
 
 def _table(kind: str, rows: Sequence[dict[str, Any]], texts: _Texts) -> Columns:
-    """A raw table of rows with strings; ids are the rows' numbers."""
+    """Return a raw table made of rows with decoded strings; ids are the rows' numbers."""
     table: Columns = {}
     for name, code in SCHEMA[kind]:
         if name == "id":
@@ -90,10 +89,10 @@ def _taken(column: memoryview, rows: memoryview) -> memoryview:
 
 
 def merge(recordings: Iterable[Recording]) -> Recording:
-    """One recording with the processes, threads and trees of all.
+    """Merge recordings into one that has the processes, threads and trees of all.
 
-    Functions of the same kind, module, qualname, file and line are one. The result does not depend on order or
-    grouping. No recordings at all give an empty one. RecordingError: they are of different kinds.
+    Functions that agree in kind, module, qualname, file and line become one. The result does not depend on order or
+    grouping; without recordings it is empty. Raise RecordingError if the recordings are of different kinds.
     """
     parts = [problem_losses(recording) for recording in recordings]
     _check_kinds(parts)
@@ -117,7 +116,7 @@ def merge(recordings: Iterable[Recording]) -> Recording:
 
 
 def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
-    """The journals of all, under their threads' new numbers."""
+    """Return the journals of all parts, with their threads renumbered, or None if there are none."""
     journals = [part._journal for part in parts if part._journal is not None]
     if not journals:
         return None
@@ -130,7 +129,7 @@ def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]],
 
 
 def _check_kinds(parts: Sequence[Recording]) -> None:
-    """Refuses to make one of recordings that have nothing to do with each other."""
+    """Raise RecordingError if the recordings are of different kinds."""
     names = {kinds.shown_as(part.kind) for part in parts if part.kind}
     found = {kinds.KINDS[name].of for name in names if name in kinds.KINDS}
     if len(found) > 1:
@@ -143,9 +142,9 @@ def _check_kinds(parts: Sequence[Recording]) -> None:
 def with_files(
     recording: Recording, files: Mapping[str, str], paths: Mapping[str, str], meta: dict[str, Any]
 ) -> Recording:
-    """The recording with other names: files of functions and sources, paths of sources, and its meta data.
+    """Return the recording with other metadata, files of functions and sources, and paths of sources.
 
-    What then is one and the same function is one.
+    Functions that become equal by the new names are merged.
     """
     texts = _Texts()
     for i in range(len(recording._strings)):
@@ -167,14 +166,14 @@ def with_files(
 
 
 class MergedFunctions:
-    """The functions of any number of recordings; those of the same place are one."""
+    """The functions of any number of recordings, without duplicates."""
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def add(self, part: Recording) -> array.array[int]:
-        """Takes a recording's functions in. Returns numbers for its ids, valid until `ordered` says the final ones."""
+        """Add a recording's functions and return a provisional number for each; `ordered` maps these to final ids."""
         numbers = array.array("i")
         for row in _rows(part, "functions"):
             number = self._numbers.setdefault(tuple(row[name] for name in KEY), len(self._rows))
@@ -185,7 +184,7 @@ class MergedFunctions:
         return numbers
 
     def ordered(self) -> tuple[list[dict[str, Any]], array.array[int]]:
-        """The functions in the order of their keys, and the id there of each number."""
+        """Return the functions sorted by their keys, and the final id of each provisional number."""
         numbers = [self._numbers[key] for key in sorted(self._numbers)]
         order = array.array("i", bytes(4 * len(numbers)))
         for place, number in enumerate(numbers):
@@ -199,11 +198,14 @@ _Rows = list[dict[str, Any]]
 def merged_threads(
     parts: Sequence[Recording], marks: Sequence[Sequence[int]]
 ) -> tuple[_Rows, list[dict[int, int]], _Rows, list[dict[int, int]]]:
-    """The threads of all, and each part's ids' new ones; the same of processes. marks: what tree_marks says."""
+    """Return the threads of all parts and, for each part, a map from old to new ids; then the same for processes.
+
+    `marks` is the result of tree_marks.
+    """
     process_rows: _Rows = []
     thread_rows: _Rows = []
     thread_maps: list[dict[int, int]] = [{} for _ in parts]
-    process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # what has no process is of the first
+    process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # rows without a process belong to the first
     threads_of = [_threads_by_process(part) for part in parts]
     processes = [_rows(part, "processes") for part in parts]
     for number, (part, process) in enumerate(_process_order(processes, marks)):
@@ -216,18 +218,18 @@ def merged_threads(
 
 
 def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """(part, process) in an order that follows from contents: start, then everything else, then the trees."""
+    """Return (part, process) pairs sorted by contents: the start first, then the other columns, then the tree mark."""
     entries = []
     for number, (rows, of_rows) in enumerate(zip(processes, marks, strict=True)):
         for row, mark in zip(rows, of_rows, strict=True):
             values = tuple(row[name] for name, _ in SCHEMA["processes"] if name not in ("id", "start_ns"))
             entries.append(((row["start_ns"], *values, mark), (number, row["id"])))
-    entries.sort(key=itemgetter(0))  # stable
+    entries.sort(key=itemgetter(0))
     return [place for _, place in entries]
 
 
 def tree_marks(parts: Sequence[Recording]) -> list[list[int]]:
-    """For each part and process the number that tells it apart from others that are equal in all else."""
+    """Return, for each part and process, a number that distinguishes processes whose rows are equal."""
     sizes = [len(part._raw["processes"]["id"]) for part in parts]
     if len(parts) == 1:
         return [[0] * sizes[0]]
@@ -235,7 +237,7 @@ def tree_marks(parts: Sequence[Recording]) -> list[list[int]]:
 
 
 def _tree_marks(part: Recording, processes: int) -> list[int]:
-    """A number for each process that two different ones rarely share; needed only where rows are equal in all else."""
+    """Return a checksum of each process's nodes and spans."""
     nodes, of_thread = part._raw["nodes"], part._raw["threads"]["process"].tolist()
     spans = part._raw["object_spans"]
     marks = [0] * processes
@@ -261,7 +263,7 @@ def _threads_by_process(part: Recording) -> dict[int, list[dict[str, Any]]]:
 def _merge_nodes(
     parts: Sequence[Recording], thread_maps: list[dict[int, int]], function_maps: list[list[int]]
 ) -> tuple[Columns, list[Sequence[int]]]:
-    """The nodes of all, those of a thread together, in the order of the threads' new ids; each part's ids' new ones."""
+    """Return the nodes of all parts, sorted by the threads' new ids, and for each part a map from old to new ids."""
     joined: dict[str, array.array[Any]] = {name: array.array(code) for name, code in SCHEMA["nodes"]}
     for part, threads, functions in zip(parts, thread_maps, function_maps, strict=True):
         nodes, base = part._raw["nodes"], len(joined["id"])
@@ -275,7 +277,7 @@ def _merge_nodes(
             else:
                 column.frombytes(nodes[name].cast("B"))
     of = joined["thread"]
-    rows = sorted(range(len(of)), key=of.__getitem__)  # stable, so parents stay first
+    rows = sorted(range(len(of)), key=of.__getitem__)  # stable, so parents stay before children
     new_ids = array.array("q", bytes(8 * len(rows)))
     for new, row in enumerate(rows):
         new_ids[row] = new
@@ -285,7 +287,7 @@ def _merge_nodes(
 
 
 def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
-    """The given rows of node columns, with new ids; every row's parent must be among them, before it."""
+    """Return the given rows of node columns with new ids; each row's parent must precede it among them."""
     if len(rows) == len(columns["id"]) and all(map(int.__eq__, rows, range(len(rows)))):
         return {**columns, "id": ints(range(len(rows)))}
     chosen = ints(rows)
@@ -310,7 +312,7 @@ def _merge_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int,
 
 
 def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What all say alike, and under "merged" each distinct one, in an order of their own."""
+    """Return the items that all metadata share, and under "merged" each distinct metadata, sorted by its JSON text."""
     distinct: dict[str, dict[str, Any]] = {}
     for meta in metas:
         for one in meta.get("merged") or [meta]:
@@ -324,7 +326,7 @@ def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def problem_losses(recording: Recording) -> Recording:
-    """The recording with what its file lacked as losses, so that they outlive a merge or a save."""
+    """Return the recording with its file's problems as losses, so that a merge or a save keeps them."""
     rows = []
     for problem in recording.problems:
         kind = "truncated" if "cut off" in problem else "chunk-bad"
@@ -337,17 +339,17 @@ def problem_losses(recording: Recording) -> Recording:
 
 
 def trace_loss(journal: Pieces, why: str) -> dict[str, Any]:
-    """The loss that says that a trace's journal was not kept."""
+    """Return a loss that records that a trace's journal was dropped."""
     return {"kind": "journal-left-out", "count": len(journal.places) // 2, "thread": -1, "detail": why}
 
 
 def without_trace(recording: Recording) -> Recording:
-    """The recording without its calls in time."""
+    """Return the recording without its journal."""
     return Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
 
 
 def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recording:
-    """The recording with more losses (kind, count, thread, detail), and with its reading's problems forgotten."""
+    """Return the recording with more losses (kind, count, thread, detail), and without its file's problems."""
     texts = _Texts()
     for i in range(len(recording._strings)):
         texts.index.setdefault(recording._strings[i], len(texts.index))
@@ -369,10 +371,10 @@ _GROWING = tuple(name for name, _ in SCHEMA["nodes"] if name not in _PLACE)
 
 
 def subtract(later: Recording, earlier: Recording) -> Recording:
-    """`later` less `earlier`, an earlier snapshot of the same recording.
+    """Return `later` minus `earlier`, an earlier snapshot of the same recording.
 
-    Nodes are matched by their ids; those where nothing happened in between are left out. RecordingError: `earlier` is
-    no earlier snapshot of it.
+    Nodes are matched by id; nodes without activity in between are left out. Raise RecordingError if `earlier` is not an
+    earlier snapshot of `later`.
     """
     now, before = later._raw["nodes"], earlier._raw["nodes"]
     count = len(before["id"])
@@ -411,7 +413,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
 
 
 def _continues(later: Recording, earlier: Recording) -> bool:
-    """Whether the nodes of the later begin with those of the earlier. Functions may have other numbers by now."""
+    """Return True if the nodes of `earlier` are the first nodes of `later`; function ids may differ."""
     now, before = later._raw["nodes"], earlier._raw["nodes"]
     count = len(before["id"])
     if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
@@ -424,7 +426,7 @@ def _continues(later: Recording, earlier: Recording) -> bool:
 
 
 def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
-    """The nodes and the tables about lines and objects, and those functions of the recording that they name."""
+    """Return the nodes, the tables about lines and objects, and the functions that these tables refer to."""
     kinds = (*lines.OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
     named = {"nodes": nodes, **{kind: recording._raw[kind] for kind in kinds}}
     used = sorted({number for table in named.values() for number in table["function"].tolist()} - {-1})
@@ -469,14 +471,14 @@ class _Combined(Recording):
 
     def __init__(self, source: Recording, tables: Tables, estimated: Columns) -> None:
         super().__init__(tables, source._strings, source.meta, source.problems, source.times)
-        self.__dict__["_estimated"] = estimated  # in the place of the cached property
+        self.__dict__["_estimated"] = estimated  # presets the cached property
 
 
 def combined(recording: Recording, threads: Iterable[int] | None = None) -> Recording:
-    """The trees of the chosen threads laid on one another, as one thread.
+    """Overlay the trees of the chosen threads as one thread.
 
-    Equal paths are one node with summed numbers; the functions' numbers are those of the chosen threads. ValueError: no
-    such thread.
+    Nodes with equal paths become one, with summed numbers. The functions' numbers cover the chosen threads only. Raise
+    ValueError if there is no such thread.
     """
     source = recording if threads is None else restricted(recording, set(threads))
     nodes, estimated = source._raw["nodes"], source._estimated
@@ -499,9 +501,9 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
     table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
     table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
-    # Estimated anew from a file, the sums give the same own times: exact, without an error
+    # A later estimate from a saved file must give the same own times, so the sums are stored as exact times.
     own, waits = times["own_ns"].tolist(), table["wait_ns"].tolist()
-    if source.times != "wall":  # are without what was waited, or are nothing else
+    if source.times != "wall":  # CPU times exclude waiting and wait times consist of it
         waits = [0] * len(waits)
     table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
     entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
@@ -516,7 +518,10 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
 
 
 def _one_thread(source: Recording) -> Tables:
-    """The one thread and process that stand for all; without probe costs, which are out of the times already."""
+    """Return the single thread and process of combined trees.
+
+    Probe costs are left out, because the times already exclude them.
+    """
     threads, processes = source._raw["threads"], source._raw["processes"]
 
     def reduced(values: memoryview, by: Any) -> int:
@@ -538,7 +543,7 @@ def _one_thread(source: Recording) -> Tables:
 
 
 def restricted(recording: Recording, threads: set[int]) -> Recording:
-    """The recording with only the given threads. ValueError: no such thread."""
+    """Return the recording with only the given threads. Raise ValueError if there is no such thread."""
     count = len(recording._raw["threads"]["id"])
     for thread in threads:
         if not 0 <= thread < count:

@@ -1,11 +1,11 @@
-"""What changed between recordings: one or several a side, function by function, or line by line.
+"""Differences between recordings, one or several a side, by function or by line.
 
-Counts are exact: one that differs between the runs of a side is a range, and has changed where the ranges of the sides
-have nothing in common. Whether a time has changed by more than equal runs do, `seismo.model.run_variance` says.
+Counts are exact. A count that varies between the runs of a side is a range; it has changed if the ranges of the two
+sides do not overlap. `seismo.model.run_variance` decides if a time has changed by more than equal runs do.
 
-A call site of a C function that proves trivial is disabled while it is recorded, at one time in this run and at another
-in the next, and what the function takes from then on is its caller's. So where the calls of a C function are a lower
-bound in any run, its own time counts as its callers' in all of them, and its calls cannot be compared.
+The recorder disables a call site of a C function once the function proves trivial, at a different moment in each run.
+From then on, the C function's time counts as its caller's. So if the calls of a C function are a lower bound in any
+run, its own time is added to its callers' in all runs, and its calls are not compared.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
     from seismo.model.table import FunctionRow, LineRow
 
-# Of the time of a side, for a row to be asked about. Of less, nobody wants to know; and the more rows are asked about,
-# the less can be told of each.
+# A row is tested only if it has this part of a side's time. Each further test widens the errors of all rows.
 WORTH = 0.005
-FEWEST_ROWS = 5  # for a run to be taken for slow or fast as a whole
-LONG_CALL_NS = 1_000  # of a C function, from which on its time is as unsteady as files and new memory are
+FEWEST_ROWS = 5  # that a run needs before its overall pace is estimated
+LONG_CALL_NS = 1_000  # per call; longer C functions are assumed to vary like file access and first use of memory
 
 
 class FunctionKey(NamedTuple):
-    """What a function is recognised by.
+    """The identity of a function across recordings.
 
-    Its line is no part of it, so that edits above it do not matter, and of its file only the last part, so that another
-    checkout or environment does not.
+    It excludes the line, so that edits above the function do not matter. Of the file it has only the last part, so that
+    another checkout or environment does not matter.
     """
 
     kind: int
@@ -43,7 +42,7 @@ class FunctionKey(NamedTuple):
 
 
 class LineKey(NamedTuple):
-    """What a line is recognised by: its function, and how far it stands below the function's first line."""
+    """The identity of a line across recordings: its function and its distance from the function's first line."""
 
     kind: int
     module: str
@@ -53,12 +52,13 @@ class LineKey(NamedTuple):
 
 
 class DiffRow(NamedTuple):
-    """One function, or one line, on both sides. Times in ns, of several runs the mean.
+    """One function or line on both sides. Times are in ns, means over the runs of a side.
 
-    `own_error` is that of the change in own time, of measuring and of how much equal runs differ, for all rows of the
-    diff together (95 %). Calls (of a line: hits) are the fewest of the side's runs, `calls_old_most` and
-    `calls_new_most` the most of them. `line`: of a line, where it stands in the newer file. `bound`: it ran on both
-    sides, its calls are a lower bound in a run, and its own time is its callers'.
+    `own_error` is the error of the change in own time (95 %, for all rows of the diff together). It covers measurement
+    and the variation of equal runs. `calls_old` and `calls_new` (for a line, its hits) are the fewest of the side's
+    runs, `calls_old_most` and `calls_new_most` the most. `line` is the line's number in the newer file. `bound` is True
+    if the function ran on both sides and its calls are a lower bound in a run; its own time then counts as its
+    callers'.
     """
 
     key: FunctionKey | LineKey
@@ -69,7 +69,7 @@ class DiffRow(NamedTuple):
     own_error: float
     total_old: float
     total_new: float
-    significant: bool  # the change in own time is larger than its error, and the row has a 200th of a side's time
+    significant: bool  # the change in own time exceeds its error, and the row has at least WORTH of a side's time
     calls_old_most: int = 0
     calls_new_most: int = 0
     line: int = 0
@@ -87,22 +87,25 @@ class DiffRow(NamedTuple):
 
     @property
     def calls_change(self) -> int:
-        """By how many calls the sides surely differ. Exact, unless a lower bound; 0 where their ranges overlap."""
+        """The smallest difference in calls between the sides, or 0 if their ranges overlap.
+
+        It is exact unless the calls are a lower bound.
+        """
         return sure_change(self.calls_old_range, self.calls_new_range)
 
     @property
     def own_change(self) -> float:
-        """In ns."""
+        """The change in own time, in ns."""
         return self.own_new - self.own_old
 
 
 def sure_change(old: tuple[int, int], new: tuple[int, int]) -> int:
-    """How far two ranges lie apart, 0 if they do not."""
+    """Return the signed distance between two ranges, or 0 if they overlap."""
     return new[0] - old[1] if new[0] > old[1] else min(0, new[1] - old[0])
 
 
 class _Sum:
-    """What is summed for a key in one recording. Times in ns; `square`: of the stated errors of the own time."""
+    """The sums for one key in one recording. Times are in ns; `square` sums the squared errors of the own time."""
 
     __slots__ = ("bound", "calls", "line", "own", "preempted", "square", "total", "unsteady")
 
@@ -115,12 +118,12 @@ class _Sum:
         return variance(max(0.0, self.own), self.square, self.preempted, self.unsteady)
 
     def divide(self, factor: float) -> None:
-        """Make all times those of a run that was not so many times as slow."""
+        """Divide all times by the run's pace."""
         self.own, self.total, self.square = self.own / factor, self.total / factor, self.square / factor**2
         self.preempted, self.unsteady = self.preempted / factor, self.unsteady / factor
 
     def take(self, other: _Sum, part: float = 1.0) -> None:
-        """Add this part of the own time of another, and of what is known of it."""
+        """Add this part of another sum's own time, and of its errors."""
         for name in ("own", "square", "preempted", "unsteady"):
             setattr(self, name, getattr(self, name) + part * getattr(other, name))
 
@@ -130,9 +133,9 @@ _Sums = dict[FunctionKey | LineKey, _Sum]
 
 
 class Difference(NamedTuple):
-    """What differs: the rows, those whose own time changed first; and the own time of each side in all.
+    """A difference: the rows, significant ones first, and the whole own time of each side.
 
-    paces: how slow each run was as a whole, by which its times in the rows are divided; 1 where they are not.
+    `paces` are the runs' overall slowness, by which the times in the rows are divided; 1 where no pace was estimated.
     """
 
     rows: list[DiffRow]
@@ -141,9 +144,9 @@ class Difference(NamedTuple):
 
 
 def difference(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
-    """Return the difference of each function of any recording. A side: one run, or several.
+    """Return the difference of each function of any recording. A side is one run or several.
 
-    ValueError: a side without a recording.
+    Raise ValueError if a side has no recording.
     """
     sides = runs(old), runs(new)
     sums = [[_of_functions(one) for one in side] for side in sides]
@@ -155,7 +158,7 @@ def difference(old: Recording | Sequence[Recording], new: Recording | Sequence[R
 
 
 def difference_of_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> Difference:
-    """Return the same of each line of Python code, with its hits."""
+    """Return the difference of each line of Python code, with its hits."""
     return _difference([_of_lines(one) for one in runs(old)], [_of_lines(one) for one in runs(new)], set())
 
 
@@ -170,7 +173,7 @@ def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[R
 
 
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
-    """Return the recordings of a side. ValueError: there is none."""
+    """Return the recordings of a side. Raise ValueError if there are none."""
     from seismo.model.recording import Recording
 
     found = [side] if isinstance(side, Recording) else side
@@ -187,7 +190,10 @@ def keys(recording: Recording) -> list[FunctionKey]:
 
 
 def _of_functions(recording: Recording) -> _Sums:
-    """Sum up the functions. What probes do to the code around them is no doubt here: it is the same on both sides."""
+    """Sum up the functions.
+
+    The probes' effect on surrounding code is the same on both sides, so it is taken out of the errors.
+    """
     sums: _Sums = {}
     distortions = recording._estimated["function_distortion_ns"]
     for key, row, common in zip(keys(recording), recording.functions, distortions, strict=True):
@@ -209,9 +215,9 @@ def _of_lines(recording: Recording) -> _Sums:
 
 
 def unsteady(key: FunctionKey | LineKey, calls: int, own: float, waited: float, times: str) -> float:
-    """Return how much of an own time is waiting, or in code that reads files or memory for the first time (ns).
+    """Return the part of an own time that is waiting or first access to files or memory (ns).
 
-    Such code is C, but it counts as Python functions of the import system where C functions were not recorded.
+    Such code is C, but where C functions are not recorded its time is that of the import system's Python functions.
     """
     if (key.kind == FunctionKind.C and own > LONG_CALL_NS * calls) or key.module.startswith("importlib._bootstrap"):
         return own
@@ -230,12 +236,12 @@ def _add(sums: _Sums, key: FunctionKey | LineKey, row: FunctionRow | LineRow, ca
 
 
 def _fold(recording: Recording, sums: _Sums, bound: set[FunctionKey | LineKey]) -> None:
-    """Make the own times of these functions their callers'."""
+    """Move the own times of the functions in `bound` to their callers."""
     if not bound:
         return
     functions = keys(recording)
     whole = {key: sums.pop(key) for key in bound & sums.keys()}
-    rows: list[_Sum] = []  # for each node the row that its own time is in
+    rows: list[_Sum] = []  # for each node, the row with its own time
     tree = recording.tree
     for parent, function, own in zip(tree["parent"], tree["function"], tree["own_ns"], strict=True):
         key = functions[function]
@@ -299,10 +305,10 @@ def _whole(side: list[_Sums]) -> RunGroup:
 def _paces(
     old: list[_Sums], new: list[_Sums], asked: Sequence[FunctionKey | LineKey]
 ) -> tuple[list[float], list[float]]:
-    """Return how slow each run was, as the median of what its rows took in parts of their mean over all runs.
+    """Return the pace of each run: the median of its rows' times relative to their mean over all runs.
 
-    A machine that does something else slows all of a run down, and a change of one function hardly moves the median.
-    But where the runs of one side are all slower than those of the other, it is the program that is: no run is then.
+    Load from other programs slows down a whole run, while a change of one function hardly moves the median. If one side
+    is slower than the other as a whole, the program itself has changed, so all paces are 1.
     """
     every = [*old, *new]
     means = {key: sum(one[key].own for one in every) / len(every) for key in asked if all(key in one for one in every)}

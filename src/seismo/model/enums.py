@@ -1,6 +1,6 @@
-"""What the numbers in the columns `kind` and `flags` mean: enums, equal to the numbers, in the rows of tables.
+"""Enums for the columns `kind` and `flags`. They are equal to the numbers and appear in the rows of tables.
 
-A file of a later version may hold numbers that have no name here yet: they stay what they are.
+A file of a later version may contain numbers without a name here; those are kept.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class _Kind(IntEnum):
 
 
 class FunctionKind(_Kind):
-    """What a function is."""
+    """The kinds of functions."""
 
     PYTHON = 0
     C = 1
-    SYNTHETIC = 2  # none of the program's, such as <folded paths>
+    SYNTHETIC = 2  # a stand-in such as <folded paths>, not a function of the program
 
 
 class BranchKind(_Kind):
-    """When a conditional jump jumps: if its value is that, or if its iterator is exhausted."""
+    """The conditions under which a conditional jump is taken: its value, or the end of its iterator."""
 
     FALSE = 0
     TRUE = 1
@@ -39,80 +39,80 @@ class BranchKind(_Kind):
 
 
 class FunctionFlags(IntFlag, boundary=KEEP):
-    """What else is known of a function."""
+    """Properties of a function."""
 
     GENERATOR = 1
     COROUTINE = 2
     ASYNC_GENERATOR = 4
-    SITES_OFF = 8  # places where C functions are called were switched off
+    SITES_OFF = 8  # call sites of C functions were disabled
 
 
 class NodeFlags(IntFlag, boundary=KEEP):
-    """What else is known of a node of the call tree."""
+    """Properties of a node of the call tree."""
 
-    LOWER_BOUND = 1  # it was called at least so often
+    LOWER_BOUND = 1
     FOLDED = 2
-    BEFORE_START = 4  # it ran when the recording began
-    AT_END = 8  # it ran when the recording ended
+    BEFORE_START = 4  # it was running when the recording began
+    AT_END = 8  # it was running when the recording ended
 
 
 class LineFlags(IntFlag, boundary=KEEP):
-    """What else is known of a line or an arc."""
+    """Properties of a line or an arc."""
 
-    RAN_ONLY = 1  # hits say only that it ran, not how often
+    RAN_ONLY = 1  # a positive hits value only means that it ran
 
 
 class BranchFlags(IntFlag, boundary=KEEP):
-    """What else is known of a branch."""
+    """Properties of a branch."""
 
-    RAN_ONLY = 1  # fell and jumped say only whether
-    TOO_FEW = 2  # they may be too few
+    RAN_ONLY = 1  # positive counts only mean that the direction was taken
+    TOO_FEW = 2
 
 
 class TypeFlags(IntFlag, boundary=KEEP):
-    """What else is known of a type."""
+    """Properties of a type."""
 
     HEAP = 1
-    GC = 2  # its objects may be part of cycles
-    VARIABLE = 4  # its objects have items in their own block
-    OUTSIDE = 8  # its objects keep memory elsewhere, which `size` does not count
+    GC = 2  # its objects may be part of reference cycles
+    VARIABLE = 4  # its objects have a variable number of items in their own block
+    OUTSIDE = 8  # its objects own further memory, which `size` does not include
     FINALIZER = 16
     ESTIMATED = 32  # died_by_gc is an estimate
-    AT_MOST = 64  # no more than peak were alive at once; after a merge or a subtraction
+    AT_MOST = 64  # peak is an upper bound, after a merge or a subtraction
 
 
 class ObjectFlags(IntFlag, boundary=KEEP):
-    """What else is known of objects of one type and line."""
+    """Properties of the objects of one type and line."""
 
     ESTIMATED = 1  # died, died_by_gc, live and peak are estimates
-    AT_MOST = 2  # as that of types
+    AT_MOST = 2  # as in TypeFlags
 
 
 class HolderFlags(IntFlag, boundary=KEEP):
-    """What else is known of a holder."""
+    """Properties of a holder."""
 
     ROOT = 1
-    CYCLE = 2  # it is on the path already
-    FAR = 4  # too far to go on
-    NOBODY = 8  # nobody was found
+    CYCLE = 2  # it is already on the path
+    FAR = 4  # the search stopped here, at its depth limit
+    NOBODY = 8
 
 
 class CallFlags(IntFlag, boundary=KEEP):
-    """What else is known of a call in time. One that returned, and whose beginning was seen, has no flag."""
+    """Properties of a timed call. A call that returned and whose beginning was recorded has no flag."""
 
-    BEFORE = 1  # it began before what was read: its start is where reading began
-    AFTER = 2  # it ended after what was read: its end is where reading ended
+    BEFORE = 1  # it began before the window that was read; its start is the window's start
+    AFTER = 2  # it ended after the window that was read; its end is the window's end
     BEGAN_UNSEEN = 4
     ENDED_UNSEEN = 8
-    YIELDED = 16  # a step of a generator or coroutine that ended by a pause
-    UNWOUND = 32  # an exception left it
-    OPEN = 64  # it still ran when its thread, or the recording, ended
-    RESUMED = 128  # a step that goes on with a call that had paused
-    UNSURE = 256  # several calls were paused here; it is taken for the one that did so last
-    GAP = 512  # events are missing inside: it may be several calls
+    YIELDED = 16  # a step of a generator or coroutine that ended by yielding or awaiting
+    UNWOUND = 32  # it ended by an exception
+    OPEN = 64  # it was running when its thread or the recording ended
+    RESUMED = 128  # a step that continues a suspended call
+    UNSURE = 256  # several calls were suspended here; the most recently suspended one is assumed
+    GAP = 512  # events are missing inside, so it may be several calls
 
 
-# Numbers of the enums, for columns: there their own operators would take their time.
+# These plain ints are for loops over columns, where the enums' operators would be slow.
 LOWER_BOUND = NodeFlags.LOWER_BOUND.value
 FOLDED = NodeFlags.FOLDED.value
 BEFORE_START = NodeFlags.BEFORE_START.value
@@ -129,7 +129,6 @@ HOLDER_CYCLE = HolderFlags.CYCLE.value
 HOLDER_FAR = HolderFlags.FAR.value
 HOLDER_NONE = HolderFlags.NOBODY.value
 
-# The enums of rows, by the row's type and the column.
 OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
     "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},
     "NodeRow": {"flags": NodeFlags},

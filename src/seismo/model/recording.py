@@ -1,4 +1,4 @@
-"""A recording: what was kept, with all that is needed to read it elsewhere."""
+"""A recording: its tables, strings, metadata and journal."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 TIMES = ("cpu", "wall", "wait")
-BY_CALLS = "calls"  # what stands in the places of times where a recording is ranked by its calls: see Recording.timed
+BY_CALLS = "calls"  # replaces times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
-UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
-OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
-# The name of a function's place: what makes two functions of different recordings the same one.
+UNENDED = "cut-short"  # the loss that a recorder writes with every flush and withdraws at its end
+OLD_TIMES = "older-times"  # the loss of a file whose times were measured by an older method
+# The key of a function: functions of different recordings that agree in these columns are one.
 KEY = ("kind", "module", "qualname", "file", "line")
 
 
 def begins(start: bytes) -> bool:
-    """Whether these bytes, not none, are how a recording begins, or as much of that as they are."""
+    """Return True if these bytes, at least one, are a prefix of a recording or start with its magic number."""
     return bool(start) and MAGIC.startswith(start[: len(MAGIC)])
 
 
 def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, running: bool = False) -> Recording:
-    """Reads a recording from a path or from its bytes. running: that it has no end yet is no loss.
+    """Read a recording from a path or from its bytes. With `running`, a missing end is not a loss.
 
-    What a damaged or cut-off file still holds is kept; `Recording.problems` names the rest. RecordingError: it cannot
-    be opened, is no recording, or is one of a later version.
+    The intact parts of a damaged or truncated file are kept; `Recording.problems` describes the rest. Raise
+    RecordingError if it cannot be opened, is not a recording, or has a later version.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         data: Any = source
@@ -122,8 +122,11 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
 
 
 def _contents(stream: BinaryIO) -> Any:
-    """What the file holds. A large one is mapped: most of it is a journal then, of which little may be asked for."""
-    data = stream.read(16)  # the header: what is foreign need not be read, and a device may have no end
+    """Return the file's contents.
+
+    A large file is mapped, because most of it is a journal that is rarely read in full.
+    """
+    data = stream.read(16)  # only the header: a foreign file need not be read, and a device may have no end
     if not data.startswith(MAGIC):
         return data
     if os.fstat(stream.fileno()).st_size >= MAPPED:
@@ -132,12 +135,12 @@ def _contents(stream: BinaryIO) -> Any:
 
             return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (ImportError, OSError, ValueError):
-            pass  # what cannot be mapped can be read
+            pass  # fall back to reading
     return data + stream.read()
 
 
 def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
-    """What is to be said of a file without an end, beside the loss that its recorder left in it for this case."""
+    """Return the problems of a file without an end, in addition to the loss that its recorder left in it."""
     if finished or any("cut off" in problem for problem in recording.problems):
         return []
     if behind:
@@ -175,7 +178,7 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
 
 
 def _lacks_trace(recording: Recording) -> bool:
-    """Whether it was recorded as a trace, has calls, and says nothing of when they happened, nor why not."""
+    """Return True for a trace that has calls but neither a journal nor a loss that explains its absence."""
     settings = recording.meta.get("settings")
     if recording._journal is not None or not isinstance(settings, dict) or not settings.get("journal"):
         return False
@@ -194,9 +197,9 @@ def _trace_pieces(raw: dict[str, Any], data: Any) -> Pieces | None:
 
 
 class Recording:
-    """What a program did: tables of functions, call-tree nodes, threads, processes and losses.
+    """A recording: tables of functions, call-tree nodes, threads, processes and losses.
 
-    Made by `read`, `merge`, `Builder.build`; never changed afterwards. Times are estimated on first use, once.
+    It is created by `read`, `merge` or `Builder.build` and never changes. Times are estimated once, on first use.
     """
 
     def __init__(
@@ -208,7 +211,10 @@ class Recording:
         times: str = "wall",
         journal: Pieces | None = None,
     ) -> None:
-        """For the model's own use: raw tables as `_core.read` gives them, sound (ids dense, references in range)."""
+        """Initialize with raw tables as `_core.read` returns them, which must be sound: dense ids, references in range.
+
+        For use inside the model.
+        """
         self._raw = tables
         self._strings = strings
         self.meta = meta
@@ -222,20 +228,20 @@ class Recording:
 
     @property
     def kind(self) -> str:
-        """What it is a recording of: "calltree", "watch", "coverage", "linetimes", "lifetimes"; "" for nothing."""
+        """The kind of recording: "calltree", "watch", "coverage", "linetimes", "lifetimes", or "" if it is empty."""
         named = self.meta.get("recorder")
         if isinstance(named, str) and named:
             return named
         return kinds.found(self._holds)
 
     def _holds(self, table: str, column: str) -> bool:
-        """Whether the table has a row, or the column another number than 0."""
+        """Return True if the table has a row (column `id`), or the column a number other than 0."""
         values = self._raw[table][column]
         return bool(len(values)) if column == "id" else any(values)
 
     @property
     def timeless(self) -> bool:
-        """Whether it was made without times (`seismo profile --timing none`), at least in parts: all of them are 0."""
+        """True if any part of it was recorded without times (`seismo profile --timing none`), so its times are 0."""
         merged = self.meta.get("merged")
         parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
         settings = [part.get("settings") for part in parts or [self.meta]]
@@ -243,14 +249,14 @@ class Recording:
 
     @property
     def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
-        """The rows that its times are of: lines, where lines were timed, else functions."""
+        """The rows that have times: lines if lines were timed, else functions."""
         rows: Table[LineRow] | Table[FunctionRow] = getattr(self, kinds.entry(self.kind).times or "functions")
         return rows
 
     # ---- tables ----
 
     def _take_back(self, loss: str) -> None:
-        """Leaves the losses of that kind out, before anybody has asked for the table."""
+        """Remove the losses of this kind. Call it before the first use of the table `losses`."""
         kinds = self._plain(LossRow, "losses")["kind"]
         kept = [row for row in range(len(kinds)) if kinds[row] != loss]
         raw = {
@@ -274,7 +280,7 @@ class Recording:
 
     @functools.cached_property
     def functions(self) -> Table[FunctionRow]:
-        """The functions, with what all their nodes sum up to."""
+        """The functions, with the sums over their nodes."""
         raw, estimated = self._table("functions"), self._estimated
         count = len(raw["id"])
         sums = _core.aggregate(self._raw["nodes"], estimated, count)
@@ -292,22 +298,25 @@ class Recording:
         return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
 
     def total_error(self, nodes: Sequence[int]) -> float:
-        """The error of the sum of these nodes' total times, none of which lies below another.
+        """Return the error of the sum of these nodes' total times. No node may be below another.
 
-        Nodes of a function share most of their errors, so it is more than their root of squares would be, and less
-        than their sum.
+        Nodes of a function share most of their errors, so the result lies between the root of the sum of squares and
+        the plain sum.
         """
         names = ("total_error_ns", "total_square", "total_distortion")
         error, square, distortion = (sum(map(self._estimated[name].__getitem__, nodes)) for name in names)
         return min(error, math.hypot(math.sqrt(square), distortion))
 
     def total_doubts(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Of each node's total what total_error() adds up: the squares of what is its own, and what all share (ns)."""
+        """Return the error components of each node's total that total_error() combines.
+
+        They are the squares of the independent errors, and the shared errors (ns).
+        """
         return self._estimated["total_square"], self._estimated["total_distortion"]
 
     @functools.cached_property
     def threads(self) -> Table[ThreadRow]:
-        """The threads that were seen."""
+        """The threads of the recording."""
         raw = self._table("threads")
         return Table(ThreadRow, _pick(ThreadRow, raw, {}), len(raw["id"]))
 
@@ -319,13 +328,13 @@ class Recording:
 
     @functools.cached_property
     def losses(self) -> Table[LossRow]:
-        """What was dropped, capped, missed or repaired while recording."""
+        """The events and data dropped, capped, missed or repaired while recording."""
         raw = self._table("losses")
         return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
 
     @functools.cached_property
     def calls(self) -> Calls:
-        """Every call in time, of a trace; of other recordings nothing."""
+        """Every call of a trace with its times; empty for other recordings."""
         from seismo.model.trace.calls import Calls
 
         return Calls(self)
@@ -334,7 +343,7 @@ class Recording:
 
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
-        """The lines that were executed, function by function, with their times where they were measured."""
+        """The executed lines by function, with their times if they were measured."""
         from seismo.model.lines.times import estimated
 
         raw = self._table("lines")
@@ -342,27 +351,27 @@ class Recording:
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:
-        """The steps between lines that were taken, of lines that have several to go on to."""
+        """The arcs taken from lines that have several successors."""
         return self._plain(ArcRow, "arcs")
 
     @functools.cached_property
     def branches(self) -> Table[BranchRow]:
-        """The conditional jumps, with which ways they went."""
+        """The conditional jumps, with the number of times each direction was taken."""
         return self._plain(BranchRow, "branches")
 
     @functools.cached_property
     def contexts(self) -> Table[ContextRow]:
-        """What the program was doing, by its own account: tests, mostly."""
+        """The contexts that the program named, mostly tests."""
         return self._plain(ContextRow, "contexts")
 
     @functools.cached_property
     def instructions(self) -> Table[InstructionRow]:
-        """Single instructions and how often they were executed."""
+        """Single instructions with their execution counts."""
         return self._plain(InstructionRow, "instructions")
 
     @functools.cached_property
     def sources(self) -> Table[SourceRow]:
-        """The files that functions name, as they were when the recording ended."""
+        """The source files of functions, as they were when the recording ended."""
         return self._plain(SourceRow, "sources")
 
     # ---- tables about objects: what lifetimes record ----
@@ -374,32 +383,32 @@ class Recording:
 
     @functools.cached_property
     def objects(self) -> Table[ObjectRow]:
-        """The objects by type, line that made them and call path; seismo.model.objects.groups sums them."""
+        """The objects by type, creating line and call path; seismo.model.objects.groups sums them."""
         return self._plain(ObjectRow, "objects")
 
     @functools.cached_property
     def lifetimes(self) -> Table[LifetimeRow]:
-        """How long the objects of each row of `objects` lived, as a histogram."""
+        """The lifetimes of the objects of each row of `objects`, as a histogram."""
         return self._plain(LifetimeRow, "lifetimes")
 
     @functools.cached_property
     def object_times(self) -> Table[ObjectTimeRow]:
-        """The objects born and died over time, in sums since the start."""
+        """The objects born and died over time, cumulative since the start."""
         return self._plain(ObjectTimeRow, "object_times")
 
     @functools.cached_property
     def object_spans(self) -> Table[ObjectSpanRow]:
-        """The calls that were asked for, with what was born in each and became of it."""
+        """The watched calls, with the number of objects born in each and their fates."""
         return self._plain(ObjectSpanRow, "object_spans")
 
     @functools.cached_property
     def object_survivors(self) -> Table[ObjectSurvivorRow]:
-        """What was born in a span and was alive at the end of the recording."""
+        """The objects that were born in a span and alive at the end of the recording."""
         return self._plain(ObjectSurvivorRow, "object_survivors")
 
     @functools.cached_property
     def holders(self) -> Table[HolderRow]:
-        """Who holds survivors, holders after what they hold."""
+        """The holders of survivors; a holder comes after the object it holds."""
         return self._plain(HolderRow, "holders")
 
     @functools.cached_property
@@ -408,20 +417,20 @@ class Recording:
         return self._plain(MarkRow, "marks")
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
-        """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and of arcs (1)."""
+        """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
         from seismo.model.lines.tables import context_rows
 
         return context_rows(self)
 
     def within(self, contexts: Iterable[int]) -> Recording:
-        """The recording with only those lines and arcs that ran in one of the contexts (ids)."""
+        """Return the recording with only the lines and arcs that ran in one of the contexts (ids)."""
         from seismo.model.lines.tables import within
 
         tables = {**self._raw, **within(self, set(contexts))}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def of_first_process(self) -> Recording:
-        """The recording with all its processes as one, the first: for stretches of one and the same process."""
+        """Return the recording with all its processes as the first one, for intervals of a single process."""
         from seismo.model.objects.tables import of_one_process
 
         processes = self._raw["processes"]
@@ -441,48 +450,50 @@ class Recording:
     # ---- what is done with whole recordings ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the recording to a file, whole or not at all. RecordingError: it cannot be written."""
+        """Write the recording to a file, whole or not at all. Raise RecordingError if it cannot be written."""
         from seismo.model.save import save
 
         save(self, path)
 
     def to_bytes(self) -> bytes:
-        """The recording as the contents of a .seismo file."""
+        """Return the recording as the contents of a .seismo file."""
         from seismo.model.save import to_bytes
 
         return to_bytes(self)
 
     def merge(self, *others: Recording) -> Recording:
-        """This recording and others as one; in any order and grouping the result is the same."""
+        """Return the merge of this recording and others; order and grouping do not matter."""
         from seismo.model.combine import merge
 
         return merge([self, *others])
 
     def cut(self, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None) -> Recording:
-        """What a trace says of a window, as a recording of its own: its journal, and a tree that is counted from it.
+        """Return a window of a trace as a recording: its journal, and the tree that results from it.
 
-        Times are ns from the start of the first process, there and here. where: an expression about calls
-        (docs/expressions.md); those that it chooses are kept, with what they called and the calls that they were in.
-        UsageError: there is no journal, nothing is chosen, or the expression asks for what a journal does not hold.
-        `seismo.model.trace.excerpt.cut_into` writes to a file, in memory that does not grow with the trace.
+        Times are ns from the start of the first process, both in the arguments and in the result. `where` is an
+        expression about calls (docs/expressions.md). Chosen calls are kept with their callees and callers. Raise
+        UsageError if there is no journal, if nothing is chosen, or if the expression uses terms that a journal lacks.
+        `seismo.model.trace.excerpt.cut_into` writes to a file instead, in memory that does not grow with the trace.
         """
         from seismo.model.trace.excerpt import cut
 
         return cut(self, start_ns, end_ns, where=where)
 
     def subtract(self, earlier: Recording) -> Recording:
-        """What happened between an earlier snapshot of the same recording and this one. RecordingError: it is none."""
+        """Return the activity between an earlier snapshot and this one.
+
+        Raise RecordingError if it is not a snapshot of it.
+        """
         from seismo.model.combine import subtract
 
         return subtract(self, earlier)
 
     def timed(self, by: str) -> Recording:
-        """The recording with its own and total times as "wall" (as it is read), "cpu" (running) or "wait" (waiting).
+        """Return the recording with times of another sort: "wall" (the default), "cpu" (running) or "wait" (waiting).
 
-        With "cpu", what threads were off the CPU is in no time but those of waiting (`wait_ns` and its parts). Where
-        running and waiting were not told apart, all of it is running. With "calls" there are no times: the columns of
-        own and total times hold numbers of calls instead, so that whatever ranks and draws times does so with calls.
-        ValueError: `by` is something else.
+        With "cpu", time off the CPU counts only as waiting (`wait_ns` and its parts). If running and waiting were not
+        distinguished, all time counts as running. With "calls", the columns of own and total times hold numbers of
+        calls, so that code that ranks and draws times does so by calls. Raise ValueError for another `by`.
         """
         if by not in (*TIMES, BY_CALLS):
             raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")
@@ -494,22 +505,25 @@ class Recording:
         return Recording(tables, self._strings, self.meta, self.problems, self.times, self._journal)
 
     def restricted(self, threads: Iterable[int]) -> Recording:
-        """The recording with the chosen threads (ids) alone, which get new ids in order. ValueError: no such thread."""
+        """Return the recording with only the given threads (ids), renumbered in order.
+
+        Raise ValueError for unknown ids.
+        """
         from seismo.model.combine import restricted
 
         return restricted(self, set(threads))
 
     def combined(self, threads: Iterable[int] | None = None) -> Recording:
-        """The chosen threads (ids; all by default) as one: their trees laid on one another, equal paths summed."""
+        """Return the given threads (ids; all by default) as one: their trees overlaid, equal paths summed."""
         from seismo.model.combine import combined
 
         return combined(self, threads)
 
 
 def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
-    """The row type's columns, each from the last source that has it. RecordingError: none has it.
+    """Return the row type's columns, each from the last source that has it. Raise RecordingError if none has it.
 
-    The core gives every column of its schema for every file, so it is another version's core that lacks one.
+    The core returns every column of its schema for every file, so a missing column means a core of another version.
     """
     found = {name: source[name] for source in sources for name in row._fields if name in source}
     missing = [name for name in row._fields if name not in found]

@@ -1,4 +1,4 @@
-"""Recordings into files."""
+"""Writing of recordings to files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_recording(recording: Recording, fd: int | None) -> bytes | None:
-    """Writes all of it to a descriptor, or (None) gives the contents."""
+    """Write the recording to a descriptor, or return its contents if there is none."""
     writer = _core.Writer(fd)
     write_tables(recording, writer)
     journal = recording._journal
@@ -33,7 +33,7 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
 
 
 def write_tables(recording: Recording, writer: _core.Writer) -> None:
-    """Writes all but the journal."""
+    """Write everything except the journal."""
     from seismo.model.combine import problem_losses
     from seismo.model.recording import SCHEMA
 
@@ -53,32 +53,32 @@ def write_tables(recording: Recording, writer: _core.Writer) -> None:
 
 
 def to_bytes(recording: Recording) -> bytes:
-    """The contents of the file that `save` would write."""
+    """Return the contents of the file that `save` would write."""
     data = write_recording(recording, None)
     assert data is not None
     return data
 
 
 def save(recording: Recording, path: str | os.PathLike[str]) -> None:
-    """Writes the recording to a file, as `write_file` does."""
+    """Write the recording to a file, as `write_file` does."""
     write_file(path, lambda fd: write_recording(recording, fd))
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes | None]) -> None:
-    """Writes to a temporary file beside `path` and renames it: no half-written file takes the place of a whole one.
+    """Write to a temporary file beside `path` and rename it, so that a partial file never replaces a whole one.
 
-    write(fd) writes to the descriptor; write(None) gives the content, for what cannot be replaced.
+    `write(fd)` writes to the descriptor. `write(None)` returns the content, for a path that cannot be replaced.
     """
     target = os.fspath(path)
-    if os.path.exists(target) and not os.path.isfile(target):  # /dev/stdout, a pipe: not to be replaced
+    if os.path.exists(target) and not os.path.isfile(target):  # /dev/stdout or a pipe, which must not be replaced
         _save_to(write, target)
         return
     temporary = ""
     try:
         fd, temporary = tempfile.mkstemp(".part", os.path.basename(target) + ".", os.path.dirname(target) or ".")
         try:
-            write(fd)  # for its owner only, as the file is made: it holds the program's arguments
-            with contextlib.suppress(OSError):  # the mode of a file that is there stays
+            write(fd)  # mkstemp makes it private to its owner: it contains the program's arguments
+            with contextlib.suppress(OSError):  # an existing file keeps its mode
                 os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
         finally:
             os.close(fd)

@@ -1,17 +1,17 @@
-"""Many recordings as one file, in memory that does not grow with their number.
+"""Streaming merge: many recordings into one file, in memory that does not grow with their number.
 
-What is written is what merge() of them all would give, saved. The rows of a merge are of two kinds. Some are sums: of
-functions, lines, types, and whatever else is about the code; the program bounds how many there are. Others stand side
-by side, each recording's own: the call tree, which is nearly all of a recording of calls, objects that name their call
-path, and what ran in contexts that no other recording has. They need not be there at the same time.
+The output equals a saved merge() of all recordings. A merge has two kinds of rows. Some are sums, such as functions,
+lines and types: all rows about the code, whose number is bounded by the program. Others belong to one recording each:
+the call tree, which is nearly all of a recording of calls, objects with a call path, and contexts that no other
+recording has. They need not be in memory at the same time.
 
-Each recording is therefore read more than once. First come its functions, processes, threads and losses, from which all
-new numbers follow, how many rows of its own it has of what, and what is summed. Sums are made as a binary counter
-counts: two are merged, then what came of these with what came of two others, and so on, so that there are never more of
-them than the logarithm of their number. Then, in the order of the threads, each recording's own rows go straight into
-the file.
+Each recording is therefore read more than once. The first reading collects its functions, processes, threads and
+losses, which determine all new numbers. It also counts the recording's own rows and adds up the sums. Sums are
+organized as a binary counter, which bounds their number by the logarithm of the number of recordings: two recordings
+are merged, then the results of two such merges, and so on. Then each recording's own rows are written directly to the
+file, in the order of the threads.
 
-Of a recording, memory keeps a number for each of its functions, and the rows of its threads and marks.
+Memory holds a number for each function of each recording, and the rows of its threads and marks.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Tables
 
-    # Reads a recording, each time it is called.
+    # A function that reads the recording each time it is called.
     Opener = Callable[[], Recording]
 
 _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
-_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # never summed
-_KEPT_BYTES = 16 << 20  # of recordings that are kept while others come between
+_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # one recording's rows; never summed
+_KEPT_BYTES = 16 << 20  # limit for recordings kept in memory for later processes
 
 
 def merge_files(
     paths: Sequence[str | os.PathLike[str]], target: str | os.PathLike[str], losses: Sequence[dict[str, Any]] = ()
 ) -> None:
-    """As `merge_into`, of the recordings in these files."""
+    """Merge the recordings in these files as `merge_into` does."""
     merge_into([lambda path=path: read(path) for path in paths], target, losses)  # type: ignore[misc]
 
 
 def merge_into(
     openers: Sequence[Opener], target: str | os.PathLike[str], losses: Sequence[dict[str, Any]] = ()
 ) -> None:
-    """Writes the merge of the recordings, with more losses (kind, count, thread -1, detail), to a file.
+    """Write the merge of the recordings, with more losses (kind, count, thread -1, detail), to a file.
 
-    RecordingError: one cannot be read, they are of different kinds, or the file cannot be written.
+    Raise RecordingError if one cannot be read, if they are of different kinds, or if the file cannot be written.
     """
     plan = _Plan()
     try:
@@ -76,7 +76,7 @@ def merge_into(
 
 
 class _Sum:
-    """The merge of any number of recordings, made as a binary counter counts."""
+    """The merge of any number of recordings, organized as a binary counter."""
 
     def __init__(self) -> None:
         self._heights: list[Recording | None] = []
@@ -90,7 +90,7 @@ class _Sum:
         self._heights.append(one)
 
     def total(self) -> Recording:
-        """All that was added; nothing can be added any more."""
+        """Return the merge of everything added. No more can be added afterwards."""
         heights, self._heights = self._heights, []
         return combine.merge([one for one in heights if one is not None])
 
@@ -100,14 +100,14 @@ def _emptied(part: Recording, kinds: Iterable[str]) -> Tables:
 
 
 def _bytes_of(part: Recording) -> int:
-    """What the recording takes in memory: its tables, and the whole file where it is a trace that is not mapped."""
+    """Return the recording's size in memory: its tables, and the whole file if it is a trace that is not mapped."""
     journal = part._journal
     file = len(journal.data) if journal is not None and isinstance(journal.data, bytes) else 0
     return sum((column.nbytes for table in part._raw.values() for column in table.values()), file)
 
 
 class _Plan:
-    """What is known of the recordings without their own rows. parts: them without functions and those."""
+    """The recordings without their own rows. `parts` have threads, processes and losses only."""
 
     def __init__(self) -> None:
         self.parts: list[Recording] = []
@@ -115,7 +115,7 @@ class _Plan:
         self.numbers: list[array.array[int]] = []
         self._marks: list[list[int]] = []
         self.sizes: list[int] = []
-        self._traces: list[bool] = []  # of each: whether it has a journal
+        self._traces: list[bool] = []  # for each recording, True if it has a journal
         self._sum = _Sum()
         self._contexts = Contexts()
         self._with_contexts: list[int] = []
@@ -124,7 +124,7 @@ class _Plan:
         self.with_objects: set[int] = set()
 
     def add(self, part: Recording) -> None:
-        """Takes a recording in. Unsorted: it is damaged so that its rows must be there at once."""
+        """Add a recording. Raise Unsorted if damage makes the order of its rows depend on all of them."""
         number = len(self.parts)
         self.numbers.append(self._functions.add(part))
         self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
@@ -149,7 +149,7 @@ class _Plan:
         self._sum.add(Recording(summed, part._strings, part.meta))
 
     def write(self, writer: _core.Writer, openers: Sequence[Opener]) -> bytes | None:
-        """Writes the tables as `save` does, what is not summed one recording after the other."""
+        """Write the tables as `save` does; rows that are not summed are written one recording after the other."""
         functions, order = self._functions.ordered()
         alone = [[0] * len(marks) for marks in self._marks] if len(self.parts) == 1 else self._marks
         threads, maps, processes, process_maps = combine.merged_threads(self.parts, alone)
@@ -189,7 +189,7 @@ class _Plan:
         return writer.finish()
 
     def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:
-        """What is summed, with the functions' ids of the result: recordings without sums have functions, too."""
+        """Return the sums with the result's function ids, which include functions of recordings without sums."""
         total = self._sum.total()
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
         new = [ids[tuple(row[name] for name in KEY)] for row in combine._rows(total, "functions")]
@@ -200,7 +200,7 @@ class _Plan:
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
     def _write_contexts(self, out: _Output, openers: Sequence[Opener], order: Sequence[int]) -> None:
-        """What ran in contexts: first how much of it there is, then the rows of each recording, and the shared ones."""
+        """Write the rows of contexts: count them first, then write the shared ones and those of each recording."""
         for number in self._with_contexts:
             self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
         for rows in self._contexts.shared_rows():
@@ -211,7 +211,7 @@ class _Plan:
 
 
 class _Output:
-    """Tables on their way into a file, with strings of several tables of strings."""
+    """A writer of tables that unites the strings of several string tables."""
 
     def __init__(self, writer: _core.Writer) -> None:
         self._writer = writer
@@ -232,7 +232,7 @@ class _Output:
 
 
 class _Own:
-    """The rows of each recording alone that its processes bring: nodes, and objects that name them."""
+    """The rows that belong to one recording each, by processes: nodes, and objects that refer to them."""
 
     def __init__(
         self,
@@ -243,7 +243,10 @@ class _Own:
         processes: Sequence[dict[int, int]],
         process_of: Sequence[int],
     ) -> None:
-        """order: the functions' ids. threads, processes: each recording's new ids. process_of: that of new threads."""
+        """Initialize with the final function ids (`order`) and each recording's new thread and process ids.
+
+        `process_of` has the process of each new thread.
+        """
         self._openers = openers
         self._plan = plan
         self._order = order
@@ -253,7 +256,7 @@ class _Own:
         self._kept: dict[int, Recording] = {}
 
     def write(self, out: _Output, types: Mapping[tuple[Any, ...], int]) -> None:
-        """Writes them in the order of the processes. types: the ids of types."""
+        """Write the rows in the order of the processes. `types` has the ids of types."""
         of: dict[int, int] = {}
         for number, part in enumerate(self._plan.parts):
             of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
@@ -280,10 +283,10 @@ class _Own:
             base += len(chosen)
 
     def _part(self, number: int, again: bool) -> Recording:
-        """again: it will be asked for once more."""
+        """Return a recording; `again` means that it will be needed once more."""
         recording = self._kept.pop(number, None) or self._openers[number]()
         if again:
-            self._kept[number] = recording  # the newest last
+            self._kept[number] = recording  # newest last
         while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_BYTES:
             del self._kept[next(iter(self._kept))]
         return recording
@@ -291,7 +294,7 @@ class _Own:
     def _nodes(
         self, part: Recording, number: int, functions: list[int], processes: set[int]
     ) -> tuple[Columns, list[int]]:
-        """The nodes of these processes' threads, in the order of these, numbered from 0; and which rows they were."""
+        """Return the nodes of these processes' threads, in thread order and numbered from 0, and their former rows."""
         nodes = dict(part._raw["nodes"])
         of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
         nodes["thread"] = ints(of)

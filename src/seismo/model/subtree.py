@@ -1,4 +1,4 @@
-"""A part of a call tree: what some code did, without whatever it ran in."""
+"""Extraction of the part of a call tree that some code ran."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BEFORE = NodeFlags.BEFORE_START.value
 
 
 def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
-    """The recording of what code did: its functions, all they called, and the threads that began meanwhile.
+    """Return the recording of some code: its functions, all they called, and threads that began in the meantime.
 
-    is_its: whether a file (co_filename) is the code's. What called the code, and threads that ran already when the
-    recording began, are left out.
+    `is_its` returns True for a file (co_filename) of the code. Callers of the code, and threads that were running when
+    the recording began, are left out.
     """
     nodes = recording._raw["nodes"]
     files = recording.functions["file"]

@@ -1,4 +1,4 @@
-"""Tables of columns, and the rows they give on demand."""
+"""Tables of columns, whose rows are made on demand."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from seismo.model.enums import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What a column is in memory: int64 or float64 values outside Python's heap.
+# A numeric column: int64 or float64 values outside Python's heap.
 Numbers = memoryview
 
 
 class FunctionRow(NamedTuple):
-    """One function. Times in ns; `lower_bound` 1: it was called at least `calls` times.
+    """One function. Times are in ns; if `lower_bound` is set, it was called at least `calls` times.
 
-    Own and total times are those of the wall. `wait_ns`: of the own time, off the CPU; of that, as far as this machine
-    told (`ProcessRow.waits`), `ready_ns`: it could have run and had no processor, `lock_ns`: it waited for the
-    interpreter's lock. `total_wait_ns`: of the total time, off the CPU. `await_ns` is in none of them.
+    Own and total times are wall times. `wait_ns` is the part of the own time off the CPU. Its own parts are known as
+    far as the machine reports them (`ProcessRow.waits`): `ready_ns` is ready to run but without a CPU, and `lock_ns` is
+    waiting for the GIL. `total_wait_ns` is the part of the total time off the CPU. `await_ns` is part of none of them.
     """
 
     id: int
@@ -54,7 +54,10 @@ class FunctionRow(NamedTuple):
 
 
 class NodeRow(NamedTuple):
-    """One node of the call tree: a distinct path on one thread. `parent` -1: a root. Times as a function's."""
+    """One node of the call tree: a distinct path on one thread. `parent` is -1 for a root.
+
+    Times are as in FunctionRow.
+    """
 
     id: int
     parent: int
@@ -78,7 +81,10 @@ class NodeRow(NamedTuple):
 
 
 class ThreadRow(NamedTuple):
-    """One thread, or several in one row: `folded`, 0 for one. `cpu_ns` -1: unknown. Start and end in unix ns."""
+    """One thread, or `folded` threads in one row (0 for a single one).
+
+    `cpu_ns` is -1 if unknown. Start and end are ns since the Unix epoch.
+    """
 
     id: int
     process: int
@@ -93,14 +99,15 @@ class ThreadRow(NamedTuple):
 
 
 class ProcessRow(NamedTuple):
-    """One process, with what its probes cost (`cost_error` relative). `argv` is a JSON list.
+    """One process, with the cost of its probes (`cost_error` is relative). `argv` is a JSON list.
 
-    Costs are ns of a call or resume that was only counted, in its own time and its caller's, and of an exact piece; of
-    a recording of lines `python_inside` is that of a hit. `deep_ns`: what a call costs more if calls below
-    it went deep.
+    Costs are in ns: those of an untimed call or resume, in its own and in its caller's time, and that of an exact
+    piece. In a recording of lines, `python_inside` is the cost of a hit. `deep_ns` is a call's additional cost after
+    deep calls below it.
 
-    `waits`: how waiting was told from running; "": it was not. `boot`: which start of the system it ran on; `boot_ns`:
-    from then to `start_ns`, and `unix_bound_ns`: by how much `start_ns` may be wrong; "" and 0: not known.
+    `waits` is the method that distinguishes waiting from running, or "" if there was none. `boot` identifies the boot
+    of the system, or is "" if unknown; `boot_ns` is the time from boot to `start_ns`. `unix_bound_ns` is the error
+    bound of `start_ns`.
     """
 
     id: int
@@ -131,11 +138,11 @@ class ProcessRow(NamedTuple):
 
 
 class LineRow(NamedTuple):
-    """A line of a function. Times in ns, 0 in a recording that has none.
+    """A line of a function. Times are in ns, 0 in a recording without times.
 
-    own: in the line itself and the C functions it called, `wait_ns` of it off the CPU (as a function's); inner: in
-    Python functions that it called, under recursion those of its outermost activation. `flags` 1: `hits` says only that
-    it ran. Errors are 95 % half-widths.
+    Own time is spent in the line itself and the C functions that it called; `wait_ns` of it was off the CPU (as in
+    FunctionRow). Inner time is spent in Python functions that it called; under recursion, only its outermost activation
+    counts. With flag 1, a positive `hits` only means that it ran. Errors are 95 % half-widths.
     """
 
     id: int
@@ -157,7 +164,10 @@ class LineRow(NamedTuple):
 
 
 class ArcRow(NamedTuple):
-    """A step from one line to another that was taken. -N: into (from) or out of (to) the code that begins at line N."""
+    """An arc that was taken from one line to another.
+
+    -N is the entry (from) or the exit (to) of the code that begins at line N.
+    """
 
     id: int
     function: int
@@ -168,10 +178,10 @@ class ArcRow(NamedTuple):
 
 
 class BranchRow(NamedTuple):
-    """A conditional jump: where in the source it stands (columns in bytes of UTF-8), how often it went either way.
+    """A conditional jump: its position in the source (columns in bytes of UTF-8), and the count of each direction.
 
-    `kind`: it jumps if its value is 0 false, 1 true, 2 None, 3 not None, 4 exhausted, 5 something else. `flags` 1: fell
-    and jumped say only whether; 2: they may be too few.
+    `kind` is the condition under which it jumps: 0 false, 1 true, 2 None, 3 not None, 4 exhausted, 5 another. With flag
+    1, positive counts only mean that the direction was taken; with flag 2, the counts may be too low.
     """
 
     id: int
@@ -188,16 +198,16 @@ class BranchRow(NamedTuple):
 
 
 class ContextRow(NamedTuple):
-    """What the program said that it was doing, such as a test."""
+    """A context that the program named, such as a test."""
 
     id: int
     name: str
 
 
 class InstructionRow(NamedTuple):
-    """An instruction of a function, as the interpreter disassembles it, and how often it was executed.
+    """An instruction of a function, as the interpreter disassembles it, with its execution count.
 
-    `offset`: bytes into its code; `line` 0: none; `text` "": not known.
+    `offset` is in bytes into its code; `line` is 0 if there is none; `text` is "" if unknown.
     """
 
     id: int
@@ -209,7 +219,10 @@ class InstructionRow(NamedTuple):
 
 
 class SourceRow(NamedTuple):
-    """A file that functions name, as it was when the recording ended. `path` "": it is no file; -1: unknown."""
+    """A source file of functions, as it was when the recording ended.
+
+    `path` is "" if there is no file; numbers are -1 if unknown.
+    """
 
     id: int
     file: str
@@ -220,10 +233,10 @@ class SourceRow(NamedTuple):
 
 
 class LossRow(NamedTuple):
-    """Something the recording lacks or estimates. `thread` -1: all."""
+    """A fact that the recording lacks or estimates. `thread` is -1 if it concerns all threads."""
 
     kind: str
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody wants of a row
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which rows do not need
     thread: int
     detail: str
 
@@ -232,7 +245,7 @@ Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 
 class _Column(Protocol):
-    """A column that is not plain numbers yet."""
+    """A column that is converted on demand."""
 
     def strings(self) -> list[str]: ...
 
@@ -242,9 +255,10 @@ class _Column(Protocol):
 class Table(Generic[Row]):
     """Columns of equal length.
 
-    `table["own_ns"]` is a column (memoryview of 'q' or 'd', or a list of str), `table[7]` a row, iteration gives rows.
-    `kind` and `flags` are numbers in a column, and in a row the enums of seismo.model.enums, which equal the numbers.
-    pyarrow, pandas, Polars and DuckDB take a table through the Arrow PyCapsule interface (`__arrow_c_stream__`).
+    `table["own_ns"]` is a column (memoryview of 'q' or 'd', or a list of str), `table[7]` is a row, and iteration
+    yields rows. `kind` and `flags` are numbers in a column; in a row they are enums of seismo.model.enums, which equal
+    the numbers. pyarrow, pandas, Polars and DuckDB read a table through the Arrow PyCapsule interface
+    (`__arrow_c_stream__`).
     """
 
     def __init__(self, row: type[Row], columns: dict[str, memoryview | _Column], length: int) -> None:
@@ -270,7 +284,7 @@ class Table(Generic[Row]):
         return map(make._make, zip(*values, strict=True))
 
     def _values(self, name: str) -> list[Any]:
-        """A column as its rows have it."""
+        """Return the values of a column as they appear in rows."""
         column = self[name]
         if isinstance(column, list):
             return column
@@ -288,7 +302,7 @@ class Table(Generic[Row]):
     def __getitem__(self, key: int) -> Row: ...
 
     def __getitem__(self, key: str | int) -> Any:
-        """A column by its name (KeyError), or a row by its number (IndexError)."""
+        """Return a column by its name (or raise KeyError), or a row by its number (or raise IndexError)."""
         if isinstance(key, str):
             column = self._columns[key]
             return column if isinstance(column, memoryview) else column.strings()
@@ -300,28 +314,28 @@ class Table(Generic[Row]):
         )
 
     def numbers(self, name: str) -> memoryview:
-        """A column of numbers. KeyError: there is none of this name; TypeError: use one of strings."""
+        """Return a column of numbers. Raise KeyError if there is no such column, TypeError if it holds strings."""
         column = self._columns[name]
         if not isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has strings")
         return column
 
     def strings(self, name: str) -> list[str]:
-        """A column of strings. KeyError: there is none of this name; TypeError: use one of numbers."""
+        """Return a column of strings. Raise KeyError if there is no such column, TypeError if it holds numbers."""
         column = self._columns[name]
         if isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has numbers")
         return column.strings()
 
     def sort(self, by: str, descending: bool = True) -> list[int]:
-        """The rows' numbers in the order of a column; equal ones stay in their order."""
+        """Return the rows' numbers sorted by a column; the sort is stable."""
         values = self.strings(by) if not isinstance(self._columns[by], memoryview) else self.numbers(by).tolist()
         return sorted(range(self._length), key=values.__getitem__, reverse=descending)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table as an Arrow stream of one batch over the same memory.
+        """Return the table as an Arrow stream of one batch over the same memory.
 
-        The requested schema is not used: the interface allows to give what one has.
+        The requested schema is ignored, as the interface permits.
         """
         columns: list[tuple[str, str, Any] | tuple[str, str, Any, Any]] = []
         for name, column in self._columns.items():
@@ -333,7 +347,7 @@ class Table(Generic[Row]):
 
 
 class Strings:
-    """A recording's string table; decodes on demand. Damaged text is shown with backslashes."""
+    """A recording's string table, decoded on demand. Invalid UTF-8 is shown with backslash escapes."""
 
     def __init__(self, data: bytes, offsets: memoryview) -> None:
         self._data = data
@@ -342,7 +356,7 @@ class Strings:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Strings:
-        """A table of the given strings; the first must be ''."""
+        """Return a table of the given strings; the first must be ''."""
         import array
 
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -375,13 +389,13 @@ class StringColumn:
         self._list: list[str] | None = None
 
     def strings(self) -> list[str]:
-        """The column as a list of str, made once."""
+        """Return the column as a list of str, which is made once."""
         if self._list is None:
             self._list = list(map(self._strings.__getitem__, self._indexes.tolist()))
         return self._list
 
     def arrow(self) -> tuple[bytes, memoryview]:
-        """UTF-8 text and its int64 offsets. Lone surrogates, which Arrow does not allow, become '?'."""
+        """Return UTF-8 text and its int64 offsets. Lone surrogates, which Arrow does not allow, become '?'."""
         import array
 
         pieces = [text.encode("utf-8", "replace") for text in self.strings()]

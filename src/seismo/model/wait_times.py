@@ -1,9 +1,8 @@
-"""Times as those of the wall, of running, or of waiting.
+"""Estimates of times as wall, running or waiting times.
 
-What a thread was off the CPU stands in the recording apart from all other sums (`wait_ns`; whose it was may be
-doubtful: `wait_sq`), and the estimate (native/estimate/estimate.c) adds it to what was running. So times of running are
-the estimate of the same rows as if nothing had been waited, and times of waiting that of rows of which nothing else is
-known.
+A recording keeps time off the CPU separate from its other sums (`wait_ns`, with the doubt about its owner in
+`wait_sq`). The estimate (native/estimate/estimate.c) adds it to the running time. So running times are the estimate of
+the same rows without waiting, and waiting times are the estimate of rows with nothing but waiting.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ PLACES = ("id", "parent", "thread", "function", "flags")
 
 
 def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = True) -> Columns:
-    """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case.
+    """Return the result of _core.estimate for these times; total_wait_ns always holds waiting.
 
-    times: as Recording.timed() has them; with "calls" numbers of calls stand where times would.
+    `times` is as in Recording.timed(); with "calls", numbers of calls replace the times.
     """
     nodes = tables["nodes"]
     if times == "calls":
@@ -38,13 +37,13 @@ def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = Tru
 
 
 def _counted(tables: Any) -> Columns:
-    """What `estimated` gives with calls instead of times: exact, or lower bounds, which other columns say."""
+    """Return the result of `estimated` with calls instead of times. Calls are exact unless they are lower bounds."""
     nodes = tables["nodes"]
     parents, functions = nodes["parent"], nodes["function"]
     own = array.array("d", nodes["calls"])
     total = own[:]
     of_functions = array.array("d", bytes(8 * len(tables["functions"]["id"])))
-    for node in range(len(own) - 1, -1, -1):  # parents stand before their children
+    for node in range(len(own) - 1, -1, -1):  # parents precede their children
         of_functions[functions[node]] += own[node]
         if parents[node] >= 0:
             total[parents[node]] += total[node]
@@ -61,7 +60,7 @@ def _columns(tables: Any, distorted: bool) -> Columns:
 
 
 def _waiting(tables: Any) -> dict[str, Any]:
-    """The tables with nothing known of any node but what was waited."""
+    """Return the tables with everything but waiting removed from the nodes."""
     nodes = tables["nodes"]
     kept = (*PLACES, *WAITS) if any(nodes["wait_ns"]) else PLACES
     ran = tuple(name for name in nodes if name not in kept)
@@ -69,12 +68,12 @@ def _waiting(tables: Any) -> dict[str, Any]:
 
 
 def _without(table: Columns, names: tuple[str, ...]) -> Columns:
-    """The table with noughts in these columns."""
+    """Return the table with zeros in these columns."""
     nothing = bytes(8 * len(table["wait_ns"]))
     return {**table, **{name: memoryview(array.array(table[name].format, nothing)) for name in names}}
 
 
 def _not_timed(tables: Any) -> Columns:
-    """The threads without the time that was sampled."""
+    """Return the threads without their sampled time."""
     threads: Columns = tables["threads"]
     return {**threads, "rest_ns": memoryview(array.array("q", bytes(8 * len(threads["rest_ns"]))))}

@@ -1,1 +1,1 @@
-"""Guests in other programs: pytest and IPython. Nothing is imported here; each plugin is loaded by its host."""
+"""Plugins for other programs: pytest and IPython. Nothing is imported here; each host loads its plugin."""

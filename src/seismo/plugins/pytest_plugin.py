@@ -1,9 +1,9 @@
-"""What seismo gives to pytest: options that cover, profile and check tests, markers and fixtures.
+"""The pytest plugin of seismo: options to cover, profile and check tests, markers and fixtures.
 
-Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What records is in
-pytest.cover and pytest.profile and is imported only when asked for, in pytest_load_initial_conftests: before the
-conftest files and most plugins, so that what they import is recorded too. What counts objects is in pytest.leaks and
-pytest.objects, imported by the first test that is marked or takes the fixture.
+Pytest loads this file in every run (entry point pytest11), so it only has declarations. The recording plugins
+(pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. That is before
+conftest files and most plugins, so that their imports are recorded. Support for objects (pytest.leaks_marker,
+pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the options; docs/pytest.md says more of each."""
+    """Declare the options; docs/pytest.md describes them."""
     add = parser.getgroup("seismo", "coverage with seismo").addoption
     add(
         "--seismo-cover",
@@ -101,7 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_files(add: Callable[..., None]) -> None:
-    """Declares the options about files that are read and written."""
+    """Declare the options about files that are read and written."""
     add(
         "--seismo-cover-config",
         dest="seismo_cover_config",
@@ -123,7 +123,7 @@ def _add_files(add: Callable[..., None]) -> None:
 
 
 def _add_profile(add: Callable[..., None]) -> None:
-    """Declares the options of a profile."""
+    """Declare the options of a profile."""
     add(
         "--seismo-profile",
         dest="seismo_profile",
@@ -151,7 +151,7 @@ def _add_profile(add: Callable[..., None]) -> None:
 
 
 def _add_check(add: Callable[..., None]) -> None:
-    """Declares the options of a check."""
+    """Declare the options of a check."""
     add(
         "--seismo-check",
         dest="seismo_check",
@@ -231,7 +231,7 @@ def _percent(text: str) -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Starts recording. Raises pytest.UsageError with seismo's words when that cannot be: no test runs then."""
+    """Start recording. Raise pytest.UsageError with seismo's message if that fails, so that no test runs."""
     options: Namespace = early_config.known_args_namespace
     if options.help or options.version:
         return
@@ -274,7 +274,7 @@ def _begin(config: pytest.Config, run: type[Cover | Profile]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Says which markers there are."""
+    """Register the markers."""
     config.addinivalue_line(
         "markers",
         "seismo_no_leaks(warmup=1, runs=3, of=None, allow=()): run the test warmup + runs times; it fails if objects "
@@ -289,9 +289,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)  # the innermost: logs and output of all runs are captured
+@pytest.hookimpl(wrapper=True, trylast=True)  # innermost, so that logs and output of all runs are captured
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Runs a marked test several times, or counts what it does."""
+    """Run a marked test several times, or count its actions."""
     __tracebackhide__ = True
     leaks, budget = item.get_closest_marker("seismo_no_leaks"), item.get_closest_marker("seismo_budget")
     if leaks is None and budget is None:
@@ -309,7 +309,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def seismo_check(request: pytest.FixtureRequest) -> Blocks:
-    """Counts named blocks of a test by themselves under --seismo-check; docs/pytest.md has an example."""
+    """Count named blocks of a test separately under --seismo-check; docs/pytest.md has an example."""
     from seismo.plugins.pytest.check_fixture import Blocks
 
     run = request.config.pluginmanager.get_plugin("seismo-check")
@@ -318,7 +318,7 @@ def seismo_check(request: pytest.FixtureRequest) -> Blocks:
 
 @pytest.fixture
 def seismo_objects(pytestconfig: pytest.Config) -> ObjectCounts:
-    """Counts objects: with seismo_objects: ..., then seismo_objects.assert_objects(max_born=, max_alive=, of=)."""
+    """Count objects: with seismo_objects: ..., then seismo_objects.assert_objects(max_born=, max_alive=, of=)."""
     from seismo.plugins.pytest.objects_fixture import ObjectCounts
 
     return ObjectCounts(pytestconfig)

@@ -1,1 +1,1 @@
-"""Recording from inside: one class a verb, on one base."""
+"""Recording from inside a program: one class per verb, on a common base."""

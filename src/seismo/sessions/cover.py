@@ -1,9 +1,10 @@
 """Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
 
-The sessions are those of seismo.sessions.recording_session on the recorder of coverage, which runs beside a profile and
-any number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
-`seismo cover`, or inside of another) is a part of it. A line tells only once that it ran, so a part is no difference of
-two states; it is a context: what runs while the part is open belongs to it. Of a part, hits say only that a line ran.
+The sessions are those of seismo.sessions.recording_session with the recorder of coverage, which runs independently of a
+profile and of watches. A process has one such recorder. The first session starts it; one that begins while it runs
+(under `seismo cover`, or inside another session) is a part of it. Since a line is only reported once, a part cannot be
+the difference of two states. Instead it is a context that is active while the part is open, and its hits only record
+that a line ran.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _numbers = count(1)
 
 
 class Cover(RecordingSession):
-    """A session that records which lines and branches are executed."""
+    """A session that records executed lines and branches."""
 
     name = "cover"
     recorder = recording_kinds.COVERAGE
@@ -44,7 +45,7 @@ class Cover(RecordingSession):
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))
         self.settings = settings
-        self._part = 0  # its number as a part of a running recording; 0: it is the recording
+        self._part = 0  # its number as a part of a running recording, or 0 if it is the recording
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         started = coverage.start(settings, fd, self)
@@ -70,7 +71,7 @@ class Cover(RecordingSession):
             self._part = 0
 
     def _now(self) -> Recording:
-        """What this use has recorded up to now."""
+        """Return the recording of the current use so far."""
         from seismo.model import read
 
         recording = read(coverage.so_far(), running=True)
@@ -86,7 +87,7 @@ class Cover(RecordingSession):
         return self._now() if self._sum is None else _added(self._sum, self._now())
 
     def analysis(self) -> CoverageReport:
-        """The recording held against the source: files, their lines and branches, totals."""
+        """Return the coverage of the recording against the sources: files, their lines and branches, totals."""
         recording = self.recording
         return shown(self._kind().analysis, recording)[0]
 
@@ -99,11 +100,14 @@ class Cover(RecordingSession):
         limit: int | None = None,
         color: str = "auto",
     ) -> float:
-        """Writes the table of files. Returns how many percent were executed, 0 to 100. file: by default stdout.
+        """Write the table of files, by default to stdout. Return the covered percentage, 0 to 100.
 
-        show_missing: all missing lines, on as many rows as they need. sort: as --sort: "name", "missing", "-percent"
-        ... limit: rows of the table, those with the most to do. color: "auto", "always" or "never". UsageError for what
-        is none of these; RecordingError if nothing is recorded.
+        - show_missing: list all missing lines, on as many rows as needed.
+        - sort: as for --sort, such as "name", "missing" or "-percent".
+        - limit: the number of rows, those with the most missing lines.
+        - color: "auto", "always" or "never".
+
+        Raise UsageError for other values, and RecordingError if nothing is recorded.
         """
         return shown(self._percent, file, show_missing, sort or "", limit, color)
 
@@ -116,7 +120,10 @@ class Cover(RecordingSession):
         return kind.analysis(recording)[0].totals.percent
 
     def html(self, folder: str | os.PathLike[str]) -> str:
-        """Writes HTML pages into the folder. Returns the path of the first. FormatError: they cannot be written."""
+        """Write HTML pages to the folder and return the path of the first.
+
+        Raise FormatError if they cannot be written.
+        """
         shown(self._write_page, folder)
         return self._kind().page_at(os.fspath(folder))
 
@@ -128,7 +135,7 @@ class Cover(RecordingSession):
 
 
 def _added(before: Recording, now: Recording) -> Recording:
-    """Both as one, and the process, which is one, once: a session may be used a thousand times."""
+    """Return the merge of both, with a single process, since a session may be used a thousand times."""
     from seismo.model import merge
 
     return merge([before, now]).of_first_process()
@@ -167,19 +174,24 @@ def cover(
     output: str | os.PathLike[str] | None = None,
     rcfile: str | None = None,
 ) -> Any:
-    """Records which lines and branches a `with` block executes, or a function whenever it runs, on all threads.
+    """Record the lines and branches that a `with` block, or a function whenever it runs, executes on all threads.
 
         with seismo.cover(source="app", branch=True) as c: ...     c.report()
         @seismo.cover                                              function.cover.recording
 
-    branch: branches, too. counts: how often. source: packages or folders; include, omit: patterns of files, as
-    coverage.py has them. contexts: "test" tells what each test function ran. context: a name for all of it. output: a
-    file that is written at the end, and now and then before. rcfile: the settings file; "" reads none. What is not
-    given is as the project's settings say, those of coverage.py and [tool.seismo.cover].
+    - branch: record branches, too.
+    - counts: count executions.
+    - source: packages or folders; include, omit: patterns of files, as in coverage.py.
+    - contexts: "test" separates the lines that each test function ran.
+    - context: a name for the whole recording.
+    - output: a file that is written at the end and periodically before.
+    - rcfile: the settings file; "" reads none.
 
-    The lines of the block itself are those of a function that runs already: they are not recorded, those of what it
-    calls are. Raises UsageError for values that are none, and for others than those of a recording of coverage that
-    runs; RecordingError if this interpreter cannot be recorded.
+    The defaults are the project's settings, those of coverage.py and [tool.seismo.cover].
+
+    The lines of the block itself belong to a function that is already running and are not recorded; those of its
+    callees are. Raise UsageError for invalid values, and for values that differ from those of a running recording of
+    coverage. Raise RecordingError if this interpreter cannot be recorded.
     """
     settings = engine.quietly(_settings, rcfile)
     given: dict[str, Any] = {

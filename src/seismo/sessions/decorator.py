@@ -1,6 +1,7 @@
-"""Functions that are in a session whenever they run: plain ones, coroutines, generators of both kinds.
+"""A decorator for functions that are in a session whenever they run: plain ones, coroutines, both kinds of generators.
 
-A generator is in it while it runs, not while it waits at a yield; a coroutine from its beginning to its end.
+A generator is in the session while it runs, not while it is suspended at a yield; a coroutine from its start to its
+end.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
     from seismo.sessions.session import Session
 
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; inspect takes long to import
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; importing inspect is slow
 
 
 def decorated(session: Session, function: Callable[..., Any]) -> Any:
-    """The function, in the session whenever it runs. Raises UsageError for what is no function."""
+    """Return the function, wrapped to be in the session whenever it runs. Raise UsageError if it is not callable."""
     from functools import wraps
 
     if not callable(function):
@@ -72,7 +73,7 @@ def _generator(session: Session, function: Callable[..., Any]) -> Callable[..., 
                 with session:
                     inner.close()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
                 step, value = inner.throw, error
 
     return wrapper
@@ -94,7 +95,7 @@ def _async_generator(session: Session, function: Callable[..., Any]) -> Callable
                 with session:
                     await inner.aclose()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
                 step, value = inner.athrow, error
 
     return wrapper

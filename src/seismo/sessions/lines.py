@@ -1,7 +1,7 @@
-"""Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
+"""Timing of lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.recording_session, on another recorder. There is one engine in a process, so
-calls and lines are not recorded at the same time.
+The sessions are those of seismo.sessions.recording_session with another recorder. A process has one engine, so calls
+and lines cannot be recorded at the same time.
 """
 
 from __future__ import annotations
@@ -53,18 +53,21 @@ def lines(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[LineOptions],
 ) -> Any:
-    """Counts and times the lines of a `with` block, or of a function whenever it runs.
+    """Count and time the lines of a `with` block, or of a function whenever it runs.
 
         with seismo.lines(only="app.core.*") as p: ...     p.recording.lines
         @seismo.lines                                      function.lines.recording
 
-    only: which functions, as names or globs of modules, functions or files: "app.core" is the module, the package or
-    the class and all in it; all functions by default. where: the same as an expression (docs/expressions.md). What is
-    left out belongs to the line that called it, and costs next to nothing. output: a
-    file that is written at the end, and now and then before. clock, rate, source: as in seismo.profile.
+    - only: functions, as names or globs of modules, functions or files; "app.core" is the module, package or class with
+      everything in it. The default is all functions.
+    - where: the same as an expression (docs/expressions.md).
+    - output: a file that is written at the end and periodically before.
+    - clock, rate, source: as in seismo.profile.
 
-    Raises UsageError, at the start, for values that are none, for settings other than those of a recording that is
-    running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
+    The time of functions that are left out counts for the line that called them, at hardly any cost.
+
+    Raise UsageError at the start for invalid values, for settings that differ from those of a running recording, and
+    beside a recording of calls. Raise RecordingError if this interpreter cannot be recorded.
     """
     globs = [only] if isinstance(only, str) else list(only)
     settings = engine.given("lines", options)

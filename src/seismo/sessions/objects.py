@@ -1,8 +1,8 @@
-"""Recording births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
+"""Recording of births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.recording_session, on another recorder. What a session makes itself is in no
-recording: its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes
-known objects counts exactly those. All threads are counted.
+The sessions are those of seismo.sessions.recording_session with another recorder. A session must not record objects of
+its own: its first and last steps disable recording on this thread. So an empty block counts no birth, and a block that
+creates known objects counts exactly those. All threads are counted.
 
     with seismo.objects() as r:
         r.mark("before")
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
 
-    # A type, its name ("dict", "app.Order", "Order") or a glob of that, or several of them.
+    # A type, its name ("dict", "app.Order", "Order"), a glob of names, or several of them.
     Types = type | str | Iterable[type | str]
 else:
     from seismo import _core
 
-_WORST = 8  # rows of a failed budget's message
+_WORST = 8  # rows in the message of a failed budget
 
 
 class Objects(Paged, RecordingSession):
-    """A session that records births and deaths. It may be used again; its counts then add up.
+    """A session that records births and deaths. If it is used again, its counts add up.
 
-    born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
-    of all threads. While it runs they are what they are now. With objects="types" nobody knows which ones died: alive
-    is how many more were born than died, whenever those were born.
+    `born` counts objects created in it, `alive` those of them that live (at its end, if it has ended), `died` the
+    others. The numbers are exact and cover all threads; in a running session they are current. With objects="types",
+    deaths cannot be matched with births, so `alive` is the number of births minus all deaths.
     """
 
     name = "objects"
@@ -60,13 +60,13 @@ class Objects(Paged, RecordingSession):
         super().__init__(output, settings)
         self._collect = collect
         self._first = self._last = 0  # births before it began, and before it ended
-        self._more = 0  # how many more births than deaths there were before it began
+        self._more = 0  # births minus deaths before it began
         self._marks: dict[str, int] = {}
-        self._born = self._alive = 0  # of earlier uses, and of the last when it has ended
-        self._at_end: dict[tuple[int, int], dict[int, int]] = {}  # living objects by site, of the last use's intervals
+        self._born = self._alive = 0  # of earlier uses, and of the last one if it has ended
+        self._at_end: dict[tuple[int, int], dict[int, int]] = {}  # intervals of the last use -> living objects by site
         self._snapshot: Recording | None = None
 
-    # The first and the last statement of these two are to make no object that would be recorded.
+    # The first and the last statement of these two must not create objects that would be recorded.
 
     def __enter__(self) -> Self:
         _core.objects_quiet(True)
@@ -114,7 +114,7 @@ class Objects(Paged, RecordingSession):
         return engine.setting("objects") != "types"
 
     def _living(self, first: int, last: int) -> int:
-        """How many of those born in the interval live."""
+        """Return the number of living objects among those born in the interval."""
         known = self._at_end.get((first, last))
         if known is None:
             if not self._lines:
@@ -124,17 +124,17 @@ class Objects(Paged, RecordingSession):
 
     @property
     def born(self) -> int:
-        """Objects made while it was recorded."""
+        """The objects created while it was recording."""
         return self._counts()[0]
 
     @property
     def alive(self) -> int:
-        """Of those born, the ones that live."""
+        """The living objects among those born."""
         return self._counts()[1]
 
     @property
     def died(self) -> int:
-        """Of those born, the ones that do not live any more."""
+        """The objects among those born that no longer live."""
         born, alive = self._counts()
         return born - alive
 
@@ -152,7 +152,7 @@ class Objects(Paged, RecordingSession):
 
     @property
     def recording(self) -> Recording:
-        """What was recorded: of a running session the state now. RecordingError if it never began."""
+        """The recording; for a running session, its current state. Raise RecordingError if it never began."""
         _core.objects_quiet(True)
         try:
             return super().recording
@@ -162,7 +162,10 @@ class Objects(Paged, RecordingSession):
     # ---- survivors ----
 
     def mark(self, name: str) -> int:
-        """Gives this moment a name, for since(); the recording keeps it. Returns how many were born in the session."""
+        """Give this moment a name for since(), and store it in the recording.
+
+        Return the births in the session so far.
+        """
         _core.objects_quiet(True)
         try:
             if not self._depth:
@@ -173,10 +176,10 @@ class Objects(Paged, RecordingSession):
             _core.objects_quiet(False)
 
     def since(self, name: str | None = None, until: str | None = None) -> Survivors:
-        """What was born since the mark (None: since the beginning), until another one, and is alive.
+        """Return the living objects born between two marks, by default from the beginning until now.
 
-        After the session's end it is what was alive then. UsageError: no such mark, or objects="types", which keeps no
-        living objects.
+        After the session's end, return the objects that were alive then. Raise UsageError for an unknown mark, or with
+        objects="types", which does not track living objects.
         """
         return engine.unrecorded(self._since, name, until)
 
@@ -218,7 +221,7 @@ class Objects(Paged, RecordingSession):
             raise UsageError(f"there is no mark {name!r}", hint=f"those of this session: {known}") from None
 
     def _now(self) -> Recording:
-        """All that the engine knows, of this session or not; when this one has ended, what it knew then."""
+        """Return everything that the engine has recorded now, or at the end of this session if it has ended."""
         from seismo.model import read
 
         if self._depth:
@@ -232,10 +235,10 @@ class Objects(Paged, RecordingSession):
     def assert_objects(
         self, max_born: int | None = None, max_alive: int | None = None, of: Types | None = None
     ) -> None:
-        """Raises AssertionError if more were born in the session, or live, than may be; the message names the worst.
+        """Raise AssertionError if more objects than allowed were born or are alive; the message lists the largest.
 
-        of: only objects of this type: a class, a name ("dict", "app.Order", "Order"), a glob, or several of them.
-        Subclasses do not count. Of a session that has ended, what lives is what lived at its end; with
+        `of` restricts counting to a type: a class, a name ("dict", "app.Order", "Order"), a glob, or several of them.
+        Subclasses do not count. For a session that has ended, living objects are those at its end; with
         seismo.objects(collect=True) the cycle collector ran before.
         """
         message = engine.unrecorded(self._over_budget, max_born, max_alive, of)
@@ -272,7 +275,7 @@ class Objects(Paged, RecordingSession):
 
 
 def _more() -> int:
-    """How many more births than deaths there were."""
+    """Return the number of births minus the number of deaths."""
     status = _core.status()
     return int(status["births"] - status["deaths"])
 
@@ -299,7 +302,7 @@ def _chooser(of: Types) -> Callable[[str], bool]:
 
 
 def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, what: str) -> list[str]:
-    """The lines of a message, none if they are not too many. count: of all, None: what the rows have."""
+    """Return the lines of a message, or none if the limit holds. `count` is the total, by default that of the rows."""
     rows = sorted((row for row in rows if row[0]), key=lambda row: (-row[0], row[1:]))
     found = sum(row[0] for row in rows) if count is None else count
     if found <= limit:
@@ -334,19 +337,21 @@ def objects(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[ObjectOptions],
 ) -> Any:
-    """Records the objects that are born and die in a `with` block, or in a function whenever it runs.
+    """Record the objects that are born and die in a `with` block, or in a function whenever it runs.
 
         with seismo.objects() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects
         @seismo.objects                     function.objects.assert_objects(max_born=100)
 
-    objects: "lines" (default: by type and creating line) or "types" (by type only, cheaper, survivors are not known).
-    paths: the call tree beside, and each line's objects by call path. max_live: of more living objects than that
-    (default 16 million) a share is kept. span: an expression about functions (docs/expressions.md) or a function's
-    name: what is born in their calls is told apart. collect: run the cycle collector at the end, so that what is alive
-    then is held by something. output: a file that is written at the end, and now and then before.
+    - objects: "lines" (default: by type and creating line) or "types" (by type only: cheaper, without survivors).
+    - paths: also record the call tree, and each line's objects by call path.
+    - max_live: the number of living objects (default 16 million) above which only a sample is tracked.
+    - span: an expression about functions (docs/expressions.md) or a function's name; births in their calls are
+      separated.
+    - collect: run the cycle collector at the end, so that garbage cycles do not count as alive.
+    - output: a file that is written at the end and periodically before.
 
-    Needs CPython 3.13.3 or newer. Raises, at the start, UsageError for values that are none, for settings other than
-    those of a recording that is running, and beside a recording of calls or lines; RecordingError if this interpreter
+    This needs CPython 3.13.3 or newer. Raise UsageError at the start for invalid values, for settings that differ from
+    those of a running recording, and beside a recording of calls or lines. Raise RecordingError if this interpreter
     cannot be recorded.
     """
     session = Objects(output, engine.given("objects", options), collect)

@@ -1,4 +1,4 @@
-"""Recording calls from inside: `with seismo.profile()`, `@seismo.profile`, `start()` and `stop()`."""
+"""Recording of calls from inside: `with seismo.profile()`, `@seismo.profile`, `start()` and `stop()`."""
 
 from __future__ import annotations
 
@@ -50,30 +50,34 @@ def profile(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[CallOptions],
 ) -> Any:
-    """Records a `with` block, or a function whenever it runs; `recording` of the result is what was recorded.
+    """Record a `with` block, or a function whenever it runs; the result has the attribute `recording`.
 
         with seismo.profile(output="block.seismo") as p: ...     p.recording
         @seismo.profile                                          function.profile.recording
         @seismo.profile(c_functions="none")
 
-    c_functions: "auto" (default: all but the ones that prove trivial where they are called; on 3.11 none, since
-    recording them makes every instruction slow there), "all" or "none".
-    output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
-    timing: "sampled" (default: the first calls of a function and long ones by the clock, the rest by samples), "every"
-    call by the clock, or "none": calls are counted only. rate: samples a second. source: the interpreter's hook, by
-    default the best there is. max_paths: call paths beyond that many are folded. where: an expression about functions
-    (docs/expressions.md), such as 'module("app.*")': those for which it is false are left out, and their time belongs
-    to the caller that is kept.
+    - c_functions: "all", "none" or "auto" (default: all except those that prove trivial at their call sites; none on
+      3.11, where recording them slows down every instruction).
+    - output: a file that is written at the end and periodically before.
+    - clock: "auto" (default), "tsc" or "monotonic".
+    - timing: "sampled" (default: the clock for a function's first calls and for long ones, samples for the rest),
+      "every" (the clock for every call) or "none" (counts only).
+    - rate: samples per second.
+    - source: the interpreter's hook, by default the best one.
+    - max_paths: the number of call paths above which paths are folded.
+    - where: an expression about functions (docs/expressions.md), such as 'module("app.*")'. Functions for which it is
+      false are left out; their time counts for the nearest recorded caller.
 
-    An async function is recorded from its beginning to its end, other tasks that ran meanwhile included; a generator
-    while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
-    settings other than those of a recording that is running, RecordingError if this interpreter cannot be recorded.
+    An async function is recorded from its start to its end, including other tasks that run in the meantime. A generator
+    is recorded while it runs, not while it is suspended at a yield. Raise UsageError at the start for invalid values,
+    and for settings that differ from those of a running recording. Raise RecordingError if this interpreter cannot be
+    recorded.
     """
     session = Profile(output, engine.given("profile", options))
     return session if function is None else session(function)
 
 
-_started: list[tuple[int, Profile]] = []  # by start(), with the thread that called it
+_started: list[tuple[int, Profile]] = []  # by start(), with the calling thread
 
 
 def start(
@@ -81,7 +85,7 @@ def start(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[CallOptions],
 ) -> Profile:
-    """Begins a session that stop() ends; takes what `profile` takes. Starts may nest."""
+    """Begin a session that stop() ends, with the options of `profile`. Starts may nest."""
     session: Profile = profile(output=output, **options)
     session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()
     _started.append((get_ident(), session))
@@ -89,9 +93,9 @@ def start(
 
 
 def stop() -> Recording:
-    """Ends the session that this thread started last (another thread, if it has none) and returns its recording.
+    """End the last session that this thread started (or else any thread) and return its recording.
 
-    Raises UsageError if nothing was started.
+    Raise UsageError if nothing was started.
     """
     if not _started:
         raise UsageError("nothing to stop: no seismo.start() is open")

@@ -1,9 +1,9 @@
 """Sessions that make a recording: `with seismo.profile()`, `@seismo.lines`, `start()` and `stop()`.
 
-There is one engine in a process, and it records all threads. So a session is not an engine of its own: it is the
-difference between what the engine had when the session began and what it has when it ends. The first session to begin
-starts the engine, the last to end stops it; under `seismo profile` it runs already. Sessions may nest and overlap, on
-one thread or several; each sees what every thread did meanwhile. seismo's own frames are in no recording.
+A process has one engine, which records all threads. So a session is the difference between the engine's states at the
+session's start and end. The first session to begin starts the engine, and the last one to end stops it; under `seismo
+profile` it is already running. Sessions may nest and overlap, on one thread or several, and each records all threads.
+seismo's own frames are not recorded.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-# How many finished stretches a session that is entered again and again keeps as they are before it adds them up: their
-# images are small, and adding up costs a pass over all of them.
+# The number of finished uses that a session keeps separately before it sums them up. Their images are small, and
+# summing costs a pass over all of them.
 _STRETCHES = 32
 
 
 class RecordingSession(SessionResults, Session):
-    """A session that has a recording. When it is used again, its recording adds up.
+    """A session that has a recording. If it is used again, its recording adds up.
 
-    recording: what it recorded, while it runs what it has so far; of several uses the sum, as one thread. output: the
-    file written at each end, or None.
+    `recording` is the recording, of a running session the part so far, and of several uses the sum as one thread.
+    `output` is the file that is written at each end, or None.
     """
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
@@ -46,21 +46,24 @@ class RecordingSession(SessionResults, Session):
         self._settings = settings
         self._pid = os.getpid()
         self._recorder = recording_kinds.recorder(self.recorder)
-        self._before: bytes | None = None  # the engine's state at the beginning; None: it had nothing
-        self._file: Output | None = None  # the recorder writes into it
-        self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet
+        self._before: bytes | None = None  # the engine's state at the start, or None if it had just started
+        self._file: Output | None = None  # the recorder's output
+        self._stretches: list[tuple[bytes | None, bytes]] = []  # not summed up yet
         self._sum: Recording | None = None
         self._apart = False
 
     def apart(self) -> Self:
-        """Leaves out the threads that run already when it begins, but for the one that begins it. Returns itself."""
+        """Leave out threads that are already running when it begins, except the one that begins it.
+
+        Return the session.
+        """
         self._apart = True
         return self
 
     def _begin(self) -> None:
         file = None
         if self.output is not None:
-            self._sum, self._stretches = None, []  # the file holds what this use records, and so does the recording
+            self._sum, self._stretches = None, []  # the file, and thus the recording, has the current use only
             file = Output(self.output, option="output")
         try:
             started = self._start({**self._settings, "apart": int(self._apart)}, -1 if file is None else file.fd)
@@ -72,7 +75,7 @@ class RecordingSession(SessionResults, Session):
             self._file = file
             file.belongs_to(self._recorder)
         elif file is not None:
-            file.close()  # that it can be written is known; what goes in is known at the end
+            file.close()  # it proved writable; its contents are known at the end
 
     def _end(self) -> None:
         last = self._stop()
@@ -87,14 +90,14 @@ class RecordingSession(SessionResults, Session):
             engine.quietly(self._write)
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
-        """Starts the recorder into the file, or joins it when it runs. True: it started, and took the file."""
+        """Start the recorder with the file, or join a running one. Return True if it started and uses the file."""
         meta = engine.meta(self._settings, self.recorder)
         started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self)
         self._before = None if started else _core.snapshot()
         return started
 
     def _stop(self) -> bool:
-        """Leaves the recorder and keeps what this use has recorded. True: it has stopped."""
+        """Leave the recorder and keep the recording of this use. Return True if the recorder has stopped."""
         last = engine.stop(user=self)
         self._after = _core.snapshot()
         self._stretches.append((self._before, self._after))
@@ -104,13 +107,13 @@ class RecordingSession(SessionResults, Session):
         return last
 
     def _write(self) -> None:
-        """Somebody else's session shares the engine: the file gets this one's difference."""
+        """Write this session's difference to the file, because another session shares the engine."""
         assert self.output is not None
         self.recording.save(self.output)
 
     @property
     def recording(self) -> Recording:
-        """What was recorded: of a running session the state now. RecordingError if it never began."""
+        """The recording; for a running session, its current state. Raise RecordingError if it never began."""
         with self._lock, Restored():
             return engine.quietly(self._recording)
 
@@ -133,7 +136,7 @@ class RecordingSession(SessionResults, Session):
             self._sum, self._stretches = _added(parts), []
 
     def _forked(self) -> None:
-        """In a forked child: what the parent recorded is the parent's, and so is its file."""
+        """Drop the parent's recordings and file in a forked child."""
         super()._forked()
         parent, self._pid = self._pid, os.getpid()
         self._before = None
@@ -160,5 +163,5 @@ def _difference(before: bytes | None, after: bytes) -> Recording:
 
 
 def _added(parts: list[Recording]) -> Recording:
-    """One recording of several stretches: equal paths summed, or their number would grow with every use."""
+    """Return the sum of several uses. Equal paths are combined, or their number would grow with every use."""
     return parts[0] if len(parts) == 1 else parts[0].merge(*parts[1:]).combined()

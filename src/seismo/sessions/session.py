@@ -1,7 +1,7 @@
-"""What all sessions are: a block, or a function whenever it runs, on one thread or many; they may nest and overlap.
+"""The base of all sessions: a block, or a function whenever it runs, on one thread or many; they may nest and overlap.
 
-A session begins when the first call or block enters it, and ends when the last one leaves it. What begins and ends is
-for its kind to say: `recorded` has the sessions that make a recording, `watch` the one that tells what matches.
+A session begins when the first call or block enters it, and ends when the last one leaves it. Subclasses define both:
+`recording_session` has the sessions that make a recording, `watch` the one that reports matches.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A context manager, a decorator, or both. It may be used again.
+    """A reusable context manager and decorator.
 
-    name: the function of `seismo` that makes such sessions.
+    `name` is the function of `seismo` that creates such sessions.
     """
 
     name = ""
@@ -34,7 +34,7 @@ class Session:
 
     @property
     def _depth(self) -> int:
-        """How many calls or with blocks are inside of it now."""
+        """The number of calls and with blocks inside it now."""
         return int(self._inside)
 
     def __enter__(self) -> Self:
@@ -44,7 +44,7 @@ class Session:
     def _enter(self, thread: int | None = None) -> None:
         with self._lock:
             if not self._inside:
-                _active[id(self)] = self  # before it uses anything: a fork on another thread may come at any time
+                _active[id(self)] = self  # first, because another thread may fork at any time
                 try:
                     self._begin()
                 except BaseException:
@@ -61,32 +61,34 @@ class Session:
                     _active.pop(id(self), None)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, in the session whenever it runs; its attribute of the session's name is this session."""
+        """Return the function, wrapped to be in the session whenever it runs.
+
+        The session is its attribute with the session's name.
+        """
         wrapper: Callable[P, R] = engine.quietly(decorated, self, function)
         return wrapper
 
-    # ---- what the kinds of sessions do, with the lock held ----
+    # ---- for subclasses; called with the lock held ----
 
     def _begin(self) -> None:
-        """The first has entered. What this raises ends the session again, which has then not begun."""
+        """Begin, for the first to enter. If this raises, the session has not begun."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """The last has left."""
+        """End, after the last has left."""
         raise NotImplementedError
 
     def _forked(self) -> None:
-        """In a forked child, before any recorder knows of the fork."""
+        """Adjust to a fork in the child, before the recorders do."""
         if self._inside.forked():
             _active.pop(id(self), None)
             self._gone()
 
     def _gone(self) -> None:
-        """In a forked child: only threads that are not there were inside of it."""
+        """Clean up in a forked child, in which none of the threads inside the session exist."""
         raise NotImplementedError
 
 
-# The sessions that run now, by id().
 _active: dict[int, Session] = {}
 
 

@@ -1,6 +1,6 @@
-"""What a session shows of its recording: p.print(), p.report(), p.save("x.pstats"), and itself in a notebook.
+"""Presentation of a session's recording: p.print(), p.report(), p.save("x.pstats"), and HTML in a notebook.
 
-All of it is done quietly: a session that runs while it shows what it has so far does not record that.
+Nothing of this is recorded, even if the session is running.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Ts = TypeVarTuple("Ts")
 
-IN_NOTEBOOK = 20  # rows of a table there
+IN_NOTEBOOK = 20  # rows of a table in a notebook
 
 
 def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """Calls the function unrecorded, and with the built-in names as they were when seismo was imported.
+    """Call the function unrecorded, with the built-in names as they were when seismo was imported.
 
-    What shows a recording, and the libraries that it uses, go by the shared names, which the program may have replaced.
+    Code that shows a recording, and its libraries, use global names that the program may have replaced.
     """
     with Restored():
         return engine.unrecorded(function, *args)
@@ -37,17 +37,18 @@ def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
 class SessionResults:
     """The base of all sessions that have a recording."""
 
-    recorder = ""  # the kind of the recording, by its name in files
+    recorder = ""  # the name of the recording's kind in files
 
     @property
     def recording(self) -> Recording:
-        """What was recorded."""
+        """The recording."""
         raise NotImplementedError
 
     def print(self, file: TextIO | None = None, *, color: str = "auto") -> None:
-        """Writes the few lines that a run of the command ends with. file: by default stdout.
+        """Write the summary that the command writes at its end, by default to stdout.
 
-        color: "auto", "always" or "never". UsageError if it is none of these; RecordingError if nothing is recorded.
+        `color` is "auto", "always" or "never". Raise UsageError for other values, RecordingError if nothing is
+        recorded.
         """
         shown(self._print, file, color)
 
@@ -67,12 +68,12 @@ class SessionResults:
         *,
         time: str | None = None,
     ) -> None:
-        """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
+        """Write the recording to a file, in the named format or the one that the suffix indicates.
 
-        The formats are those of `seismo export --list`. A file that is there is replaced, as by Python's own functions
-        that write files. time: the times of calls and lines to write in a format that has one of them: "wall" (elapsed,
-        the default), "cpu" (running) or "wait". FormatError: there is no such format, it does not hold recordings of
-        this kind, or the file cannot be written. UsageError: the time is none.
+        The formats are those of `seismo export --list`. An existing file is replaced. `time` selects the times of calls
+        and lines for formats with a single time: "wall" (elapsed, the default), "cpu" (running) or "wait". Raise FormatError if
+        the format is unknown or cannot hold this kind of recording, or if the file cannot be written. Raise UsageError
+        for other times.
         """
         shown(self._save, path, format, time)
 
@@ -82,7 +83,7 @@ class SessionResults:
         formats.write(self.recording, path, name, time=time and checked_time(time))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return HTML for a notebook."""
         return shown(self._as_html)
 
     def _as_html(self) -> str:
@@ -95,7 +96,7 @@ class SessionResults:
         return f"{drawn}<details><summary>as text</summary>{paper.html}</details>" if drawn else paper.html
 
     def _kind(self) -> Kind:
-        """How it is shown."""
+        """Return the kind that shows the recording."""
         from seismo.report.kind import named
 
         return named(self.recorder)
@@ -103,7 +104,7 @@ class SessionResults:
     def _write_report(
         self, kind: Kind, recording: Recording, file: TextIO | None, sort: str, limit: int | None, time: str, color: str
     ) -> None:
-        """Writes the report. sort: "" for the usual order; time: which times of calls and lines, "" for the usual."""
+        """Write the report. `sort` and `time` are "" for the defaults; `time` applies to calls and lines."""
         import sys
 
         from seismo.report.paper import paper_for
@@ -118,7 +119,7 @@ class SessionResults:
 
 
 class Reported(SessionResults):
-    """Those whose report is the terminal's."""
+    """Sessions with the terminal's report."""
 
     def report(
         self,
@@ -129,11 +130,14 @@ class Reported(SessionResults):
         time: str | None = None,
         color: str = "auto",
     ) -> None:
-        """Writes what `seismo report` shows. file: by default stdout.
+        """Write the report of `seismo report`, by default to stdout.
 
-        sort: as --sort: "own", "total", "calls" ..., or cProfile's words. limit: rows of a table. time: as --time, of
-        calls and lines: "cpu", "wall" or "wait". color: "auto", "always" or "never". UsageError for what is none of
-        these; RecordingError if nothing is recorded.
+        - sort: as for --sort, such as "own", "total", "calls", or cProfile's words.
+        - limit: the number of rows of a table.
+        - time: as for --time, for calls and lines: "cpu", "wall" or "wait".
+        - color: "auto", "always" or "never".
+
+        Raise UsageError for other values, and RecordingError if nothing is recorded.
         """
         shown(self._report, file, sort or "", limit, time or "", color)
 
@@ -142,15 +146,15 @@ class Reported(SessionResults):
 
 
 class Paged(Reported):
-    """Those that have an HTML page."""
+    """Sessions that can write an HTML page."""
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes what was recorded as an HTML page. FormatError: it cannot be written."""
+        """Write the recording as an HTML page. Raise FormatError if it cannot be written."""
         shown(self._write_page, path)
 
 
 def checked_time(time: str) -> str:
-    """The choice of times. Raises UsageError if it is none."""
+    """Return the choice of times. Raise UsageError for an invalid one."""
     from seismo.model.recording import TIMES
 
     if time not in TIMES:
@@ -159,7 +163,7 @@ def checked_time(time: str) -> str:
 
 
 def checked(color: str) -> str:
-    """The choice of colours. Raises UsageError if it is none."""
+    """Return the choice of colours. Raise UsageError for an invalid one."""
     from seismo.escape import COLOURS
 
     if color not in COLOURS:

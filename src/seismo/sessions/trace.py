@@ -1,4 +1,4 @@
-"""Recording calls in time from inside: `with seismo.trace()` and `@seismo.trace`."""
+"""Recording of calls with their times from inside: `with seismo.trace()` and `@seismo.trace`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Trace(Profile):
-    """A session that records calls and when they were.
+    """A session that records calls and their times.
 
-    A journal is as long as its program, so it always goes into a file: without `output` into a temporary one without a
-    name, which is there for as long as the session runs. recording is of the last use. A session that begins while
-    another one records shares that one's journal: its own recording has the calls of its time, but no timeline.
+    A journal grows with the running time, so it always goes to a file. Without `output`, that is an unnamed temporary
+    file, which exists as long as the session runs. `recording` is that of the last use. A session that begins while
+    another one records shares that session's journal: its own recording has the calls of its time, but no timeline.
     """
 
     name = "trace"
@@ -36,7 +36,7 @@ class Trace(Profile):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__(output, settings)
         self._unnamed = output is None
-        self._fd = -1  # of the temporary file, which has no name: nothing of it stays, however the program ends
+        self._fd = -1  # of the temporary file, which has no name and so vanishes however the program ends
         self._identity = (0, 0)
 
     def _begin(self) -> None:
@@ -50,7 +50,7 @@ class Trace(Profile):
             self._tidy()
             raise
         if self._unnamed and self._file is None:
-            self._tidy()  # another session records: the file stays empty
+            self._tidy()  # another session records, so the file stays empty
 
     def _end(self) -> None:
         if self._unnamed and self.output is not None and not self._is_there():
@@ -72,7 +72,7 @@ class Trace(Profile):
         return _identity(self._fd) == self._identity
 
     def _lose(self) -> None:
-        """The program has closed the temporary file, and with it the timeline; the calls are counted all the same."""
+        """Drop the temporary file, which the program has closed, and with it the timeline; the call counts remain."""
         if self._file is not None:
             self._file.close()
         self._file = self.output = None
@@ -102,14 +102,14 @@ def _no_room(why: str) -> RecordingError:
 
 
 def _temporary() -> tuple[int, str]:
-    """A file without a name, and the path by which it can be opened. Raises RecordingError."""
+    """Return the descriptor and path of an unnamed file. Raise RecordingError if it cannot be created."""
     import tempfile
 
     try:
         folder = tempfile.gettempdir()
         try:
             fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        except OSError:  # the file system cannot
+        except OSError:  # the file system lacks O_TMPFILE
             fd, path = tempfile.mkstemp(".seismo")
             os.unlink(path)
     except OSError as error:
@@ -143,16 +143,19 @@ def trace(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[TraceOptions],
 ) -> Any:
-    """Records every call in a `with` block, or in a function whenever it runs, and when it was.
+    """Record every call in a `with` block, or in a function whenever it runs, with its times.
 
         with seismo.trace(output="block.seismo") as t: ...     t.recording
         @seismo.trace                                          function.trace.recording
 
-    The recording is one of calls, as `profile` makes it, with a journal beside the tree. Takes what `profile` takes,
-    and raises what it raises. timing: "sampled" (default: the order is exact, and each time carries how far off it may
-    be) or "every": each event has its own time. What the program says of itself by `seismo.mark`, `seismo.span` and
-    `seismo.count` is in the journal. depth: calls that are deeper are counted and have no time. min_duration_ns: so are
-    calls that were surely shorter, with what they called.
+    The recording is one of calls, as `profile` makes it, with a journal in addition to the tree. It includes events of
+    `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
+    differences:
+
+    - timing: "sampled" (default: the order is exact, and each time has an error bound) or "every" (each event is
+      timed).
+    - depth: deeper calls are counted but not timed.
+    - min_duration_ns: calls that were surely shorter, and their callees, are counted but not timed.
     """
     session = Trace(output, {**engine.given("trace", options), "journal": 1})
     return session if function is None else session(function)

@@ -1,12 +1,12 @@
 # ruff: noqa: SIM105  contextlib would import collections
-"""What a program says of itself, for the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
+"""Events that a program adds to the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
 
-They may stay in a program for good: while nothing records a timeline, each costs a call and a look at a flag.
+They can stay in a program permanently: while no timeline is recorded, each costs a call and a check of a flag.
 """
 
 from __future__ import annotations
 
-from _contextvars import ContextVar  # contextvars imports it and nothing else
+from _contextvars import ContextVar  # contextvars itself only imports this
 from itertools import count as _numbers
 
 from seismo.errors import RecordingError, UsageError
@@ -31,52 +31,52 @@ else:
     try:
         from seismo._core import instant, journaling
         from seismo.process import engine
-    except (ImportError, RecordingError):  # no native core for this interpreter: then nothing records
+    except (ImportError, RecordingError):  # no native core for this interpreter, so nothing is recorded
 
         def journaling() -> bool:
-            """Whether a timeline is recorded: never."""
+            """Return False: a timeline is never recorded."""
             return False
 
 
 _MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # docs/format.md
 _LONGEST = 1000  # characters of a name, and of a value
 _LARGEST = 1 << 256
-_GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; inspect takes long to import
-_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of the span that this context is in
+_GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; importing inspect is slow
+_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of this context's span
 _next = _numbers(1).__next__
 
 
 def mark(name: str, /, **values: object) -> None:
-    """Notes in the timeline that something happened here and now.
+    """Add an event to the timeline, here and now.
 
-    values: what to say with it: text, numbers, truth, None; of anything else its type is kept.
+    `values` describe it: str, numbers, bool and None are kept; of other objects only the type is recorded.
     """
     if journaling():
         _note(_MARK, 0, name, values)
 
 
 def count(name: str, value: float, /) -> None:
-    """Notes the value that something has from now on: the length of a queue, bytes read."""
+    """Record the value that something has from now on, such as the length of a queue."""
     if journaling():
         _note(_COUNT, 0, name, {"value": value})
 
 
-class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
-    """A stretch of the program with a name: a context manager, or a decorator of a function.
+class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
+    """A named interval of the program: a context manager, or a decorator of a function.
 
         with seismo.span("load", rows=n): ...
         @seismo.span("load")
 
-    It belongs to the context that it begins in (contextvars), and so follows a task wherever that goes on; a span that
-    begins inside of it knows it as its parent. One object may be entered again before it is left, here or in other
-    threads and tasks: each time is a span of its own. values: as of `mark`.
+    It belongs to the context in which it begins (contextvars), so it follows a task across threads. A span that begins
+    inside another one has it as its parent. An object may be entered again before it is left, also in other threads and
+    tasks; each time is a separate span. `values` are as for `mark`.
     """
 
     __slots__ = ("_name", "_open", "_values")
 
     def __init__(self, name: str, /, **values: object) -> None:
         self._name, self._values = name, values
-        self._open: dict[int, Token[int]] | None = None  # by the numbers of those that have not ended; None: never any
+        self._open: dict[int, Token[int]] | None = None  # by the numbers of open spans; None before the first one
 
     def __enter__(self) -> Self:
         if journaling():
@@ -89,24 +89,24 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if not self._open:
-            return  # nothing recorded when it began: what most programs pay most of the time
-        number = _ours.get()  # of those that this object has open, the one that this context is in
+            return  # nothing was recorded at its start, which is the common case
+        number = _ours.get()  # the open span of this object that this context is in
         if number not in self._open:
-            number = next(reversed(self._open), 0)  # it ends elsewhere than it began: the last one, if any was noted
+            number = next(reversed(self._open), 0)  # it ends in another context: use the last open one, if any
         token = self._open.pop(number, None)
         if token is None:
-            return  # another thread was faster
+            return  # another thread has ended it
         try:
             _ours.reset(token)
         except ValueError:
-            pass  # the context is another one than that it began in
+            pass  # it began in another context
         if journaling():
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, in a span of its own whenever it runs; a coroutine function until it has ended.
+        """Return the function, wrapped in a new span whenever it runs; for a coroutine function, until it has ended.
 
-        UsageError for a generator function: it is not in the middle of its work for as long as it is there.
+        Raise UsageError for a generator function, whose lifetime is not a period of work.
         """
         from functools import wraps
 
@@ -137,12 +137,12 @@ def _note(kind: int, number: int, name: object, values: dict[str, object]) -> No
 
 
 def _text(text: object) -> str:
-    """A name as the journal takes it."""
+    """Return a name, cut and escaped for the journal."""
     return engine.printable(str(text)[:_LONGEST])
 
 
 def _json(values: dict[str, object]) -> str:
-    """What is said with it, as JSON; "" for nothing. Of values that are no plain ones nothing is asked."""
+    """Return the values as JSON, or "" if there are none. Values of other types are not inspected."""
     return engine.json_text({_text(name): _plain(value) for name, value in values.items()}) if values else ""
 
 

@@ -1,7 +1,7 @@
 """Watching from inside: `with seismo.watch('call("app.*.save")') as w: ...`, `@seismo.watch(...)`, `w.count`.
 
-The native core decides what matches and tells seismo.watching.active_watch of it, inside the program. A watch runs
-beside all that records, and any number of watches beside each other.
+The native core selects the matches and passes them to seismo.watching.active_watch, inside the program. A watch runs
+beside all recordings, and any number of watches beside each other.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Watch(Session, ActiveWatch):
-    """A session that shows, counts or hands on what matches. When it is used again, its counts add up.
+    """A session that shows, counts or passes on matches. If it is used again, its counts add up.
 
-    count, matches, functions, failed, and how it is made: see seismo.watching.active_watch.ActiveWatch. stop() ends it
-    early.
+    seismo.watching.active_watch.ActiveWatch describes its construction, `count`, `matches`, `functions` and `failed`.
+    stop() ends it early.
     """
 
     name = "watch"
@@ -68,31 +68,36 @@ def watch(
     *,
     args: bool = False,
     returns: bool = False,
-    vars: bool = False,  # noqa: A002  as the option
+    vars: bool = False,  # noqa: A002  like the option
     stack: bool = False,
     limit: int | None = None,
     output: str | os.PathLike[str] | TextIO | None = None,
     json: bool = False,
     record: str | os.PathLike[str] | None = None,
     color: str = "auto",
-    repr: bool = False,  # noqa: A002  as the option
+    repr: bool = False,  # noqa: A002  like the option
     show_secrets: bool = False,
     threads: str = "all",
 ) -> Watch:
-    """Shows, counts or handles what matches the expression, while the `with` block or the decorated function runs.
+    """Show, count or handle events that match the expression, while the `with` block or the decorated function runs.
 
         with seismo.watch('call("app.*.save")', args=True, returns=True) as w: ...     w.count, w.matches
         with seismo.watch('raise and exception("KeyError")', lambda match: ...): ...
         @seismo.watch('call and duration > 50ms', "histogram")
 
-    expression: docs/expressions.md. action: a function that is called with each Match while the program waits; "print"
-    (the default), "keep" (only into `matches`), "count", "histogram", "stack", "pdb"; or several of these. args,
-    returns, vars, stack: what is shown. limit: matches after which the watch takes itself out. output: a path or text
-    file instead of sys.stderr; json: JSON lines instead of text. record: the path of a recording to write at the end;
-    `w.recording` is its content. color: "auto", "always" or "never". repr: show objects
-    by the program's own __repr__. show_secrets: show values whose names look secret, too. threads: "all" or "current".
+    - expression: see docs/expressions.md.
+    - action: a function to call with each Match while the program waits, "print" (the default), "keep" (only add it to
+      `matches`), "count", "histogram", "stack" or "pdb"; or several of these.
+    - args, returns, vars, stack: what to show.
+    - limit: the number of matches after which the watch ends.
+    - output: a path or text file instead of sys.stderr; json: write JSON lines instead of text.
+    - record: the path of a recording to write at the end; `w.recording` is its content.
+    - color: "auto", "always" or "never".
+    - repr: show objects by the program's own __repr__.
+    - show_secrets: also show values whose names look secret.
+    - threads: "all" or "current".
 
-    Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
+    Raise UsageError for an invalid expression or option, SeismoError if this program cannot be watched.
     """
     actions = Actions(action)
     stack = stack or "stack" in actions.names

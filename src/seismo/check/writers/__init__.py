@@ -1,7 +1,7 @@
-"""What a check found, in the forms that people and their tools read: one file a form.
+"""Writers of a check's result, one module per format for people and tools.
 
-Every form is a function of the Outcome that returns text. Names are the measured program's to choose, and are escaped
-as each form needs it.
+Each writer is a function of the Outcome that returns text. Names come from the measured program, so each writer escapes
+them as its format requires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def as_json(outcome: Outcome) -> str:
-    """Return the result for programs; docs/report-schema.json says what is in it."""
+    """Return the result for programs; docs/report-schema.json describes it."""
     from seismo.check.writers.story import story
     from seismo.report.story.document import document
 

@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions: workflow commands, which it shows beside the lines of a pull request."""
+"""Annotations for GitHub Actions: workflow commands, shown beside the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def github(outcome: Outcome) -> str:
-    """A command for each function to look at, or one for the result."""
+    """Return a command for the result, for each suspect and for each exceeded limit."""
     level = {Verdict.BEYOND: "error", Verdict.UNDECIDED: "warning"}.get(outcome.verdict, "notice")
     lines = [_command(level, words.headline(outcome), title="seismo check")]
     if outcome.verdict is Verdict.BEYOND:

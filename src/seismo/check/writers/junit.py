@@ -1,4 +1,4 @@
-"""JUnit's XML: a test case for each limit and what it is of, for what shows the results of tests."""
+"""JUnit XML: a test case for each limit and subject, for viewers of test results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def junit(outcome: Outcome) -> str:
-    """The file."""
+    """Return the file's text."""
     cases: list[str] = []
     failures = errors = 0
     details = []

@@ -95,7 +95,7 @@ def _counts(outcome: Outcome) -> Section:
 
 
 def plain(value: object) -> Any:
-    """Return a result's objects as JSON has them: a function by its parts, a count as the range over the runs."""
+    """Return a result's objects as JSON data: a function as its parts, a count as a range over the runs."""
     if isinstance(value, Range):
         return [value.low, value.high]
     if isinstance(value, Function):

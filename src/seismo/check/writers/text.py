@@ -1,4 +1,4 @@
-"""For a terminal: short, for one who sees it for the first time."""
+"""The result for a terminal, short enough for a first look."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def text(outcome: Outcome) -> str:
-    """The lines of a terminal."""
+    """Return the text for a terminal."""
     lines = [f"seismo check: {words.headline(outcome)}"]
     if outcome.against:
         lines.append(f"compared with {printable(outcome.against)}")

@@ -1,4 +1,4 @@
-"""What the forms share: numbers, changes and verdicts in words."""
+"""Numbers, changes and verdicts in words, for all writers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ UNSEEN = (
 
 
 def number(found: Range) -> str:
-    """A count with its thousands; a range where the runs differ."""
+    """Return a count with thousands separators, or a range if the runs differ."""
     return f"{found.low:,}" if found.is_exact else f"{found.low:,} to {found.high:,}"
 
 
 def change(old: Range, new: Range) -> str:
-    """By how much it changed, in percent of what it was."""
+    """Return the change in percent of the old count."""
     if old == new:
         return "="
     if not old.high:
@@ -46,7 +46,7 @@ def change(old: Range, new: Range) -> str:
 
 
 def headline(outcome: Outcome) -> str:
-    """The result in a sentence."""
+    """Return the result as a sentence."""
     comparison = outcome.comparison
     if comparison is None:
         return "nothing to compare with"
@@ -66,7 +66,7 @@ def headline(outcome: Outcome) -> str:
 
 
 def what(finding: Finding) -> str:
-    """What a finding is of."""
+    """Return the name of a finding's quantity and subject."""
     quantity = finding.limit.quantity
     if finding.subject is not None:
         return f"{quantity} of {printable(str(finding.subject))}"
@@ -76,17 +76,17 @@ def what(finding: Finding) -> str:
 
 
 def has_numbers(finding: Finding) -> bool:
-    """Whether it is of one thing: not the summary of all functions or tests that are within."""
+    """Return True if it has one subject and is not the summary of all functions or tests within a limit."""
     return finding.subject is not None or not finding.limit.scope
 
 
 def name(function: Function) -> str:
-    """A function's name, harmless to show."""
+    """Return a function's name, escaped for display."""
     return printable(str(function))
 
 
 def reason(suspect: Suspect) -> str:
-    """What the function does more, in a phrase."""
+    """Return the reason for a suspect as a phrase."""
     calls = suspect.counts.get("calls")
     said = ["does more in each call"] if suspect.per_call else []
     said += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
@@ -94,13 +94,13 @@ def reason(suspect: Suspect) -> str:
 
 
 def changes(counts: Changes) -> str:
-    """Counts before and now."""
+    """Return the counts before and now as text."""
     shown = (f"{name} {number(old)} -> {number(new)}" for name, (old, new) in counts.items() if name != "bytes")
     return ", ".join(shown)
 
 
 def details(suspect: Suspect, most: int = 3) -> list[str]:
-    """The numbers of a suspect, a line each."""
+    """Return the numbers of a suspect, one line each."""
     lines = [counts] if (counts := changes(suspect.counts)) else []
     for line in suspect.lines[:most]:
         note = f", {line.note}" if line.note else ""
@@ -115,7 +115,7 @@ def details(suspect: Suspect, most: int = 3) -> list[str]:
 
 
 def grown(now: Growth, before: Growth | None) -> str:
-    """How a function's growth changed."""
+    """Return the change of a function's growth as text."""
     was = f"was {before.shape}" if before is not None else "did not run often before"
     counts = ", ".join(f"{count:,}" for count in now.counts)
     sizes = ", ".join(f"{size:,}" for size in now.sizes)
@@ -123,7 +123,7 @@ def grown(now: Growth, before: Growth | None) -> str:
 
 
 def time_said(outcome: Outcome) -> str:
-    """The change of the time, with its error."""
+    """Return the change of the CPU time, with its error."""
     times = outcome.times
     if times is None or not times.old:
         return ""
@@ -139,7 +139,7 @@ def time_said(outcome: Outcome) -> str:
 
 
 def left_out(outcome: Outcome, most: int = 8) -> list[str]:
-    """What differs from run to run."""
+    """Return the functions and tests that vary between runs."""
     if outcome.comparison is None:
         return []
     found = [

@@ -1,8 +1,8 @@
-"""What ran in which context, of many recordings, one after the other.
+"""Streaming merge of contexts: which lines and arcs ran in which context, for many recordings.
 
-A context that only one of the recordings has (a worker's tests, a child's request) has all its rows there, so that they
-need not be kept until the end: they are counted first, which gives the rows of every context their place, and written
-when the recording is read again. What several recordings have is united in memory, 16 bytes for 64 rows.
+A context that occurs in only one recording (a worker's tests, a child's request) has all its rows there. These rows are
+not kept in memory: a first pass counts them, which fixes the row numbers of every context, and a second reading of the
+recording writes them. Contexts of several recordings are united in memory, 16 bytes for 64 rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 _SHARED = -1
 _NAMES = ("lines", "arcs")
-_Blocks = dict[tuple[int, int], int]  # (kind, number of 64 rows): which of these ran
+_Blocks = dict[tuple[int, int], int]  # (kind, number of a group of 64 rows) -> bit set of those that ran
 
 
 class Contexts:
-    """The contexts of many recordings. All of them are added, then counted, then their rows are taken, in one order."""
+    """The contexts of many recordings.
+
+    Each step (adding, counting, reading rows) covers all recordings in one order.
+    """
 
     def __init__(self) -> None:
         self._part_of: dict[str, int] = {}
@@ -34,7 +37,7 @@ class Contexts:
         self._shared: dict[int, tuple[array.array[int], array.array[int], array.array[int]]] = {}
 
     def add(self, number: int, part: Recording) -> bool:
-        """Takes the names of a recording's contexts in. Returns whether it has any."""
+        """Add the names of a recording's contexts. Return True if it has any."""
         names = {name for (name,) in rows_of(part, "contexts")}
         for name in names:
             if self._part_of.setdefault(name, number) != number:
@@ -42,7 +45,7 @@ class Contexts:
         return bool(names)
 
     def names(self, tables: Tables) -> list[str]:
-        """The names in their order. tables: those of the result, in which rows are counted and taken from now on."""
+        """Return the names, sorted. Later counts and rows refer to `tables`, the tables of the result."""
         names = sorted(self._part_of)
         self._ids = {name: number for number, name in enumerate(names)}
         self._sizes = [0] * len(names)
@@ -51,7 +54,7 @@ class Contexts:
         return names
 
     def count(self, part: Recording, functions: Sequence[int]) -> None:
-        """Counts the rows of a recording's own contexts, and unites those that it shares."""
+        """Count the rows of the contexts that only this recording has, and unite those that it shares."""
         for name, blocks in self._blocks(part, functions):
             number = self._ids[name]
             if self._part_of[name] == _SHARED:
@@ -60,7 +63,7 @@ class Contexts:
                 self._sizes[number] = len(blocks)
 
     def _blocks(self, part: Recording, functions: Sequence[int]) -> Iterator[tuple[str, _Blocks]]:
-        """What ran in each context of a recording, in rows of the result."""
+        """Yield each context of a recording with its blocks, in row numbers of the result."""
         maps = []
         for table, rows in zip(_NAMES, self._rows, strict=True):
             of, *rest = (part._raw[table][name].tolist() for name in PLACES[table])
@@ -93,17 +96,17 @@ class Contexts:
         self._sizes[number] = len(keys)
 
     def starts(self) -> list[int]:
-        """The first row of each context."""
+        """Return the first row of each context, and the number of all rows."""
         return [0, *accumulate(self._sizes)]
 
     def shared_rows(self) -> Iterator[Columns]:
-        """The rows of contexts that several recordings have, when all are counted."""
+        """Yield the rows of contexts that several recordings share. All recordings must be counted first."""
         starts = self.starts()
         for number, (kinds, bases, masks) in sorted(self._shared.items()):
             yield _columns(starts[number], number, list(map(block, zip(kinds, bases, strict=True), masks)))
 
     def own_rows(self, part: Recording, functions: Sequence[int]) -> Iterator[Columns]:
-        """The rows of contexts that only this recording has, when all are counted."""
+        """Yield the rows of contexts that only this recording has. All recordings must be counted first."""
         starts = self.starts()
         for name, blocks in self._blocks(part, functions):
             number = self._ids[name]

@@ -1,7 +1,7 @@
-"""The tables about lines, merged and subtracted: lines, arcs, branches, contexts, instructions, sources.
+"""Merging and subtraction of the tables about lines: lines, arcs, branches, contexts, instructions and sources.
 
-Rows of different recordings that are about the same place are one, and their numbers are sums. The order of the result
-follows from its contents alone, so that any engine may merge any number in any order.
+Rows of different recordings with the same key become one, and their numbers are summed. Rows are sorted by contents
+alone, so any engine may merge any number of recordings in any order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 LINES, ARCS = 0, 1  # kinds of context_hits
 
-# What makes two rows the same one. The other columns are summed, but flags are joined.
+# The columns that identify a row. A merge sums the other columns, except that it ORs flags.
 PLACES = {
     "lines": ("function", "line"),
     "arcs": ("function", "from_line", "to_line"),
@@ -35,12 +35,12 @@ _MASK = 2**64 - 1
 
 
 def ints(values: Iterable[int]) -> memoryview:
-    """A column."""
+    """Return a column of int64 values."""
     return memoryview(array.array("q", values))
 
 
 def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
-    """A table's rows without their ids; strings as text."""
+    """Return a table's rows without their ids; strings are decoded."""
     raw, strings = recording._raw[kind], recording._strings
     columns = [
         [strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
@@ -51,12 +51,15 @@ def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
 
 
 def empty(kind: str) -> Columns:
-    """A table without rows."""
+    """Return a table without rows."""
     return {name: memoryview(array.array("d" if code == "d" else "q")) for name, code in SCHEMA[kind]}
 
 
 def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any) -> Tables:
-    """The tables of all. function_maps: for each part its functions' new ids. texts: the new strings, with add()."""
+    """Return the merged tables.
+
+    `function_maps` has each part's new function ids; `texts` is a string table with add().
+    """
     tables: Tables = {}
     row_maps: dict[str, list[list[int]]] = {}
     for kind in PLACES:
@@ -98,7 +101,7 @@ def _merged_places(
 
 
 def clamped(total: Any) -> Any:
-    """A sum of what is not negative as a column can hold it."""
+    """Return a sum of non-negative numbers, limited to the range of a column."""
     return min(total, _LARGEST)
 
 
@@ -107,7 +110,7 @@ def _clamped_sum(a: Any, b: Any) -> Any:
 
 
 def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
-    """A table of rows without ids. texts: the strings, with add(); not asked for a table that has none."""
+    """Return a table of rows without ids. `texts` is a string table with add(), unused if no column has strings."""
     table: Columns = {"id": memoryview(array.array("q", range(len(rows))))}
     for i, (name, code) in enumerate(SCHEMA[kind][1:]):
         values = [row[i] for row in rows]
@@ -118,7 +121,7 @@ def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
 
 
 def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
-    """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and arcs (1)."""
+    """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
     for context, kind, base, bits in rows_of(recording, "context_hits"):
         bits &= _MASK
         while bits:
@@ -130,10 +133,10 @@ def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
 def moved_blocks(
     recording: Recording, maps: Sequence[Sequence[int | None]]
 ) -> Iterator[tuple[int, int, tuple[int, int]]]:
-    """(context, bits, (kind, number of 64 rows)) for what ran in contexts: which of these 64 rows of another table did.
+    """Yield (context, bits, (kind, group of 64 rows)): the bit set of rows that ran, in another table's numbering.
 
-    maps: for lines and for arcs, each row's number in that table, or None where it has none; a block may come in
-    several pieces. Neighbours mostly stay neighbours, so that rows are moved by the run, not one by one.
+    `maps` gives each row of lines and of arcs its number in that table, or None. A block may come in several pieces.
+    Neighbours mostly stay neighbours, so rows are moved by the run and not one by one.
     """
     runs_of: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
     for context, kind, base, bits in rows_of(recording, "context_hits"):
@@ -151,7 +154,7 @@ def moved_blocks(
 
 
 def _runs(rows: Sequence[int | None]) -> list[tuple[int, int, int, int]]:
-    """(mask, first bit, number of 64 rows, place in them) of each run of rows that follow one another in both."""
+    """Return (mask, first bit, new group of 64 rows, bit in it) for each run of rows consecutive in both tables."""
     runs: list[tuple[int, int, int, int]] = []
     last = None
     for bit, row in enumerate(rows):
@@ -178,21 +181,21 @@ def _merged_contexts(
 
 
 def _columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
-    """The table of what ran in contexts: blocks are which of 64 rows ran, by (context, (kind, number of 64 rows))."""
+    """Return the table context_hits of blocks: bit sets by (context, (kind, group of 64 rows))."""
     rows = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
     return columns_of("context_hits", rows, None)
 
 
 def block(place: tuple[int, int], bits: int) -> tuple[int, int, int]:
-    """(kind, base, bits) as columns hold them, of (kind, number of 64 rows) and which of these rows ran."""
+    """Return the columns (kind, base, bits) for the bit set of a (kind, group of 64 rows); bits as a signed number."""
     kind, word = place
     return kind, word << 6, bits - (1 << 64) if bits >> 63 else bits
 
 
 def within(recording: Recording, contexts: set[int]) -> Tables:
-    """The tables with only those lines and arcs that ran in one of the contexts, and those contexts alone.
+    """Return the tables with only the given contexts, and the lines and arcs that ran in one of them.
 
-    Hits say only that it ran, then. Of branches nobody knows in which context they went where: they are left out.
+    Hits then only record that a line ran. Branches are left out, because their contexts are not recorded.
     """
     same = [range(len(recording._raw[name]["id"])) for name in ("lines", "arcs")]
     ran: dict[tuple[int, int], int] = {}
@@ -223,7 +226,7 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
 
 
 def taken(table: Columns, rows: Sequence[int]) -> Columns:
-    """The given rows of a table, with new ids."""
+    """Return the given rows of a table, with new ids."""
     taken = {}
     for name, column in table.items():
         values = column.tolist()
@@ -233,7 +236,7 @@ def taken(table: Columns, rows: Sequence[int]) -> Columns:
 
 
 def subtracted(later: Recording, earlier: Recording) -> Tables:
-    """What the tables of an earlier snapshot lack. Rows keep their ids, so what ran in contexts stays as it is."""
+    """Return the tables less the counts of an earlier snapshot. Rows keep their ids, so context_hits is unchanged."""
     tables: Tables = {}
     for kind in OF_FUNCTIONS:
         now = later._raw[kind]

@@ -1,13 +1,13 @@
-"""Times of lines with their errors.
+"""Estimated times of lines, with their errors.
 
-A line's time is estimated as that of a function (native/estimate) which is called as often as the line is hit, is never
-timed exactly, and has one node, a root: so many ns of looks, less what recording its hits cost, and all lines together
-have what their threads ran. Rows of several processes that are one after a merge are one population; the probes' costs
-are then the processes' mean.
+A line's time is estimated like that of a function (native/estimate) which is called once per hit, is never timed
+exactly and has a single root node. Its time is its samples, less the cost of recording its hits; all lines together
+have the running time of their threads. Rows that a merge made of several processes are one population, with the
+processes' mean probe costs.
 
-The sampler adds to inner times what it finds in functions that a line called, less the probes' cost there
-(native/recorder/lines). Looks that come late find less than there was, so inner times are scaled as all time is. Own
-time, and own and inner time together, are never more than all threads have lived.
+Inner time is time in functions that a line called. The sampler records it less the probes' cost there
+(native/recorder/lines). Late samples miss some of it, so inner times are scaled up like all sampled time. Own time, and
+the sum of own and inner time, never exceed the lifetime of all threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Columns, Tables
 
-TWO_SIDED = 1.96  # standard deviations: 19 in 20
+TWO_SIDED = 1.96  # standard deviations of a 95 % interval
 _TIMES = ("sampled", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns")
 _COSTS = (
     "python_inside",
@@ -38,10 +38,10 @@ _COSTS = (
 
 
 def estimated(tables: Tables, times: str = "wall") -> Columns:
-    """own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns, total_error_ns of each row of `lines`.
+    """Return own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns and total_error_ns of each row of `lines`.
 
-    times: "wall", "cpu" or "wait", for own times. Inner times are always those of the wall: what of them was waiting is
-    not recorded.
+    `times` selects "wall", "cpu" or "wait" for own times. Inner times are always wall times, because their waiting part
+    is not recorded.
     """
     lines = tables["lines"]
     count = len(lines["id"])
@@ -64,7 +64,7 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     inner, inner_errors = [], []
     for itself, time, variance in zip(own, lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
         inner.append(min(time * missed, max(0.0, lived - itself)))
-        others = max(0.0, 1 - inner[-1] / whole) if whole else 0.0  # what it lacks they have: their sum is known
+        others = max(0.0, 1 - inner[-1] / whole) if whole else 0.0  # errors only shift time: the sum is known
         chance = TWO_SIDED * missed * math.sqrt(variance * others)
         inner_errors.append(math.hypot(chance, doubt * inner[-1]))
     return {
@@ -78,13 +78,13 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
 
 
 def _cost_doubt(tables: Tables, before: float, after: float) -> float:
-    """The part of a time that may be off because the probes' cost was taken out: before, and after."""
+    """Return the relative error of a time that comes from taking the probes' cost out (`before` - `after`)."""
     cost_error: float = max(tables["processes"]["cost_error"].tolist(), default=0.0)
     return cost_error * max(0.0, before - after) / after if after else 0.0
 
 
 def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
-    """The tables that _core.estimate takes, in one process: a function and a node for each line."""
+    """Return the input tables of _core.estimate for one process, with a function and a node for each line."""
     nought = _whole([0] * count)
     processes = tables["processes"]
     costs = {name: _mean(processes[name].tolist()) for name in _COSTS}

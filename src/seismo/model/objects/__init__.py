@@ -1,1 +1,1 @@
-"""The tables about births and deaths of objects, and what they add up to."""
+"""The tables about births and deaths of objects, and their summaries."""

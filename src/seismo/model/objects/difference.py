@@ -1,12 +1,12 @@
-"""What changed between recordings of births and deaths, one or several a side.
+"""Differences between recordings of births and deaths, one or several a side.
 
-A type is recognised by its name. A line is recognised by its function and by how far it stands below the function's
-first line, so that edits above the function do not matter; the number shown is the newer one. Of the file only the last
-part counts, so that another checkout or environment does not.
+A type is identified by its name. A line is identified by its function and its distance from the function's first line,
+so that edits above the function do not matter; the newer line number is shown. Of the file only the last part counts,
+so that another checkout or environment does not matter.
 
-Births are exact: two runs of the same program on the same input differ only where the program does. So nothing here has
-an error; what is an estimate is marked. What differs between the runs of a side is a range, and has changed where the
-ranges of the sides have nothing in common.
+Births are exact: two runs on the same input differ only where the program does. So the rows have no errors; estimates
+are marked. A count that varies between the runs of a side is a range; it has changed if the ranges of the two sides do
+not overlap.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ GROUPS = {"type": by_type, "line": by_line, "type and line": by_type_and_line}
 
 
 class ObjectKey(NamedTuple):
-    """What a group is recognised by. `offset`: of the line below its function's; what does not apply is empty."""
+    """The identity of a group.
+
+    `offset` is the line's distance from its function's first line; unused fields are empty.
+    """
 
     type: str
     module: str
@@ -37,7 +40,10 @@ class ObjectKey(NamedTuple):
 
 
 class ObjectCounts(NamedTuple):
-    """One group in one recording. `at_least`: bytes is a lower bound; `live_at_least`: bytes_live is one."""
+    """The counts of one group in one recording.
+
+    `at_least`: `bytes` is a lower bound; `live_at_least`: `bytes_live` is.
+    """
 
     born: int = 0
     died: int = 0
@@ -52,9 +58,10 @@ class ObjectCounts(NamedTuple):
 
 
 class ObjectDiffRow(NamedTuple):
-    """One group on both sides, zeros in a recording that lacks it. `file` and `line` are the newest's that has it.
+    """One group on both sides, with zeros for recordings that lack it.
 
-    old, new: of several runs the least of each count; old_most, new_most: the most.
+    `file` and `line` come from the newest recording that has the group. `old` and `new` have the least of each count
+    over a side's runs, `old_most` and `new_most` the most.
     """
 
     key: ObjectKey
@@ -66,23 +73,23 @@ class ObjectDiffRow(NamedTuple):
     new_most: ObjectCounts
 
     def change(self, name: str) -> int:
-        """By how much a count surely differs; 0 where the ranges of the sides overlap."""
+        """Return the smallest difference in a count between the sides, or 0 if their ranges overlap."""
         least_old, least_new = getattr(self.old, name), getattr(self.new, name)
         return sure_change((least_old, getattr(self.old_most, name)), (least_new, getattr(self.new_most, name)))
 
     @property
     def born_change(self) -> int:
-        """More born."""
+        """The change in objects born."""
         return self.change("born")
 
     @property
     def live_change(self) -> int:
-        """More alive at the end."""
+        """The change in objects alive at the end."""
         return self.change("live")
 
     @property
     def bytes_change(self) -> int:
-        """More bytes born; a bound if either is."""
+        """The change in bytes born; a bound if either side's number is one."""
         return self.change("bytes")
 
 
@@ -92,10 +99,10 @@ _Groups = dict[ObjectKey, tuple[ObjectCounts, tuple[str, int]]]
 def diff_objects(
     old: Recording | Sequence[Recording], new: Recording | Sequence[Recording], by: str = "type"
 ) -> list[ObjectDiffRow]:
-    """Each group of any recording, those of which surely most more or fewer were born first.
+    """Return the groups of all recordings, sorted by the absolute change in births.
 
-    A side is one run, or several. by: "type", "line" or "type and line" (KeyError for others). ValueError: a side
-    without a recording.
+    A side is one run or several. `by` is "type", "line" or "type and line"; raise KeyError for others. Raise ValueError
+    if a side has no recording.
     """
     before, after = ([_counts(one, by) for one in runs(side)] for side in (old, new))
     nothing = ObjectCounts()
@@ -109,7 +116,7 @@ def diff_objects(
 
 
 def _each(side: Sequence[ObjectCounts], choose: Callable[[Iterable[Any]], Any]) -> ObjectCounts:
-    """The least or the most of each count of a side's runs; what is a bound or an estimate in one is one."""
+    """Return the least or the most of each count of a side's runs; a flag is set if it is set in any run."""
     columns = zip(*side, strict=True)
     return ObjectCounts(*(max(column) if isinstance(column[0], bool) else choose(column) for column in columns))
 
@@ -121,7 +128,7 @@ def _counts(recording: Recording, by: str) -> _Groups:
         offset = group.line - first_lines[group.function] if group.function >= 0 and group.line else group.line
         key = ObjectKey(group.type, group.module, group.qualname, ntpath.basename(group.file), offset)
         counts, place = _of(group), (group.file, group.line)
-        if key in result:  # two files of one name
+        if key in result:  # two files of the same name
             counts = _sum(result[key][0], counts)
         result[key] = (counts, place)
     return result

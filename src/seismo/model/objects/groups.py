@@ -1,25 +1,25 @@
-"""What became of the objects of a program: by type, by the line that made them, by call path.
+"""Objects of a program in groups: by type, by creating line, by call path.
 
     for group in by_type_and_line(recording):
         print(group.type, group.file, group.line, group.born, group.live)
 
 A recorder keeps a row for each type, creating line and call path, and a group is a sum of such rows. Births, deaths and
-what lives are plain sums. Three numbers are not:
+survivors are plain sums. Three numbers are not:
 
-The peak. How many were alive at once is kept for each row and, apart from it, for each type. Several rows need not have
-had their peaks at the same time, so that the sum of their peaks is the most that there can have been, and the group
-says so (`peak_at_most`). A group by type has the type's own peak.
+Peak. Each row, and each type, has its largest number of simultaneously live objects. The rows of a group may have
+peaked at different times, so the sum of their peaks is an upper bound, marked by `peak_at_most`. A group by type has
+the type's own peak.
 
-Bytes. No size is asked while recording: `__sizeof__` may be anybody's code. Every object of a type has `size` bytes,
-and how many items one of variable size has is certain only when it dies. So the bytes of the dead are known, those of
-what lives are a lower bound where a type has items (`live_at_least`), and all are one for types that keep memory
-elsewhere, as lists and dicts do (`at_least` as well).
+Bytes. The recorder never calls `__sizeof__`, which may run arbitrary code. Every object of a type has `size` bytes. The
+number of items in an object of variable size is only certain when it dies. So the bytes of dead objects are known, and
+those of live objects are a lower bound if the type has items (`live_at_least`). For types that keep memory elsewhere,
+such as lists and dicts, all bytes are lower bounds (`at_least` as well).
 
-How long they lived. Deaths are counted in buckets that grow by a factor of four, in objects born meanwhile and in
-time. A median is therefore a range, of which the ends are known.
+Lifetimes. Deaths are counted in buckets that grow by a factor of four, measured in births in the meantime and in time.
+A median is therefore a range.
 
-Objects of one type name are one group, whatever their classes were: a class that is made anew by each call of a
-function is the same one to its reader.
+Types of the same name form one group, even if they are different classes: a class that a function creates in each call
+is one class to the reader.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 LAST_BUCKET = 32  # 2^62 to 2^64 - 1
-SHORT_BIRTHS = 4  # the last bucket of a short life: fewer than 256 births were seen meanwhile
+SHORT_BIRTHS = 4  # the last bucket of a short life: fewer than 256 births in the meantime
 SHORT_NS = 10  # the same in time: under 1.05 ms
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long objects lived: for each bucket how many. Bucket 0 is 0, bucket b from 4^(b-1) to 4^b - 1."""
+    """A histogram of lifetimes. Bucket 0 holds 0, bucket b holds 4^(b-1) to 4^b - 1."""
 
     buckets: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
-        """Of how many the time is known."""
+        """The number of objects whose lifetime is known."""
         return sum(self.buckets)
 
     def percentile(self, percent: float) -> tuple[int, int] | None:
-        """The least and the most that the life of the object at this place was; None: of none it is known."""
+        """Return the range that contains this percentile of the lifetimes, or None if no lifetime is known."""
         wanted = self.count * percent / 100
         seen = 0
         for bucket, count in enumerate(self.buckets):
@@ -76,11 +76,11 @@ class Lifetimes:
 
     @property
     def median(self) -> tuple[int, int] | None:
-        """percentile(50)."""
+        """The 50th percentile."""
         return self.percentile(50)
 
     def up_to(self, bucket: int) -> int:
-        """How many lived no longer than the bucket says."""
+        """Return the number of objects with lifetimes up to and including the bucket."""
         return sum(self.buckets[: bucket + 1])
 
 
@@ -88,19 +88,20 @@ NO_LIFETIMES = Lifetimes()
 
 
 def bucket_range(bucket: int) -> tuple[int, int]:
-    """The least and the most of a bucket."""
+    """Return the least and the greatest value of a bucket."""
     return (4 ** (bucket - 1), 4**bucket - 1) if bucket else (0, 0)
 
 
-@dataclass(slots=True)  # frozen, it would take twice as long to make, and there may be very many
+@dataclass(slots=True)  # frozen would double the time to create one, and there may be very many
 class ObjectGroup:
-    """Objects that have something in common, as the function says that made the group.
+    """Objects with a common type, line or call path.
 
-    Empty are the `type` of a group by line or of all, and `qualname`, `file` and `line` of a group by type; `function`
-    (an id) is -1 then, and for objects that no Python function made. `path`: ids of functions, the root first; empty
-    but in groups by path. `rows`: the ids in recording.objects. `short`: lived for fewer than 256 births or under
-    about 1 ms. `approximate`: died, died_by_gc, live, peak and lifetimes are estimates (of a group by type: died_by_gc
-    and lifetimes). span_born: born in a span; span_died: of those inside the same one; span_live: alive at the end.
+    `type` is empty in a group by line or of all; `qualname`, `file` and `line` are empty in a group by type. `function`
+    (an id) is -1 in these cases, and for objects that no Python function created. `path` has ids of functions, the root
+    first, in groups by path only. `rows` has ids in recording.objects. `short` counts objects that lived for fewer than
+    256 births or less than about 1 ms. `approximate`: died, died_by_gc, live, peak and lifetimes are estimates (in a
+    group by type, died_by_gc and lifetimes). `span_born` were born in a span; of those, `span_died` died inside the
+    same one and `span_live` were alive at the end.
     """
 
     type: str
@@ -132,13 +133,13 @@ class ObjectGroup:
 
     @property
     def short_share(self) -> float:
-        """The share of those born that lived only shortly, 0 to 1."""
+        """The share of short-lived objects among those born, 0 to 1."""
         return min(1.0, self.short / self.born) if self.born else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectTotals:
-    """All objects of a recording. `before`: died, but were born before; `unseen`: died unseen."""
+    """The totals of a recording. `before`: died, but born before it began; `unseen`: died unobserved."""
 
     types: int
     born: int
@@ -156,7 +157,7 @@ class ObjectTotals:
 
 
 class Sizes(NamedTuple):
-    """Bytes of objects that were born and of those alive. `at_least`: that is a lower bound, as `live_at_least`."""
+    """Bytes of the objects born and of those alive; `at_least` and `live_at_least` mark lower bounds."""
 
     bytes: int
     at_least: bool
@@ -165,14 +166,14 @@ class Sizes(NamedTuple):
 
 
 def sizes(row: ObjectRow | TypeRow, of: TypeRow) -> Sizes:
-    """The bytes of the objects of a row. of: the row's type, or the row itself."""
+    """Return the bytes of a row's objects. `of` is the row's type, or the row itself."""
     vague = bool(of.flags & (TYPE_VARIABLE | TYPE_OUTSIDE))
     at_least = row.born > 0 and vague and (bool(of.flags & TYPE_OUTSIDE) or row.live + row.unseen > 0)
     return Sizes(row.born * of.size + row.item_bytes, at_least, row.live * of.size, vague and row.live > 0)
 
 
 class _Sum:
-    """A group being made."""
+    """A group under construction."""
 
     __slots__ = (
         "approximate",
@@ -207,7 +208,7 @@ class _Sum:
         self.approximate = self.at_least = self.live_at_least = self.at_most = False
 
     def add(self, row: ObjectRow | TypeRow, of: TypeRow) -> None:
-        """Adds the counts that rows of types and of objects have in common. of: the row's type."""
+        """Add the counts that rows of types and of objects have in common. `of` is the row's type."""
         self.born += row.born
         self.died += row.died
         self.died_by_gc += row.died_by_gc
@@ -228,7 +229,7 @@ class _Sum:
         self.add_details(row)
 
     def add_details(self, row: ObjectRow) -> None:
-        """Adds what the row of a type does not know."""
+        """Add the counts that only rows of objects have."""
         self.rows.append(row.id)
         self.span_born += row.span_born
         self.span_died += row.span_died
@@ -273,7 +274,7 @@ _NOWHERE: dict[str, Any] = {"module": "", "qualname": "", "file": "", "line": 0,
 
 
 class _Places:
-    """Where objects were made, in words."""
+    """The places where objects were created, as names."""
 
     def __init__(self, recording: Recording) -> None:
         names = ("module", "qualname", "file")
@@ -293,7 +294,7 @@ class _Places:
 
 
 def by_type(recording: Recording) -> list[ObjectGroup]:
-    """The objects of each type, most born first: all of them, also those of which no line is known."""
+    """Return the objects of each type, most births first. Unlike the other groups, it covers objects without a line."""
     sums: dict[str, _Sum] = {}
     types = list(recording.types)
     for row in types:
@@ -313,13 +314,13 @@ def by_type(recording: Recording) -> list[ObjectGroup]:
 
 
 def by_line(recording: Recording) -> list[ObjectGroup]:
-    """The objects that each line made, of all types, most born first. Empty if only types were recorded."""
+    """Return the objects of all types by creating line, most births first. Empty if only types were recorded."""
     places = _Places(recording)
     return _grouped(recording, lambda row: (row.function, row.line), lambda row: places.of(row, with_type=False))
 
 
 def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
-    """The objects of each type that each line made, most born first. Empty if only types were recorded."""
+    """Return the objects by type and creating line, most births first. Empty if only types were recorded."""
     places = _Places(recording)
     names = places.names
     return _grouped(
@@ -330,9 +331,9 @@ def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
 
 
 def by_path(recording: Recording) -> list[ObjectGroup]:
-    """The objects of each type that each line made on each call path, on all threads; most born first.
+    """Return the objects by type, creating line and call path over all threads, most births first.
 
-    Where no call path was recorded it is the function alone.
+    Where no call path was recorded, the path is the function alone.
     """
     places, paths = _Places(recording), Paths(recording)
     names = places.names
@@ -344,13 +345,16 @@ def by_path(recording: Recording) -> list[ObjectGroup]:
 
 
 def cycles(recording: Recording) -> list[ObjectGroup]:
-    """By type and line, the objects that only the cycle collector could free, most such first."""
+    """Return groups of objects that only the cycle collector could free, most such objects first.
+
+    Groups are by type and line, or by type if no lines were recorded.
+    """
     groups = by_type_and_line(recording) or by_type(recording)
     return sorted((group for group in groups if group.died_by_gc), key=lambda group: -group.died_by_gc)
 
 
 def totals(recording: Recording) -> ObjectTotals:
-    """All objects of the recording."""
+    """Return the totals of all objects of the recording."""
     total = _Sum({})
     types = list(recording.types)
     for row in types:
@@ -390,7 +394,7 @@ def _grouped(
 
 
 def _add_lifetimes(recording: Recording, of: Sequence[_Sum]) -> None:
-    """of: for each row of recording.objects the group that it is in."""
+    """Add the recording's lifetimes to groups. `of` has the group of each row of recording.objects."""
     for row in recording.lifetimes:
         if row.unit <= IN_NS:
             counts = of[row.object].in_births if row.unit == IN_BIRTHS else of[row.object].in_ns
@@ -413,7 +417,10 @@ class Paths:
         self._known: dict[int, tuple[int, ...]] = {}
 
     def of(self, row: ObjectRow) -> tuple[int, ...]:
-        """The path on which the objects of a row were made; without one, the function alone, if there was one."""
+        """Return the call path of a row's objects.
+
+        Without a recorded path, it is the creating function alone, if any.
+        """
         if row.node < 0:
             return (row.function,) if row.function >= 0 else ()
         known = self._known.get(row.node)

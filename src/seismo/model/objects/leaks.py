@@ -1,21 +1,21 @@
-"""What the calls of a function left behind, call after call.
+"""Leaks: objects that the calls of a function leave behind, call after call.
 
-A recorder that was told to watch calls (`seismo objects --leaks`) says for each of them what was born inside, and at
-the end of the recording which of that is still alive. One survivor says little: a program keeps what it needs. The
-pattern over the calls says more, and it is judged for each type and creating line:
+A recorder that watches calls (`seismo objects --leaks`) counts the objects born in each call and, at the end of the
+recording, how many of those are still alive. One survivor means little, because a program keeps what it needs. The
+pattern over the calls gives a verdict for each type and creating line:
 
-    steady      nearly every call leaves something: at least nine in ten of those in the middle. A leak.
+    steady      a leak: at least nine in ten of the calls in the middle leave something.
     warm-up     only the first calls do: caches that fill, modules that are imported.
-    last call   only the last call of a process, or calls that still ran: held until the next one comes.
-    recent      only the latest calls do, without a gap: a cache of limited size, a queue; or a leak that began late.
+    last call   only the last call of a process, or calls still running: held until the next call.
+    recent      only the latest calls do, without a gap: a bounded cache, a queue, or a leak that began late.
     occasional  some calls do: a cache with new keys, an error path that leaks.
-    few calls   there were fewer than four, too few to tell.
+    few calls   there were fewer than four calls, too few to judge.
 
-The middle are the calls without the first tenth (at least one) and without the last of each process. First, last and
-middle are meant within a process, for each begins with empty caches; the tenths are of all calls in the order of their
-numbers, so that processes that ran the same calls one after another look like one that ran them once. When there were
-very many calls, a row of the recording is several that followed each other and is judged like one call; and where the
-recorder drew a sample of the objects, a call without a survivor may have had one, so that tenths are judged instead.
+The middle excludes the first tenth of the calls (at least one) and the last call of each process. First, last and
+middle are relative to a process, because each process begins with empty caches. The tenths are of all calls in order of
+their numbers, so several processes that ran the same calls one after another look like one. After very many calls, a
+row of the recording stands for several consecutive calls and is judged like one. If the recorder sampled the objects, a
+call without a survivor may have had one, so tenths are judged instead of calls.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 STEADY, WARM_UP, LAST, RECENT, OCCASIONAL, FEW = "steady", "warm-up", "last call", "recent", "occasional", "few calls"
-VERDICTS = (STEADY, RECENT, OCCASIONAL, WARM_UP, LAST, FEW)  # the more alarming first
-MOST = 0.9  # the share of the calls in the middle that leave something when all do
-FEWEST = 4  # calls: a first, a last and two between
+VERDICTS = (STEADY, RECENT, OCCASIONAL, WARM_UP, LAST, FEW)  # the most alarming first
+MOST = 0.9  # the share of calls in the middle with survivors that makes a leak steady
+FEWEST = 4  # calls: a first, a last and two in between
 PARTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Objects of one type and creating line that outlived the calls they were born in.
+    """Objects of one type and creating line that outlived the calls in which they were born.
 
-    `group` has all objects of that type and line. `alive` of those born in `calls` calls are; `calls_with` of the calls
-    left some (`at_most`: or fewer, for rows of several calls were counted as if all did). `parts`: alive by tenths of
-    the calls, or by calls if there were fewer than ten.
+    `group` has all objects of that type and line. `alive` of those born in the `calls` calls survive. `calls_with` of
+    the calls left some; with `at_most` it is an upper bound, because each row of several calls counted as if all did.
+    `parts` has the survivors by tenths of the calls, or by calls if there were fewer than ten.
     """
 
     group: ObjectGroup
@@ -60,20 +60,20 @@ class Leak:
 
     @property
     def per_call(self) -> float:
-        """How many a call leaves, in the mean of all calls."""
+        """The mean number of objects that a call leaves."""
         return self.alive / self.calls if self.calls else 0.0
 
     @property
     def bytes(self) -> int:
-        """Of those alive, without what their items and other memory take: a lower bound if group.live_at_least."""
+        """The bytes of those alive, excluding items and other memory; a lower bound if group.live_at_least."""
         return self.group.bytes_live * self.alive // self.group.live if self.group.live else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """All calls of a function that was asked for. `escaping`: born in a call and alive when it ended.
+    """All watched calls of a function. `escaping`: born in a call and alive when it ended.
 
-    `function` -1: unknown; `running`: calls that had not ended.
+    `function` is -1 if unknown; `running` counts calls that had not ended.
     """
 
     function: int
@@ -85,12 +85,12 @@ class Spans:
 
     @property
     def escaping(self) -> int:
-        """Born in a call and not dead at its end."""
+        """The objects born in a call and alive at its end."""
         return self.born - self.died
 
 
 def spans(recording: Recording) -> list[Spans]:
-    """The calls that were asked for, by function, most calls first."""
+    """Return the watched calls by function, most calls first."""
     sums: dict[int, list[int]] = {}
     for row in recording.object_spans:
         total = sums.setdefault(row.function, [0] * 5)
@@ -100,14 +100,14 @@ def spans(recording: Recording) -> list[Spans]:
 
 
 def leaks(recording: Recording, groups: Sequence[ObjectGroup] | None = None) -> list[Leak]:
-    """What the calls that were asked for left behind, by type and creating line: leaks first, then by how many.
+    """Return the objects that the watched calls left behind, by type and creating line: leaks first, then by number.
 
-    groups: by_type_and_line(recording), for callers that have it already.
+    `groups` is by_type_and_line(recording), if the caller has it already.
     """
     calls = _Calls(list(recording.object_spans))
     groups = by_type_and_line(recording) if groups is None else groups
     group_of = {row: number for number, group in enumerate(groups) for row in group.rows}
-    survivors: dict[int, dict[int, int]] = {}  # of a group: by row of spans
+    survivors: dict[int, dict[int, int]] = {}  # for each group, survivors by row of spans
     for row in recording.object_survivors:
         of = survivors.setdefault(group_of[row.object], {})
         of[row.span] = of.get(row.span, 0) + row.count
@@ -116,7 +116,7 @@ def leaks(recording: Recording, groups: Sequence[ObjectGroup] | None = None) -> 
 
 
 class _Calls:
-    """The rows of spans and where in the recording they stand."""
+    """The rows of spans and their order in the recording."""
 
     def __init__(self, rows: Sequence[ObjectSpanRow]) -> None:
         self.rows = rows
@@ -125,14 +125,14 @@ class _Calls:
         ends = list(accumulate(row.calls for row in ordered))
         parts = min(PARTS, self.total)
         self.parts = max(1, parts)
-        # The tenth in which the middle of a row stands
+        # The tenth that contains the middle of each row
         self.part_of = {
             row.id: min(self.parts - 1, (2 * end - row.calls) * self.parts // (2 * self.total)) if self.total else 0
             for row, end in zip(ordered, ends, strict=True)
         }
         self.first: set[int] = set()  # the first tenth of the calls of each process
-        self.last: set[int] = set()  # the last call of each process, and those that still ran
-        # Of a row that is none of the last: its process, and how many others of it come later
+        self.last: set[int] = set()  # the last call of each process, and those still running
+        # For each row not in `last`: its process, and the number of later such rows of that process
         self.later: dict[int, tuple[int, int]] = {}
         self._split()
         self.middle = {row.id for row in rows} - self.first - self.last
@@ -182,7 +182,7 @@ class _Calls:
         return RECENT if self._is_recent(left) else OCCASIONAL
 
     def _is_recent(self, left: set[int]) -> bool:
-        """Whether, in each process, the rows with survivors are the last ones without a gap, but for the very last."""
+        """Return True if, in each process, the rows with survivors are the latest without a gap (ignoring `last`)."""
         count: dict[int, int] = {}
         earliest: dict[int, int] = {}
         for row in left - self.last:

@@ -1,4 +1,4 @@
-"""Rows of the tables about objects: what `seismo objects` records. docs/format.md has the columns' full story."""
+"""Rows of the tables about objects, which `seismo objects` records. docs/format.md describes the columns in full."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 from seismo.model.enums import HolderFlags, ObjectFlags, TypeFlags  # noqa: TC001  seismo.query looks them up
 
-# lifetimes.unit
+# The values of lifetimes.unit
 IN_BIRTHS, IN_NS = 0, 1
 
 
 class TypeRow(NamedTuple):
-    """One type whose objects were born or died. The counts are of all its objects; sizes in bytes.
+    """One type whose objects were born or died. The counts cover all its objects; sizes are in bytes.
 
-    born = died + live + unseen. `size`: what every object has, headers included; `item_size`: an item of one of
-    variable size; `item_bytes`: of the items of those that died. `before`: died, born unseen; `unseen`: died unseen.
+    born = died + live + unseen. `size` is the part that every object has, including headers; `item_size` is one item of
+    a variable-size object; `item_bytes` sums the items of dead objects. `before` counts deaths of objects whose birth
+    was not recorded; `unseen` counts unobserved deaths.
     """
 
     id: int
@@ -35,15 +36,16 @@ class TypeRow(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """As a reader knows it: `app.Node`, and `dict` without its module."""
+        """The displayed name: `app.Node`, or `dict` without its module for builtins."""
         return full_name(self.module, self.name)
 
 
 class ObjectRow(NamedTuple):
-    """Objects of one type that one line made, by one call path if those were recorded.
+    """Objects of one type created by one line, and by one call path if paths were recorded.
 
-    `function` -1: made by no Python function; `line` 0: unknown; `node` -1: path not known. `flags` 1: died,
-    died_by_gc, live and peak are estimates. span_born: born in a span (died: inside the same one; live: at the end).
+    `function` is -1 if no Python function created them, `line` is 0 and `node` is -1 if unknown. With flag 1, died,
+    died_by_gc, live and peak are estimates. `span_born` were born in a span; of those, `span_died` died inside the same
+    one and `span_live` were alive at the end.
     """
 
     id: int
@@ -65,20 +67,20 @@ class ObjectRow(NamedTuple):
 
 
 class LifetimeRow(NamedTuple):
-    """How many objects of a row of `objects` lived how long.
+    """The number of a row's objects with one range of lifetimes.
 
-    `unit`: 0 objects born meanwhile, 1 ns. Bucket 0 is 0, bucket b from 4^(b-1) to 4^b - 1.
+    `unit` is 0 for births in the meantime or 1 for ns. Bucket 0 holds 0, bucket b holds 4^(b-1) to 4^b - 1.
     """
 
     id: int
     object: int
     unit: int
     bucket: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody wants of a row
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which rows do not need
 
 
 class ObjectTimeRow(NamedTuple):
-    """Objects of all types that were born, and of those died, until a time (unix ns)."""
+    """The number of objects of all types born and died until a time (ns since the Unix epoch)."""
 
     id: int
     time_ns: int
@@ -87,9 +89,10 @@ class ObjectTimeRow(NamedTuple):
 
 
 class ObjectSpanRow(NamedTuple):
-    """A call that was asked for, or several that followed each other: `calls` of them, the first is number `first`.
+    """A watched call or several consecutive ones: `calls` of them, the first with number `first`.
 
-    Times in unix ns, `end_ns` 0: it still ran. died: of those born in it, inside; live: at the end of the recording.
+    Times are ns since the Unix epoch; `end_ns` is 0 if it was still running. Of the `born` objects, `died` died inside
+    and `live` were alive at the end of the recording.
     """
 
     id: int
@@ -114,11 +117,11 @@ class ObjectSurvivorRow(NamedTuple):
 
 
 class HolderRow(NamedTuple):
-    """Who holds survivors: a node of a tree for each row of `objects` that was asked about.
+    """A holder of surviving objects: a node of a tree for each row of `objects` that was searched.
 
-    `parent`: the holder that this one holds, -1: the survivors themselves. `flags`: 1 root, 2 on the path already, 4
-    too far to go on, 8 nobody was found. `count` of the `asked` survivors are held this way: by `holder` (a type,
-    "module app", "frame app:main") through its attribute, key or variable `by`.
+    `parent` is the row that this holder holds, or -1 for the survivors themselves. `flags`: 1 root, 2 already on the
+    path, 4 depth limit reached, 8 no holder found. `count` of the `asked` survivors are held this way: by `holder` (a
+    type, "module app", "frame app:main") through its attribute, key or variable `by`.
     """
 
     id: int
@@ -132,7 +135,7 @@ class HolderRow(NamedTuple):
 
 
 class MarkRow(NamedTuple):
-    """A moment that the program named: objects born until then in its process, unix ns."""
+    """A named moment of the program: objects born until then in its process, and the time (ns since the Unix epoch)."""
 
     id: int
     name: str
@@ -142,5 +145,5 @@ class MarkRow(NamedTuple):
 
 
 def full_name(module: str, name: str) -> str:
-    """A type's name with its module, but for builtins."""
+    """Return a type's name with its module, except for builtins."""
     return name if module in ("", "builtins") else f"{module}.{name}"

@@ -1,10 +1,10 @@
-"""The tables about objects less those of an earlier snapshot of the same recording.
+"""Subtraction of the tables about objects: less those of an earlier snapshot of the same recording.
 
-Births and deaths are those since the earlier snapshot. What is alive is alive now, whenever it was born; so
-born = died + live + unseen does not hold of the difference. And how many were alive at once since then nobody counted:
-the peak is that of the whole time, which is no less, and is marked as such.
+Births and deaths count from the earlier snapshot on. Live objects are those alive now, whenever they were born, so born
+= died + live + unseen does not hold for the difference. The peak since the earlier snapshot was not recorded. The peak
+of the whole time is kept as an upper bound and marked as such.
 
-Rows are matched by what they are about rather than by their ids, for a damaged file has other ids than were written.
+Rows are matched by contents rather than by ids, because the ids of a damaged file differ from those written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Columns, Recording, Tables
 
-# What is summed up from the start of a recording; the other numbers are as of now.
+# Columns that are cumulative since the start of a recording; the other numbers are current values.
 GROWING = {
     "types": ("born", "died", "died_by_gc", "before", "unseen", "resurrected", "item_bytes"),
     "objects": ("born", "died", "died_by_gc", "unseen", "item_bytes", "span_born", "span_died"),
@@ -32,10 +32,11 @@ _Keys = list[tuple[Any, ...]]
 
 
 def subtracted(later: Recording, earlier: Recording) -> Tables:
-    """The tables about objects of `later` less those of `earlier`; nodes have the ids of the later.
+    """Return the tables about objects of `later` less those of `earlier`, with the node ids of `later`.
 
-    Types and objects of which nothing was born or died since, and nothing is alive, are left out. Calls that had ended
-    and marks that were set by the earlier snapshot are, too. RecordingError: it is no earlier snapshot.
+    Types and objects without a birth or death since then and without live objects are left out. So are calls that had
+    ended, and marks that were set, by the earlier snapshot. Raise RecordingError if `earlier` is not an earlier
+    snapshot.
     """
     new, old = _keys(later), _keys(earlier)
     tables: Tables = {**later._raw}
@@ -63,7 +64,7 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
 
 
 def _keys(recording: Recording) -> dict[str, _Keys]:
-    """For each table that is summed up what its rows are about, in words but for nodes, whose ids do not change."""
+    """Return the key of each row of each cumulative table: decoded contents, and node ids, which do not change."""
     types = _distinct(type_key(row) for row in rows_of(recording, "types"))
     functions = [tuple(row[:5]) for row in rows_of(recording, "functions")]
     objects = _distinct(
@@ -75,7 +76,7 @@ def _keys(recording: Recording) -> dict[str, _Keys]:
 
 
 def _distinct(keys: Iterable[tuple[Any, ...]]) -> _Keys:
-    """The keys with a number: rows that differed only in what a damaged file lacks are told apart by their order."""
+    """Return the keys with a number that distinguishes equal keys, which only a damaged file has, by their order."""
     seen: dict[tuple[Any, ...], int] = {}
     result: _Keys = []
     for key in keys:
@@ -85,7 +86,7 @@ def _distinct(keys: Iterable[tuple[Any, ...]]) -> _Keys:
 
 
 def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Keys) -> Columns:
-    """The rows of the later with what has grown less what it was."""
+    """Return the rows of `later` with the cumulative columns less their earlier values."""
     row_of = {key: row for row, key in enumerate(new)}
     rows = [row_of.get(key) for key in old]
     table = dict(later._raw[kind])
@@ -96,7 +97,7 @@ def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Key
                 raise RecordingError(
                     "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
                 )
-            values[row] = max(0, values[row] - past)  # an estimate may have shrunk
+            values[row] = max(0, values[row] - past)  # an estimate may have decreased
         table[name] = ints(values)
     if kind in AT_MOST:
         flags = table["flags"].tolist()
@@ -108,7 +109,7 @@ def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Key
 
 
 def _busy(table: Columns) -> list[bool]:
-    """Whether anything was born, died or is alive, row by row."""
+    """Return, for each row, True if any object was born, died or is alive."""
     columns = [table[name].tolist() for name in ("born", "died", "live", "unseen")]
     if "before" in table:
         columns += [table[name].tolist() for name in ("before", "resurrected")]
@@ -116,7 +117,7 @@ def _busy(table: Columns) -> list[bool]:
 
 
 def _numbered(chosen: Iterable[bool]) -> list[int]:
-    """New ids for the rows that are chosen, -1 for the others."""
+    """Return new ids for the chosen rows, and -1 for the others."""
     ids = []
     number = 0
     for is_chosen in chosen:
@@ -130,7 +131,7 @@ def _kept(ids: Sequence[int]) -> list[int]:
 
 
 def _times(now: Columns, before: Columns) -> Columns:
-    """What was born and died over time since the last row of an earlier timeline."""
+    """Return births and deaths over time since the last row of an earlier timeline."""
     if not len(before["id"]):
         return now
     end, born, died = (before[name][-1] for name in ("time_ns", "born", "died"))
@@ -141,11 +142,11 @@ def _times(now: Columns, before: Columns) -> Columns:
 
 
 def _calls(now: Columns, before: Columns) -> list[int]:
-    """The rows of calls that had not ended in an earlier recording; a row of several counts as its last."""
+    """Return the rows of calls that had not ended in an earlier recording; a row of several counts as its last call."""
     places = ("process", "first", "calls", "end_ns")
     ended: set[tuple[int, int, int]] = set()
-    begun: dict[int, int] = {}  # of a process, the number of the first call that had not begun
-    running: dict[int, int] = {}  # ... or that still ran
+    begun: dict[int, int] = {}  # for each process, the number of the first call that had not begun
+    running: dict[int, int] = {}  # for each process, the number of the first call still running
     for process, first, calls, end in zip(*(before[name].tolist() for name in places), strict=True):
         begun[process] = max(begun.get(process, 0), first + calls)
         if end:

@@ -1,12 +1,11 @@
-"""Objects with their call paths, of many recordings, one after the other.
+"""Streaming merge of objects with their call paths, for many recordings.
 
-Rows of objects that name a node of the call tree are of one recording alone, as the node is, and so is what is said of
-them: how long they lived, who survived a call, who holds them. All that they have in common is the order: by type,
-function and line, which any recording may have, and then by node. How many rows each recording has of each type,
-function and line is therefore counted first. Recordings are then read again in the order of their nodes, and each of
-their rows has its place, which the counts before it say.
+A row of objects that refers to a node of the call tree belongs to one recording alone, as the node does. So do its
+lifetimes, survivors and holders. Only the order involves other recordings: by type, function and line, which any
+recording may have, and then by node. So a first pass counts the rows of each recording by type, function and line. The
+recordings are then read again in the order of their nodes, and the counts determine the id of each row.
 
-Rows without a node are the same in any recording, and are summed (seismo.model.streaming_merge).
+Rows without a node are the same in any recording and are summed (seismo.model.streaming_merge).
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 
 _Group = tuple[int, int, int]  # type, function, line
 _OF_OBJECTS = ("objects", "lifetimes", "holders")
-ELSEWHERE = -2  # a node that is written at another time
+ELSEWHERE = -2  # marks a node that is written with another process
 
 
 class Unsorted(Exception):  # noqa: N818  no error of the user's
-    """A damaged recording, whose rows have no order that is known before all are there."""
+    """Raised for a damaged recording whose row order depends on all its rows."""
 
 
 def without_paths(tables: Tables) -> Tables:
-    """The tables about objects with only those rows that are the same in any recording."""
+    """Return the tables about objects with only the rows that do not refer to nodes."""
     ids = iter(range(len(tables["objects"]["id"])))
     nodes = tables["objects"]["node"].tolist()
     numbers = [-1 if node >= 0 else next(ids) for node in nodes]
@@ -45,22 +44,22 @@ def without_paths(tables: Tables) -> Tables:
 
 
 class Objects:
-    """The rows of many recordings that are not summed. All are added, then placed, then taken in the order of nodes."""
+    """The rows of many recordings that are not summed. All are added, then placed, then read in the order of nodes."""
 
     def __init__(self) -> None:
         self._types: dict[tuple[Any, ...], int] = {}
-        self._counts: dict[_Group, list[int]] = {}  # rows of _OF_OBJECTS
-        self._spans: dict[tuple[int, int], list[int]] = {}  # of a recording and its process: spans, survivors
+        self._counts: dict[_Group, list[int]] = {}  # numbers of rows, by table of _OF_OBJECTS
+        self._spans: dict[tuple[int, int], list[int]] = {}  # (recording, process) -> numbers of spans and survivors
         self._marks: list[list[Any]] = []
         self._given: dict[int, list[list[Any]]] = {}
-        self._next: dict[_Group, list[int]] = {}  # of what follows: the first free id of each table
+        self._next: dict[_Group, list[int]] = {}  # the next free id of each table
         self._summed: dict[_Group, int] = {}
         self._next_span: dict[int, list[int]] = {}
 
     def add(self, number: int, part: Recording, functions: Sequence[int]) -> bool:
-        """Takes in how many rows a recording has of what. Returns whether there is anything that `rows` would give.
+        """Count a recording's rows. Return True if `rows` would return any of them.
 
-        functions: a number for each. Unsorted: the recording is damaged.
+        `functions` has a number for each function. Raise Unsorted if the recording is damaged.
         """
         raw = part._raw
         processes = range(len(raw["processes"]["id"]))
@@ -97,14 +96,14 @@ class Objects:
         return bool(spans) or any(node >= 0 for _, node in groups)
 
     def _types_of(self, part: Recording) -> list[int]:
-        """A number for each type of a recording, in the order that its types have when it is merged."""
+        """Return a number for each type of a recording, in the order of its types after a merge."""
         return [self._types.setdefault(key, len(self._types)) for key in _type_keys(part)]
 
     def place(self, summed: Recording, order: Sequence[int], processes: Sequence[Mapping[int, int]]) -> None:
-        """Says where each row is to be, when all are added.
+        """Assign ids to all rows, after all recordings were added.
 
-        summed: the rows that are summed. order: for the numbers of functions their ids. processes: for each recording
-        those of its own.
+        `summed` has the summed rows, `order` the final id of each function number, and `processes` the new process ids
+        of each recording.
         """
         types = self._final_types(summed)
         counts = {
@@ -137,7 +136,7 @@ class Objects:
         return [final[key] for key in self._types]
 
     def summed_rows(self, summed: Recording) -> Tables:
-        """The rows that are summed, at their places; those of each type, function and line come before all others."""
+        """Return the summed rows with their ids; they precede all other rows of the same type, function and line."""
         raw = summed._raw
         groups = _groups(raw["objects"])
         result: Tables = {}
@@ -151,7 +150,7 @@ class Objects:
         return result
 
     def _at_places(self, table: Columns, groups: Sequence[_Group | None], ids: Sequence[int], place: int) -> Columns:
-        """The rows about objects that are to be written (whose group is not None), with the ids of both."""
+        """Return the rows whose objects have a group, with new ids and object ids."""
         of = table["object"].tolist()
         kept = [row for row, object_ in enumerate(of) if groups[object_] is not None]
         new: dict[int, int] = {-1: -1}
@@ -171,9 +170,10 @@ class Objects:
     def rows(
         self, part: Recording, maps: object_tables.Maps, types: Mapping[tuple[Any, ...], int], texts: Any, run: set[int]
     ) -> Tables:
-        """The rows of a recording that belong to the processes of `run` (new ids), at their places.
+        """Return a recording's rows that belong to the processes in `run` (new ids), with their ids.
 
-        maps: its new ids; of nodes of other processes ELSEWHERE. types: the new ids of all. texts: takes the strings.
+        `maps` has the recording's new ids, with ELSEWHERE for nodes of other processes. `types` has the new ids of all
+        types. `texts` collects the strings.
         """
         tables = _of_one(part, maps, texts)
         final = [types[key] for key in _type_keys(part)]
@@ -197,7 +197,7 @@ class Objects:
         return result | self._calls(tables, ids, run)
 
     def _calls(self, tables: Tables, ids: Sequence[int], run: set[int]) -> Tables:
-        """The calls of the run's processes, and who survived them."""
+        """Return the calls of the run's processes and their survivors."""
         processes = tables["object_spans"]["process"].tolist()
         spans: dict[int, int] = {}
         for span, process in enumerate(processes):
@@ -220,18 +220,18 @@ class Objects:
         return {"object_spans": calls, "object_survivors": survivors}
 
     def marks(self, texts: Any) -> Columns:
-        """The marks of all, when all are placed."""
+        """Return the marks of all recordings, after `place`."""
         at = [[name for name, _ in SCHEMA["marks"][1:]].index(name) for name in ("time_ns", "process", "born", "name")]
         return columns_of("marks", sorted(self._marks, key=lambda row: [row[i] for i in at]), texts)
 
 
 def types_of(summed: Recording) -> dict[tuple[Any, ...], int]:
-    """The ids of types by what they are recognised by."""
+    """Return the ids of types by their keys."""
     return {object_tables.type_key(row): number for number, row in enumerate(rows_of(summed, "types"))}
 
 
 def _of_one(part: Recording, maps: object_tables.Maps, texts: Any = None) -> Tables:
-    """A recording's tables as they are merged with no other's."""
+    """Return a recording's tables as a merge of it alone would return them."""
     return object_tables.merged([part], [maps], texts or _NoTexts())
 
 
@@ -241,7 +241,7 @@ class _NoTexts:
 
 
 def _type_keys(part: Recording) -> list[tuple[Any, ...]]:
-    """The types of a recording in the order that they have when it is merged."""
+    """Return the distinct keys of a recording's types, in the order of its types after a merge."""
     return sorted({object_tables.type_key(row) for row in rows_of(part, "types")})
 
 

@@ -1,10 +1,10 @@
-"""The tables about objects, merged, and moved to other nodes of the call tree.
+"""Merging of the tables about objects, and renumbering of their nodes.
 
-Merged, rows about the same thing are one: types of the same name and shape, objects of the same type, line and node,
-who holds them by the same way. Their numbers are sums, but for two. The sum of peaks is the most that there can have
-been at once, and the row says so from then on (the flag AT_MOST). And what was born and died over time is a step
-function in each process; the merged one is their sum at every time that any of them names. Calls and marks stay rows of
-their own, each under its process. All of this depends on contents alone, so that any number may be merged in any order.
+A merge unites rows with equal keys: types of the same name and shape, objects of the same type, line and node, holders
+with the same path. Their numbers are summed, with two exceptions. The sum of peaks is an upper bound of the peak, so
+the row gets the flag AT_MOST. Births and deaths over time are a step function in each process; the merged one is their
+sum at every time in any of them. Calls and marks remain separate rows, each under its process. The result depends on
+contents alone, so any number of recordings may be merged in any order.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from seismo.model.recording import Columns, Recording, Tables
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
-OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, in which -1 is none
+OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
 _GONE = -1
 
 
 class Maps(NamedTuple):
-    """For the ids of one recording those in the result."""
+    """The new ids of one recording's functions, nodes and processes."""
 
     functions: Sequence[int]
     nodes: Sequence[int]
@@ -38,7 +38,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
-    """Rows whose references are translated. maps: for a column what is asked for its values that are not -1."""
+    """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
     places = [(i, maps[name]) for i, name in enumerate(_names(kind)) if name in maps]
     for values in rows:
         row = list(values)
@@ -49,10 +49,10 @@ def _changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterato
 
 
 class _Sums:
-    """Rows of one table, those that are about the same thing as one."""
+    """The rows of one table under construction; rows with equal keys become one."""
 
     def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
-        """place: the columns that say what a row is about. flag: set where several rows are one."""
+        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
         names = _names(kind)
         self.kind = kind
         self.place = [names.index(name) for name in place]
@@ -62,7 +62,7 @@ class _Sums:
         self.rows: dict[tuple[Any, ...], list[Any]] = {}
 
     def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Takes a row over; gives what it is known by."""
+        """Add a row and return its key."""
         key = key or tuple(row[i] for i in self.place)
         have = self.rows.get(key)
         if have is None:
@@ -75,7 +75,7 @@ class _Sums:
         return key
 
     def table(self, texts: Any) -> tuple[Columns, dict[tuple[Any, ...], int]]:
-        """The table in the order of the keys, and each key's new id."""
+        """Return the table sorted by its keys, and each key's new id."""
         order = sorted(self.rows)
         table = columns_of(self.kind, [self.rows[key] for key in order], texts)
         return table, {key: number for number, key in enumerate(order)}
@@ -85,7 +85,7 @@ class _Sums:
 
 
 def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Any) -> Tables:
-    """The tables of all. maps: for each part its new ids. texts: the new strings, with add()."""
+    """Return the merged tables. `maps` has the new ids of each part; `texts` is a string table with add()."""
     if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
         return {kind: columns_of(kind, [], texts) for kind in KINDS}
     tables: Tables = {}
@@ -107,7 +107,7 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Any) -> Tabl
 
 
 def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
-    """What a type is recognised by: its name and its shape."""
+    """Return the key of a type: its name and its shape."""
     module, name, flags, size, item_size = row[:5]
     return (module, name, flags & ~(TYPE_ESTIMATED | TYPE_AT_MOST), size, item_size)
 
@@ -140,8 +140,8 @@ def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int
 
 
 def _merged_times(parts: Sequence[Recording]) -> Columns:
-    """The sum of all step functions."""
-    steps: dict[int, tuple[int, int]] = {}  # at a time: how much more was born and died than at the one before
+    """Return the sum of all step functions."""
+    steps: dict[int, tuple[int, int]] = {}  # time -> births and deaths since the previous time
     for part in parts:
         born = died = 0
         at = {time: (more, less) for time, more, less in sorted(rows_of(part, "object_times"))}
@@ -182,7 +182,7 @@ def _merged_survivors(
 
 
 class _Holder:
-    """A holder of several recordings, and who holds it."""
+    """A holder in several recordings, and its own holders."""
 
     __slots__ = ("count", "held_by")
 
@@ -192,7 +192,7 @@ class _Holder:
 
 
 def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Any) -> Columns:
-    """The trees of all laid on one another; of each object all that were asked about in any."""
+    """Return the union of all holder trees; each object's `asked` is the sum over recordings."""
     top = _Holder()
     asked: dict[int, int] = {}
     for part, of_objects in zip(parts, objects, strict=True):
@@ -222,10 +222,10 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
 
 
 def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tables:
-    """The tables about objects with their nodes under other ids; -1 is not asked.
+    """Return the tables about objects with other node ids; -1 stays.
 
-    nodes: for each id the new one, or -1 for a node that is gone, and with it the objects that were made there. Objects
-    that now have all in common are one.
+    `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
+    keys become equal are united.
     """
     sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys: list[tuple[Any, ...] | None] = []
@@ -239,12 +239,12 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
 
 
 def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table as numbers, without ids: strings are their numbers."""
+    """Yield the rows of a table without ids; strings are indexes."""
     return zip(*(tables[kind][name].tolist() for name in _names(kind)), strict=True)
 
 
 def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
-    """The tables that name objects, with other ids; rows of those that are gone (-1) are left out."""
+    """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
     lifetimes = _Sums("lifetimes", ("object", "unit", "bucket"))
     for row in _changed("lifetimes", _values(tables, "lifetimes"), object=objects):
         if row[0] != _GONE:
@@ -259,7 +259,10 @@ def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
 
 
 def _with_objects_held(holders: Columns, objects: Sequence[int]) -> Columns:
-    """The holders of objects that are not gone; a tree is of one object and stays or goes as one."""
+    """Return the holders of the objects that remain.
+
+    A tree belongs to one object, so it is kept or removed as a whole.
+    """
     table = translated(holders, object=objects)
     parents = holders["parent"].tolist()
     new_ids: dict[int, int] = {-1: -1}
@@ -273,7 +276,7 @@ def _with_objects_held(holders: Columns, objects: Sequence[int]) -> Columns:
 
 
 def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
-    """The table with other ids in the columns that are named; -1 stays."""
+    """Return the table with other ids in the given columns; -1 stays."""
     result = dict(table)
     for name, of in maps.items():
         result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
@@ -281,7 +284,7 @@ def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Col
 
 
 def of_one_process(tables: Tables) -> Tables:
-    """The tables about objects as of one process, the first."""
+    """Return the tables about objects with all rows in the first process."""
     result = {kind: tables[kind] for kind in KINDS}
     for kind in ("object_spans", "marks"):
         result[kind] = {**tables[kind], "process": ints([0] * len(tables[kind]["id"]))}

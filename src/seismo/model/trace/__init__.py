@@ -1,1 +1,1 @@
-"""A trace's journal: every call in time, read by windows."""
+"""A trace's journal: every call with its times, read by windows."""

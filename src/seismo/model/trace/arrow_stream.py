@@ -32,12 +32,12 @@ STREAM_COLUMNS = (
 
 NO_TRACE = "it has no calls in time: seismo trace records them"
 
-# Columns that hang on all that came before: which call it is, and which generator was paused.
+# Columns that depend on all earlier events: the identities of calls, and which generator was suspended.
 FROM_THE_BEGINNING = {"id", "parent", "call", "flags"}
 
 
 class Times(NamedTuple):
-    """Which calls are wanted by their times, ns; all of these are included."""
+    """Inclusive bounds on the start and end times (ns) of requested calls."""
 
     start_least: int = -FOREVER
     start_most: int = FOREVER
@@ -45,7 +45,7 @@ class Times(NamedTuple):
     end_most: int = FOREVER
 
     def and_also(self, other: Times) -> Times:
-        """The calls that both want."""
+        """Return the intersection of both bounds."""
         return Times(
             max(self.start_least, other.start_least),
             min(self.start_most, other.start_most),
@@ -58,11 +58,11 @@ ALL_TIMES = Times()
 
 
 class CallStream:
-    """The calls of some time, for what reads Arrow streams; each reading decodes them again, batch by batch.
+    """The calls of a window for readers of Arrow streams. Each reading decodes the calls again, batch by batch.
 
-    The columns are those of a CallRow, in int64, and `id`: a number for each call, from 0, in the order of threads and
-    of beginnings. `parent` and `call` are such ids, -1 for none; that of a call may be one that ended before the
-    window. Rows come in the order of threads and of their ends, so that reading takes the memory of a batch.
+    The columns are those of a CallRow, in int64, and `id`, a number for each call, from 0, in the order of threads and
+    starts. `parent` and `call` are such ids, or -1 for none; `call` may refer to a call that ended before the window.
+    Rows are sorted by thread and end, so that a reading needs the memory of one batch.
     """
 
     columns = STREAM_COLUMNS
@@ -74,22 +74,22 @@ class CallStream:
         window: tuple[int, int, int],
         words: Callable[[dict[str, int]], list[str]],
     ) -> None:
-        """window: the first time, that after the last, and the bytes to look back (Calls.window has all three)."""
+        """Initialize with the window: its start, its end (exclusive), and the bytes to look back (see Calls.window)."""
         self._journal = journal
         self._recording = recording
         self._window = window
         self._words = words
-        self.problems: list[str] = []  # of the last reading that came to the end
+        self.problems: list[str] = []  # of the last reading that completed
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """One reading of the calls. The requested schema is not used."""
+        """Return a reading of the calls. The requested schema is ignored."""
         return self.chosen()
 
     def chosen(self, times: Times = ALL_TIMES, columns: Sequence[str] = STREAM_COLUMNS) -> object:
-        """One reading of the calls with such times alone, and of these columns, in this order.
+        """Return a reading of only the calls with such times, and of these columns, in this order.
 
-        What has none of these calls is not read if the stream is of all times, and the columns are none of
-        FROM_THE_BEGINNING. Rows are the same either way.
+        If the stream covers all times and no column is in FROM_THE_BEGINNING, blocks without such calls are skipped.
+        The rows are the same either way.
         """
         if self._journal is None:
             self.problems = [NO_TRACE]
@@ -100,7 +100,7 @@ class CallStream:
         return self._journal.batches(*self._window, self._told, times, numbers, leaps)
 
     def _is_plain(self) -> bool:
-        """Whether the stream is of all times, and each call hangs in the tree below its caller, as blocks have it."""
+        """Return True if the stream covers all times and no node is folded, so that blocks agree with the tree."""
         first, last, _ = self._window
         return (
             first <= 0

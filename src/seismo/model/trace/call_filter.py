@@ -1,8 +1,8 @@
-"""Which calls of a trace an expression chooses, as tables that the core looks up for each call.
+"""Filters for the calls of a trace: an expression compiled to tables that the core looks up for each call.
 
-What a call's function decides is decided here, once for each function (and thread, where a thread is asked for). What
-is left depends on numbers that each call has for itself: they are divided into cells within which no answer changes,
-and the table has an answer for each cell.
+Conditions on a call's function are evaluated here, once per function (and thread, if the expression uses threads). The
+remaining conditions depend on numbers of each call. Their ranges are divided into cells within which the result is
+constant, and the table has a result for each cell.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ WHY = f"a journal knows of each call {', '.join(TERMS)}, and how it ended ({', '
 
 _NUMBERS = ("duration", "own", "depth")  # numbered as in native/trace/excerpt.h
 _MOST_CELLS = 4096
-_C = 1  # the kind of a C function
-_LEFT = (("return", "c_return"), ("unwind", "c_raise"), ("yield", ""), ("", ""))  # numbered as there, Python and C
+_C = 1  # FunctionKind.C
+_LEFT = (("return", "c_return"), ("unwind", "c_raise"), ("yield", ""), ("", ""))  # Python and C; numbered as there
 
 
 def about_calls(where: str | Expression) -> Expression:
-    """The expression. UsageError: it is none, or asks for what a journal does not hold."""
+    """Return the parsed expression. Raise UsageError if it is invalid or uses terms that a journal lacks."""
     return parse(str(where)).only(TERMS, KINDS, WHY)
 
 
 def call_filter(recording: Recording, where: str | Expression) -> dict[str, Any]:
-    """What `_core.Journal.cut` takes. UsageError, as of `about_calls`."""
+    """Return the argument of `_core.Journal.cut`. Raise UsageError as `about_calls` does."""
     expression = about_calls(where)
     bounds = [expression.bounds(name) for name in _NUMBERS]
     cells = list(itertools.product(*([low - 1 for low in of[:1]] + of if of else [0] for of in bounds), _LEFT))
@@ -73,7 +73,7 @@ def _facts(functions: Any, function: int, thread: str) -> dict[str, Any]:
 
 
 def _answers(expression: Expression, facts: dict[str, Any], cells: list[Any]) -> bytes:
-    """0 or 1 for each cell. A call is chosen if its beginning would be, or its end, where ends are named."""
+    """Return 0 or 1 for each cell. A call is chosen by its start, or by its end if the expression names ends."""
     is_c = facts["c"]
     begins = "c_call" if is_c else "call"
     settled = expression.evaluate({**facts, "kind": begins})

@@ -1,4 +1,4 @@
-"""The calls of a trace in time."""
+"""The calls of a trace with their times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seismo.model.trace.runtime_events import Pause, Span
 
 MOST_DEPTH = 2**32 - 1
-UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
+UNSUMMED = 16384  # bytes of a stream's events, below which the stream is read without levels
 MOST = 5_000_000
 """Rows that a window gives by default: half a gigabyte."""
 LOOK_BACK = 4 << 20
@@ -32,9 +32,9 @@ LOOK_BACK = 4 << 20
 class CallRow(NamedTuple):
     """A call, or a step of a generator or coroutine.
 
-    Times are ns since the start of the recording's first process, and each may be off by its bound; -1: by an unknown
-    time. `parent`: the row that it was called from, -1: none in the table. `call`: the row of its call's first step
-    (its own, for what is no later step), -1: not in the table.
+    Times are ns since the start of the recording's first process. Each may be wrong by its bound, or by an unknown
+    amount if the bound is -1. `parent` is the row of the caller, or -1 if it is not in the table. `call` is the row of
+    the first step of the same call (the row itself unless it is a later step), or -1 if it is not in the table.
     """
 
     start_ns: int
@@ -52,11 +52,11 @@ class CallRow(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """One call, or calls of one depth that a picture cannot tell apart: they lie within the width of a column.
+    """One call, or calls of one depth that are too close together to distinguish in a picture: within a column's width.
 
-    `busy_ns`: time in which one of them was open; `most_ns`: of that, at least, in `function`, which has the largest
-    part, and `node` is the one of its nodes that has most. `bound_ns`: by how much a call's times may be off; -1: not
-    known, or there are several calls. `flags` of a single call.
+    `busy_ns` is the time in which any of them was open; at least `most_ns` of it was in `function`, which has the
+    largest share, and mostly in its `node`. `bound_ns` is the error bound of a single call's times, or -1 if it is
+    unknown or there are several calls. `flags` are those of a single call.
     """
 
     start_ns: int
@@ -74,7 +74,7 @@ class RunRow(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a picture of some time draws. `runs` are in the order of threads, streams, depths and beginnings."""
+    """The data for a picture of a window. `runs` are sorted by thread, stream, depth and start."""
 
     runs: Table[RunRow]
     gaps: list[GapRow]
@@ -82,10 +82,10 @@ class Overview(NamedTuple):
 
 
 class InstantRow(NamedTuple):
-    """Something that the journal says beside calls, and by whom it was said.
+    """An event of the journal other than a call.
 
-    By the program: `kind` is "mark", "counter", "begin" or "end" (of a span). By seismo: "collect" and "collected", a
-    pause of the cycle collector (`pauses`), or what `landmarks` says.
+    The program emits "mark", "counter", "begin" and "end" (of a span). seismo emits "collect" and "collected", a pause
+    of the cycle collector (see `pauses`), and the kinds that `landmarks` lists.
     """
 
     time_ns: int
@@ -100,7 +100,7 @@ class InstantRow(NamedTuple):
 
 
 class GapRow(NamedTuple):
-    """A stretch of a thread of which events are missing."""
+    """An interval of a thread in which events are missing."""
 
     start_ns: int
     end_ns: int
@@ -109,7 +109,7 @@ class GapRow(NamedTuple):
 
 
 class BlockRow(NamedTuple):
-    """A stretch of a thread's journal that can be read alone, with its first time and the bytes of its events."""
+    """A block of a thread's journal, which can be decoded alone, with its first time and the bytes of its events."""
 
     thread: int
     stream: int
@@ -119,7 +119,7 @@ class BlockRow(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What happened in some time. more: it was not all, for there was more than what was asked for."""
+    """The contents of a window. `more` is True if the limit left out some calls."""
 
     calls: Table[CallRow]
     instants: list[InstantRow]
@@ -129,10 +129,10 @@ class Window(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What all of a journal says. By node: `calls`, `resumes`, `exceptions`; `longest`: one call of each function.
+    """Sums over a whole journal. `calls`, `resumes` and `exceptions` are by node; `longest` has one call per function.
 
-    left_out: calls, resumes and exceptions that a filter left out of the journal: for each node those below it that no
-    node below it has, and after the nodes the same of each thread.
+    `left_out` counts calls, resumes and exceptions that a filter left out of the journal. Each node has those below it
+    that no deeper node has; after the nodes, each thread has its remaining ones.
     """
 
     calls: memoryview
@@ -150,7 +150,7 @@ _KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end", 5: "collect", 6: "colle
 
 
 class Calls:
-    """The calls of a recording in time, read as they are asked for. False where the recording has no journal."""
+    """The calls of a recording with their times, read on demand. False if the recording has no journal."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -164,7 +164,7 @@ class Calls:
 
     @cached_property
     def start_ns(self) -> int:
-        """Unix time that all times here count from."""
+        """The Unix time that is the origin of all times here."""
         return min(self._starts, default=0)
 
     @cached_property
@@ -201,7 +201,7 @@ class Calls:
             "parent": nodes["parent"],
             "thread": nodes["thread"],
             "function": nodes["function"],
-            "own_ns": recording.timed("wall").tree["own_ns"],  # whichever times are shown: one trace has one
+            "own_ns": recording.timed("wall").tree["own_ns"],  # a trace has one kind of times only
             "calls": nodes["calls"],
             "resumes": nodes["resumes"],
             "origin": memoryview(array.array("q", origin)),
@@ -212,19 +212,19 @@ class Calls:
 
     @cached_property
     def _summed(self) -> _core.Journal | None:
-        """The journal, with levels of all streams that are worth them: of some, older ones, they may be missing."""
+        """The journal, with levels for all streams that are large enough; older recordings may lack some."""
         if self._journal is not None:
             self._journal.build(UNSUMMED)
         return self._journal
 
     @cached_property
     def blocks(self) -> list[BlockRow]:
-        """What the journal is made of: by its headers, without reading it."""
+        """The blocks of the journal, from its headers, without decoding it."""
         return [BlockRow(*block) for block in self._journal.blocks()] if self._journal else []
 
     @cached_property
     def end_ns(self) -> int:
-        """When the last thread ended, or, of who was killed, the last call that is known."""
+        """The end of the last thread or, if the program was killed, of the last known call."""
         known = max([block.time_ns for block in self.blocks] + self._ends, default=0)
         if self._pieces is not None and not self._pieces.finished:
             last = {block.thread: block.time_ns for block in sorted(self.blocks, key=lambda block: block.time_ns)}
@@ -241,12 +241,11 @@ class Calls:
         limit: int = MOST,
         look_back: int = LOOK_BACK,
     ) -> Window:
-        """What happened from one time to another, on one thread or all: also what began before or ended after.
+        """Return the contents of a window on one thread or all, including calls that only overlap it.
 
-        Calls are in the order of threads, and there of their beginnings, so that parents come first. No more than
-        `limit` of them are read; 0: none, but all that the program said, and gaps. A call that began before the window
-        has its true beginning if that is within `look_back` bytes of the thread's journal; else the flag BEFORE, and
-        the time where reading began.
+        Calls are sorted by thread and start, so that parents come first. At most `limit` calls are read; with 0, the
+        result still has all instants and gaps. A call that began before the window has its true start if that is within
+        `look_back` bytes of the thread's journal. Otherwise it has the flag BEFORE and the time at which reading began.
         """
         if self._journal is None:
             return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
@@ -264,12 +263,12 @@ class Calls:
         threads: Iterable[int] | None = None,
         depths: tuple[int, int] | None = None,
     ) -> Overview:
-        """What a picture of some time draws that is so many columns wide: for each stream and depth, runs of calls.
+        """Return the data for a picture of a window that is `columns` wide: runs of calls for each stream and depth.
 
-        A call that is wider than a column is a run of its own; others are summed, so that each depth has at most two
-        runs for each column. What began before or ended after is there with its own times. threads: their ids, all by
-        default. depths: (first, last), the last one not included. Times are ns as in `window`, and end_ns by default
-        the end of the recording.
+        A call wider than a column is a run by itself; others are summed, so that each depth has at most two runs per
+        column. Calls that only overlap the window keep their own times. `threads` are ids, all by default. `depths` is
+        a range (first, last) that excludes the last. Times are ns as in `window`; end_ns defaults to the end of the
+        recording.
         """
         end_ns = self.end_ns + 1 if end_ns is None else end_ns
         first, last = (max(0, min(when, FOREVER)) for when in (start_ns, end_ns))
@@ -287,9 +286,9 @@ class Calls:
         return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))
 
     def stream(self, start_ns: int = 0, end_ns: int = FOREVER, *, look_back: int = LOOK_BACK) -> CallStream:
-        """The calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
+        """Return the calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
 
-        For readers such as DuckDB, pyarrow and Polars: memory does not grow with the trace.
+        For readers such as DuckDB, pyarrow and Polars; memory does not grow with the trace.
         """
         from seismo.model.trace.arrow_stream import CallStream
 
@@ -300,59 +299,59 @@ class Calls:
         return iter(self.window().calls)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """All calls as an Arrow stream of one batch; `window(...).calls` is one of some time."""
+        """Return all calls as an Arrow stream of one batch. Use `window(...).calls` for a window."""
         return self.window(limit=FOREVER).calls.__arrow_c_stream__(requested_schema)
 
     @cached_property
     def instants(self) -> list[InstantRow]:
-        """What the journal says beside calls, thread by thread: marks, counters, spans, pauses of the collector."""
+        """The journal's events other than calls, by thread: marks, counters, spans and pauses of the collector."""
         return self.window(limit=0).instants
 
     @cached_property
     def pauses(self) -> list[Pause]:
-        """The pauses of the cycle collector, in the order of time."""
+        """The pauses of the cycle collector, sorted by time."""
         from seismo.model.trace.runtime_events import pauses
 
         return pauses(self.instants)
 
     @cached_property
     def spans(self) -> list[Span]:
-        """The stretches that the program named itself, in the order of their beginnings."""
+        """The spans that the program named, sorted by start."""
         from seismo.model.trace.runtime_events import spans
 
         return spans(self._recording, self.instants)
 
     @cached_property
     def landmarks(self) -> list[InstantRow]:
-        """When threads began and ended, children began and modules were imported, in the order of time."""
+        """The starts and ends of threads, the starts of children, and imports of modules, sorted by time."""
         from seismo.model.trace.runtime_events import landmarks
 
         return landmarks(self._recording) if self else []
 
     @cached_property
     def gaps(self) -> list[GapRow]:
-        """The stretches of threads of which events are missing; found without reading the rest."""
+        """The intervals of threads with missing events, found without decoding the rest."""
         return [GapRow(*gap) for gap in self._journal.gaps()] if self._journal else []
 
     @cached_property
     def longest(self) -> Table[CallRow] | None:
-        """The longest call of each function, as the recorder noted them; None: it did not, or was killed.
+        """The longest call of each function as the recorder noted it, or None if it did not or was killed.
 
-        Their times are between those marks that are around them, and their bounds are not known. `sums` finds the same
-        by reading all of the journal.
+        Times are those of the surrounding marks, and their bounds are unknown. `sums` finds the same calls by reading
+        the whole journal.
         """
         return self.noted if self._pieces is not None and self._pieces.finished else None
 
     @cached_property
     def noted(self) -> Table[CallRow] | None:
-        """As `longest`, also of a recording without an end, of which calls of the last second may be missing."""
+        """As `longest`, but also for a recording without an end, which may lack calls of its last second."""
         if self._journal is None or self._pieces is None or not len(self._pieces.longest):
             return None
         return _calls(self._journal.longest())
 
     @cached_property
     def sums(self) -> Sums:
-        """What all of it says, in one pass and in memory that does not grow with it."""
+        """The sums over the whole journal, computed in one pass with bounded memory."""
         if self._journal is None:
             nothing = memoryview(array.array("q"))
             return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [], (nothing, nothing, nothing))
@@ -387,7 +386,7 @@ def _problems(wrong: dict[str, int]) -> list[str]:
 
 
 def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
-    """An instant in words; None: it makes no sense, or is of a later version."""
+    """Return a decoded instant, or None if it is malformed or of a later version."""
     time, bound, thread, stream, kind, row, data = raw
     name = _KINDS.get(kind)
     if name is None:

@@ -1,8 +1,8 @@
-"""A journal on its way into another file: its pieces, and what a reader needs so as not to read them all.
+"""Copying of a journal into another file: its pieces, its levels and the longest calls.
 
-That is the levels, which pictures are drawn from, and the longest call of each function. Most recordings have both,
-and they go with the pieces. Where they are missing (the program was killed, or an earlier version wrote the file), they
-are made here, because a file that ends in order says with its end that it has them.
+Levels (for pictures) and the longest call of each function save readers from reading all pieces. Most recordings have
+both, and they are copied. If they are missing, because the program was killed or an earlier version wrote the file,
+they are computed here, because the end of a complete file promises them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Recording
 
-_NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG; one of them is of depths, and from here on of flags:
+_NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG; one of them combines the depth and flags
 _DEPTHS = 1 << 20
-_LIMITS = 1 | 4 | 8 | 64 | 512  # docs/format.md
+_LIMITS = 1 | 4 | 8 | 64 | 512  # bits of CallFlags: docs/format.md
 
 
 def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> Iterator[tuple[str, bytes]]:
-    """The kind and the payload of each chunk. threads: their new numbers, without which chunks are left out.
+    """Yield the kind and the payload of each chunk.
 
-    Ranks stay true, for they count the nodes of one thread, whose order stays.
+    `threads` has new thread numbers; chunks of other threads are dropped. Ranks stay valid, because they count the
+    nodes of one thread, whose order does not change.
     """
     pieces = recording._journal
     if pieces is None:
@@ -47,7 +48,7 @@ def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> It
 
 
 def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) -> Iterator[tuple[str, bytes]]:
-    """The chunk with another number of its thread, with which it begins; none, if it does not begin with a number."""
+    """Yield the chunk with the new number of its thread, or nothing if its thread has none or is malformed."""
     if threads is None:
         yield kind, bytes(payload)
         return
@@ -60,7 +61,7 @@ def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) 
 
 
 def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
-    """The calls that these payloads name: thread, stream, rank, depth with flags, start and length of each."""
+    """Yield the calls in these payloads: thread, stream, rank, depth with flags, start and length of each."""
     for payload in longest:
         at = 0
         try:
@@ -80,13 +81,13 @@ def _call(call: list[int], threads: Mapping[int, int] | None) -> bytes:
 
 
 def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
-    """Sheets of those streams that have none and are worth them; of all, where some in the file are damaged."""
+    """Return sheets for streams that lack them and are large enough, or for all streams if some sheets are damaged."""
     from seismo.model.recording import Recording
     from seismo.model.trace.calls import UNSUMMED
 
     pieces = recording._journal
     assert pieces is not None
-    if sum(pieces.places.tolist()[1::2]) < UNSUMMED // 256:  # bytes compress that well at best
+    if sum(pieces.places.tolist()[1::2]) < UNSUMMED // 256:  # events compress to 1/256 at best
         return []
     if not whole:
         without = pieces._replace(levels=pieces.levels[:0])
@@ -96,7 +97,7 @@ def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
 
 
 def _longest_of(recording: Recording) -> Iterator[list[int]]:
-    """The longest call of each function, found by reading all of the journal; as `_numbers` gives them."""
+    """Yield the longest call of each function, found by reading the whole journal, as `_numbers` does."""
     calls = recording.calls
     raw = recording._raw
     nodes_of: dict[int, list[int]] = {}

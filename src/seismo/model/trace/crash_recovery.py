@@ -1,11 +1,11 @@
-"""The tree of a trace without an end, brought up to what its journal tells.
+"""Recovery of a trace without an end: its tree is brought up to date from its journal.
 
-A program that is killed leaves a journal of nearly all that it did, and a tree as of the last flush, up to a second
-before. So counts are taken from the journal, which has each of them exactly. What the tree has more of (a damaged
-journal, calls that a filter left out) stays.
+A killed program leaves a journal of nearly everything it did, and a tree as of the last flush, up to a second earlier.
+So counts are replaced by the journal's exact counts. Where the tree has more (after damage to the journal, or for calls
+that a filter left out), its counts are kept.
 
-The times since the flush are the journal's segments. It does not say which of them were waiting: they are divided as
-those of the same node were before (each of them waited with that chance), or are all running where nothing is known.
+The times since the flush are the journal's segments, which do not distinguish running from waiting. They are divided in
+the same ratio as earlier times of the same node, or count as running if there are none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SQUARES = {"ns_sq": "d", "ns_var": "d"}
 
 
 def recovered(recording: Recording) -> Recording:
-    """The recording with the counts and the times of all of its journal; itself, where there is nothing to add."""
+    """Return the recording with the counts and times of its whole journal, or the same object if nothing is missing."""
     pieces = recording._journal
     if pieces is None or pieces.finished or UNENDED not in recording.losses["kind"]:
         return recording
@@ -55,7 +55,7 @@ def recovered(recording: Recording) -> Recording:
         note = {"kind": CAUGHT_UP, "count": end - max(flushed, 0), "thread": -1, "detail": ""}
         made = with_losses(made, [note])
     made.problems = recording.problems
-    made.calls.__dict__["sums"] = sums  # the same for both
+    made.calls.__dict__["sums"] = sums  # the journal is the same, so the sums are shared
     return made
 
 
@@ -64,14 +64,14 @@ def _column(values: Any) -> memoryview:
 
 
 def _last(recording: Recording) -> dict[int, int]:
-    """The last time that is known of each thread with a journal, as the times of calls are."""
+    """Return the last known time of each thread with a journal, on the time scale of calls."""
     calls = recording.calls
     newest = {block.thread: block.time_ns for block in sorted(calls.blocks, key=lambda block: block.time_ns)}
     return {thread: max([time, *calls.window(time, thread=thread).calls["end_ns"]]) for thread, time in newest.items()}
 
 
 def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
-    """Adds the segments since the flush (ns, -1: all) to what was timed."""
+    """Add the segments since the flush (ns; -1 means all) to the nodes' times."""
     raw = recording._raw
     size = len(nodes["id"])
     sums = {name: array.array(code, bytes(8 * size)) for name, code in (_SUMS | _SQUARES).items()}
@@ -99,7 +99,7 @@ def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
 
 
 def _threads(recording: Recording, last: dict[int, int]) -> Columns:
-    """Those whose journal goes on ran on; the time of rows of many is not known."""
+    """Return the threads, extended to the end of their journals. The time of folded threads stays as it is."""
     table = {**recording._raw["threads"]}
     base = recording.calls.start_ns
     starts, ends, walls = (table[name].tolist() for name in ("start_ns", "end_ns", "wall_ns"))
@@ -113,7 +113,10 @@ def _threads(recording: Recording, last: dict[int, int]) -> Columns:
 
 
 def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
-    """It ran as long as any thread; nothing tells running from waiting where nothing was flushed."""
+    """Return the processes, extended to the end of their threads.
+
+    Without a flush, nothing distinguishes running from waiting, so `waits` is cleared.
+    """
     table = {**recording._raw["processes"]}
     until = recording.calls.start_ns + end
     table["end_ns"] = _column(max(time, until) for time in table["end_ns"].tolist())

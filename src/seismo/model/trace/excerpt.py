@@ -1,9 +1,8 @@
-"""A part of a trace as a recording of its own: a window of time, certain calls, or both.
+"""Excerpts of a trace as a recording: a window of time, certain calls, or both.
 
-The journal of the part is written by the core (native/trace/excerpt.c), event by event, and so needs no memory for it.
-The tree is counted anew from those events, and its times are sums of the segments between them: wall-clock times, for a
-journal does not say what a thread waited for. Times count from where they counted in the whole, so that both can be
-read side by side.
+The core (native/trace/excerpt.c) writes the excerpt's journal event by event, in bounded memory. The tree is recounted
+from those events, and its times are sums of the segments between them. They are wall times, because a journal does not
+record waiting. The origin of times is that of the original, so that both can be compared.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ MANY = 1 << 21
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
 _SUMS = {"ns_sq": "d", "ns_var": "d"}
-_DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # losses of the whole: the part has its own, or none
+_DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # the excerpt has its own or none
 
 
 class _Plan(NamedTuple):
-    """What the part has: its tables, and what of the whole is which of its rows (-1: nothing)."""
+    """The tables of the excerpt, and the new number of each node and thread (-1 if it is left out)."""
 
     recording: Recording
     nodes: array.array[int]
@@ -42,7 +41,7 @@ class _Plan(NamedTuple):
 
 
 class _Planned(NamedTuple):
-    """A part that is known but not written: its calls, and how it is written to a descriptor or (None) into memory."""
+    """A prepared excerpt: its number of calls, and a function that writes it to a descriptor or (None) to memory."""
 
     calls: int
     write: Callable[[int | None], bytes | None]
@@ -51,7 +50,7 @@ class _Planned(NamedTuple):
 def cut(
     recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
 ) -> Recording:
-    """The part in memory; see `Recording.cut`."""
+    """Return the excerpt in memory; see `Recording.cut`."""
     from seismo.model.recording import read
 
     data = _planned(recording, start_ns, end_ns, where).write(None)
@@ -67,9 +66,9 @@ def cut_into(
     *,
     where: str | Expression | None = None,
 ) -> None:
-    """Writes the part to a file, whole or not at all, in memory that does not grow with the trace.
+    """Write the excerpt to a file, whole or not at all, in memory that does not grow with the trace.
 
-    UsageError, as of `Recording.cut`; RecordingError: the file cannot be written.
+    Raise UsageError as `Recording.cut` does, or RecordingError if the file cannot be written.
     """
     from seismo.model.recording import read
     from seismo.model.save import write_file, write_recording
@@ -168,20 +167,20 @@ def _plan(
 
 
 def _earlier(meta: dict[str, Any]) -> list[Any]:
-    """The cuts that were made before: a part may be cut again."""
+    """Return the earlier cuts of a recording that is itself an excerpt."""
     before = meta.get("cut")
     return before if isinstance(before, list) else []
 
 
 def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
-    """Whether the thread was there in the window, as far as is known."""
+    """Return True if the thread existed in the window, as far as is known."""
     calls, threads = recording.calls, recording._raw["threads"]
     start, end = threads["start_ns"][thread] - calls.start_ns, calls._ends[thread]
     return start < last and (end < 0 or end >= first)
 
 
 def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
-    """The new number of each row, -1: it is left out."""
+    """Return the new number of each row, or -1 if it is left out."""
     numbers = array.array("q", [-1]) * size
     for new, row in enumerate(kept):
         numbers[row] = new
@@ -189,7 +188,7 @@ def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
 
 
 def _rows(table: Columns, kept: list[int]) -> Columns:
-    """The rows of a table, with new ids."""
+    """Return the given rows of a table, with new ids."""
     rows = memoryview(array.array("q", kept))
     taken = {
         name: memoryview(_core.take({"values": column, "rows": rows}, column.format)) for name, column in table.items()
@@ -202,7 +201,10 @@ def _column(values: Iterable[int]) -> memoryview:
 
 
 def _processes(recording: Recording, kept: list[int], last: int) -> Columns:
-    """They start when they started, so that times count from there, and end with the window at the latest."""
+    """Return the given processes.
+
+    They keep their starts, the origin of times, and end with the window at the latest.
+    """
     table = _rows(recording._raw["processes"], kept)
     end = recording.calls.start_ns + last
     table["end_ns"] = _column(min(when, end) for when in table["end_ns"].tolist())
@@ -255,7 +257,7 @@ def _nodes(
 
 
 def _losses(recording: Recording, last: int, threads: array.array[int]) -> Columns:
-    """What the whole lost, of the threads that are there."""
+    """Return the original's losses that apply to the excerpt and its threads."""
     table = recording._raw["losses"]
     kinds = [recording._strings[number] for number in table["kind"].tolist()]
     of = table["thread"].tolist()
@@ -271,7 +273,7 @@ def _losses(recording: Recording, last: int, threads: array.array[int]) -> Colum
 
 
 def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
-    """The recording with what cannot be told of the part."""
+    """Return the recording with losses for the excerpt's own gaps."""
     from seismo.model.combine import with_losses
 
     said = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}

@@ -1,4 +1,4 @@
-"""A journal as its recording keeps it: pieces, where they are in the file, and how they go into another file."""
+"""Pieces: the chunks of a journal, as offsets into the bytes of its file."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-PIECE, SHEET, LONGEST = "JRNL", "LEVL", "LONG"  # kinds of chunks: docs/format.md
+PIECE, SHEET, LONGEST = "JRNL", "LEVL", "LONG"  # kinds of chunks; see docs/format.md
 _EMPTY = memoryview(array.array("q"))
 
 
 class Pieces(NamedTuple):
     """The pieces of a journal in the bytes of a file, which may be mapped.
 
-    `places`: offset and length of each, one after the other. `nodes`, `threads`: so many of the first rows of these
-    tables have the ids that they were written with; where that is not all, pieces do not fit the tables any more.
-    `levels`, `longest`: the same as `places` of the sheets of its levels, and of the longest calls, where the recorder
-    wrote them. `heads`: of what repeats the heads of pieces, offset, length, and how many of `places` come before it.
-    `finished`: the recorder wrote all that there is.
+    `places` has the offset and length of each piece, one after the other. The first `nodes` and `threads` rows of these
+    tables have the ids that they were written with; if the tables are larger, the pieces no longer fit them. `levels`
+    and `longest` are like `places`, for the sheets of its levels and for the longest calls, if the recorder wrote them.
+    `heads` has, for each chunk that repeats heads of pieces, the offset, the length, and the number of `places` before
+    it. `finished` is True if the recorder wrote everything.
     """
 
     data: Any
@@ -34,9 +34,9 @@ class Pieces(NamedTuple):
     heads: memoryview = _EMPTY
 
     def payloads(self, kind: str = PIECE) -> Iterator[memoryview]:
-        """The chunks of a kind whose checksums hold, as they are in the file.
+        """Yield the chunks of a kind whose checksums match, as they are in the file.
 
-        Others leave a hole, which readers of pieces find.
+        Skipped chunks leave gaps, which readers of pieces detect.
         """
         of_kinds = {PIECE: self.places, SHEET: self.levels, LONGEST: self.longest}
         data, places, begun = memoryview(self.data), of_kinds[kind].tolist(), zlib.crc32(kind.encode())
@@ -46,12 +46,12 @@ class Pieces(NamedTuple):
                 yield payload
 
     def fits(self, tables: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Whether the tables have all rows that they were written with."""
+        """Return True if the tables have exactly the rows that the pieces were written with."""
         return self.nodes == len(tables["nodes"]["id"]) and self.threads == len(tables["threads"]["id"])
 
 
 def uvarint(value: int) -> bytes:
-    """A number from 0 on as the journal writes it."""
+    """Return the journal's encoding of a non-negative number."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -61,7 +61,7 @@ def uvarint(value: int) -> bytes:
 
 
 def take_uvarint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """The number that is there, and where the next one is. IndexError: it is cut off."""
+    """Return the number at this offset, and the offset after it. Raise IndexError if it is truncated."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -72,7 +72,7 @@ def take_uvarint(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def joined(chunks: Iterable[tuple[str, bytes]], nodes: int, threads: int, finished: bool = False) -> Pieces | None:
-    """Chunks of a journal in memory, as a file has them; None: there are no pieces."""
+    """Return chunks of a journal in memory as if they were in a file, or None if there are no pieces."""
     data = bytearray()
     places: dict[str, array.array[int]] = {kind: array.array("q") for kind in (PIECE, SHEET, LONGEST)}
     for kind, payload in chunks:

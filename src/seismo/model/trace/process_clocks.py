@@ -1,10 +1,10 @@
-"""The clocks of a recording's processes: which of them are one clock, and how far others may be apart.
+"""Alignment of the clocks of a recording's processes, and bounds on the differences between systems.
 
-A process's times count from its own start, which is known by two clocks: the time of the day, which somebody may set
-in between, and the time since its system started, which nobody sets. Processes of one start of one system (the kernel
-gives it an id) are put on one clock by the second: that of the process that started first there. Between systems there
-is only the time of the day, and each kernel says by how much its own may be wrong, if anything keeps it right. That
-grows by 500 parts in a million, which is how fast the kernel lets a clock drift.
+A process's times count from its start, which two clocks give: the time of day, which may be set in the meantime, and
+the time since boot, which is never set. Processes of one boot (the kernel gives it an id) are aligned by the time since
+boot, on the clock of the process that started first. Between systems there is only the time of day. Each kernel reports
+the possible error of its clock if the clock is synchronized. The error grows by 500 parts per million, the drift that
+the kernel assumes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
-_DRIFT = 2_000  # ns in which a clock may go wrong by one
+_DRIFT = 2_000  # ns per ns of possible drift
 
 
 class Host(NamedTuple):
-    """A start of a system, with the ids of its processes. bound_ns: how wrong its clock may be; 0: not known."""
+    """One boot of a system with its processes' ids. `bound_ns` is the possible error of its clock, or 0 if unknown."""
 
     name: str
     processes: tuple[int, ...]
@@ -26,10 +26,10 @@ class Host(NamedTuple):
 
 
 def starts(recording: Recording) -> list[int]:
-    """When each process started, as unix time; those of one system by its one clock."""
+    """Return the start of each process as Unix time; processes of one boot are on one clock."""
     raw = recording._raw["processes"]
     of_day, boots, since = (raw[name].tolist() for name in ("start_ns", "boot", "boot_ns"))
-    first: dict[int, tuple[int, int]] = {}  # of each boot: since its start, and the time of the day then
+    first: dict[int, tuple[int, int]] = {}  # boot -> time since boot, and time of day, of its earliest process
     for boot, passed, time in zip(boots, since, of_day, strict=True):
         if recording._strings[boot] and passed > 0:
             first[boot] = min(first.get(boot, (passed, time)), (passed, time))
@@ -40,7 +40,7 @@ def starts(recording: Recording) -> list[int]:
 
 
 def hosts(recording: Recording) -> list[Host]:
-    """The systems that the processes ran on, in the order of their first processes."""
+    """Return the systems that the processes ran on, in the order of their first processes."""
     found: dict[tuple[str, str], list[int]] = {}
     for row in recording.processes:
         found.setdefault(("", row.boot) if row.boot else (row.host, ""), []).append(row.id)
@@ -59,5 +59,5 @@ def hosts(recording: Recording) -> list[Host]:
 
 
 def difference_ns(one: Host, other: Host) -> int:
-    """How far the clocks of two systems may be apart; 0: not known."""
+    """Return the largest possible difference between the clocks of two systems, or 0 if unknown."""
     return one.bound_ns + other.bound_ns if one.bound_ns and other.bound_ns else 0

@@ -1,4 +1,4 @@
-"""What a trace's tables and calls say of the interpreter itself: threads, children, imports, the collector's pauses."""
+"""Runtime events of a trace: threads, child processes, imports, pauses of the garbage collector and spans."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from seismo.model.table import Table
     from seismo.model.trace.calls import CallRow
 
-_IMPORT = "<frozen importlib._bootstrap"  # the file of what runs a module's code
+_IMPORT = "<frozen importlib._bootstrap"  # the file of the code that runs a module
 _MODULE = "<module>"
 
 
 class Pause(NamedTuple):
-    """A pause of the cycle collector, which stops its thread and, with the lock, all others.
+    """A pause of the cycle collector, which stops its thread and, as it holds the GIL, all others.
 
-    end_ns -1: it is not known. generation: the oldest that was looked through. collected: objects; -1: not known.
+    `end_ns` is -1 if unknown. `generation` is the oldest generation that was collected. `collected` is the number of
+    objects, or -1 if unknown.
     """
 
     start_ns: int
@@ -31,7 +32,7 @@ class Pause(NamedTuple):
 
 
 def pauses(instants: Iterable[InstantRow]) -> list[Pause]:
-    """The collector's pauses, from what a journal says, in the order of their beginnings."""
+    """Return the collector's pauses among the journal's instants, sorted by start."""
     begun: dict[tuple[int, int, int], InstantRow] = {}
     found = []
     for said in instants:
@@ -48,10 +49,10 @@ def pauses(instants: Iterable[InstantRow]) -> list[Pause]:
 
 
 class Span(NamedTuple):
-    """A stretch of the program that it named itself (`seismo.span`), on the thread on which it began.
+    """An interval that the program named (`seismo.span`), on the thread on which it began.
 
-    end_ns -1: its end is not known. values: what the program said with it. number: its own in its process; outer: that
-    of the span that it is in, 0: none. error: the exception that left it, "": none.
+    `end_ns` is -1 if unknown. `values` are the program's values. `number` is the span's number in its process, `outer`
+    that of the enclosing span, or 0. `error` is the exception that ended it, or "".
     """
 
     start_ns: int
@@ -65,7 +66,7 @@ class Span(NamedTuple):
 
 
 def spans(recording: Recording, instants: Iterable[InstantRow]) -> list[Span]:
-    """The spans whose beginnings are among the instants, in the order of these. They may end on other threads."""
+    """Return the spans that begin among the instants, sorted by start. They may end on other threads."""
     process = recording._raw["threads"]["process"].tolist()
     begun: dict[tuple[int, int], InstantRow] = {}
     ends: dict[tuple[int, int], InstantRow] = {}
@@ -99,11 +100,11 @@ def _of(said: InstantRow, name: str) -> int:
 
 
 def landmarks(recording: Recording, rows: Table[CallRow] | None = None) -> list[InstantRow]:
-    """When threads began and ended, children began, and modules were imported, in the order of time.
+    """Return starts and ends of threads, starts of children, and imports of modules, sorted by time.
 
     `kind` is "thread begins", "thread ends", "child" or "import"; `name` is that of the thread, child or module; `data`
-    of an import is {"took_ns": ...}. rows: the calls to look for imports in; None: the longest of each function.
-    Threads that stand for many are left out, and so is the main one.
+    of an import is {"took_ns": ...}. Imports are found among the calls `rows`, by default the longest of each function.
+    Folded threads and the main thread are left out.
     """
     found = [*_threads(recording), *_children(recording)]
     modules = _module_nodes(recording)
@@ -125,7 +126,7 @@ def _threads(recording: Recording) -> list[InstantRow]:
         if thread.main or thread.folded:
             continue
         found.append(_row(recording, thread.start_ns, number, "thread begins", thread.name))
-        if thread.end_ns < last[thread.process]:  # those that still ran share the end of the recording
+        if thread.end_ns < last[thread.process]:  # threads that were still running have the end of the recording
             found.append(_row(recording, thread.end_ns, number, "thread ends", thread.name))
     return found
 
@@ -145,7 +146,7 @@ def _children(recording: Recording) -> list[InstantRow]:
 
 
 def _module_nodes(recording: Recording) -> set[int]:
-    """The nodes that are a module's code, run by an import."""
+    """Return the nodes of module code that an import ran."""
     raw, functions = recording._raw["nodes"], recording.functions
     names, files = functions["qualname"], functions["file"]
     bodies = {number for number, name in enumerate(names) if name == _MODULE}
@@ -154,7 +155,7 @@ def _module_nodes(recording: Recording) -> set[int]:
     found = set()
     for node, of in enumerate(function):
         above = parent[node] if of in bodies else -1
-        if above >= 0 and names[function[above]] == "exec":  # where C functions are recorded
+        if above >= 0 and names[function[above]] == "exec":  # if C functions are recorded
             above = parent[above]
         if above >= 0 and function[above] in machinery:
             found.add(node)

@@ -1,4 +1,4 @@
-"""What the magics of IPython record, and how it is displayed: text in a terminal, the same as HTML in a notebook."""
+"""Results of the IPython magics, displayed as text in a terminal and as the same text in HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
-MORE = "-l N"  # what shows more rows of a table
+MORE = "-l N"  # the option that shows more rows of a table
 
 
 class CellResult:
-    """A session of one verb, and its table. session: a context manager with the attribute recording."""
+    """A session of one verb and its table. `session` is a context manager with the attribute `recording`."""
 
     session: Any
 
     def __init__(
         self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType], cells: Mapping[str, int]
     ) -> None:
-        """options: as ipython.read gives them. file: the cell's. functions: those that -f named. Raises UsageError.
+        """Initialize with the options as ipython.read returns them, the cell's file, and the functions named by -f.
 
-        cells: the numbers of all cells by the files that they were compiled as.
+        `cells` has the numbers of all cells by the files that they were compiled as. Raise UsageError for a bad option.
         """
         self.options = options
         self.cells = cells
@@ -47,21 +47,21 @@ class CellResult:
         self.begin()
 
     def begin(self) -> None:
-        """Makes the session."""
+        """Create the session."""
         raise NotImplementedError
 
     def write(self, paper: Paper) -> None:
-        """Writes the table."""
+        """Write the table."""
         raise NotImplementedError
 
     @property
     def recording(self) -> Recording:
-        """What was recorded."""
+        """The recording of the cell."""
         recording: Recording = self.session.recording
         return recording
 
     def timed(self, paper: Paper) -> Recording | None:
-        """The recording with the times that were asked for. None: it does not tell waiting, and the paper says so."""
+        """Return the recording with the requested times, or None after a message if it does not separate waiting."""
         from seismo.report.waiting import told
 
         recording = self.recording
@@ -71,13 +71,13 @@ class CellResult:
         return recording.timed(self.time)
 
     def text(self) -> str:
-        """The table as plain text."""
+        """Return the table as plain text."""
         stream = io.StringIO()
         self.write(Paper(stream, WIDTH, Signs()).asked_by(MORE))
         return self._named(stream.getvalue())
 
     def _named(self, text: str) -> str:
-        """The text with cells called `In [3]`, as the reader knows them, for the files that they were compiled as."""
+        """Return the text with the files of cells replaced by `In [3]`, the names that the reader sees."""
         for path, number in self.cells.items():
             for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
                 text = text.replace(name, f"In [{number}]")
@@ -87,17 +87,17 @@ class CellResult:
         return self.text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The table for a notebook."""
+        """Return the table for a notebook."""
         paper = HtmlPaper().asked_by(MORE)
         self.write(paper)
         return self._named(paper.html)
 
 
 class Profiled(CellResult):
-    """Calls."""
+    """The calls of a cell."""
 
     def begin(self) -> None:
-        """A session of seismo.profile."""
+        """Create a session of seismo.profile."""
         import seismo
         from seismo.report.kind import named
 
@@ -107,14 +107,14 @@ class Profiled(CellResult):
 
     @property
     def recording(self) -> Recording:
-        """What the cell did: the kernel runs in the same process, and is busy meanwhile."""
+        """The calls of the cell alone, because the kernel is active in the same process."""
         from seismo.model.subtree import subtree_of
 
-        # Merged, because the last expression of a cell is compiled by itself, under the same name.
+        # Merge, because the last expression of a cell is compiled separately under the same name.
         return subtree_of(super().recording, self.file.__eq__).merge()
 
     def write(self, paper: Paper) -> None:
-        """The functions."""
+        """Write the functions."""
         from seismo.report.calls.functions import write_functions
         from seismo.report.shown_functions import Modules
         from seismo.report.waiting import told
@@ -127,16 +127,16 @@ class Profiled(CellResult):
 
 
 class Timed(CellResult):
-    """Lines and their times."""
+    """The lines of a cell with their times."""
 
     def begin(self) -> None:
-        """A session of seismo.lines."""
+        """Create a session of seismo.lines."""
         import seismo
 
         self.session = seismo.lines(where=self._where()).apart()
 
     def _where(self) -> str:
-        """The functions and modules that are named, else the cell."""
+        """Return an expression for the named functions and modules, or for the cell if there are none."""
         parts = [
             f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")'
             for code in self.functions
@@ -145,7 +145,7 @@ class Timed(CellResult):
         return " or ".join(f"({part})" for part in parts or [f'file("{_quoted(self.file)}")'])
 
     def write(self, paper: Paper) -> None:
-        """The sources with their times."""
+        """Write the sources with their times."""
         from seismo.report.lines.text import LinesView, write_sources
         from seismo.report.lines.timed_source import timed_program
 
@@ -160,10 +160,10 @@ class Timed(CellResult):
 
 
 class Covered(CellResult):
-    """Lines that ran."""
+    """The executed lines of a cell."""
 
     def begin(self) -> None:
-        """A session of seismo.cover."""
+        """Create a session of seismo.cover."""
         import seismo
 
         sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
@@ -171,7 +171,7 @@ class Covered(CellResult):
         self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts).apart()
 
     def write(self, paper: Paper) -> None:
-        """The cell's lines, marked, and a table of what else there is."""
+        """Write the cell's lines with marks, and a table of other files."""
         from seismo.report.coverage.text import View, write_problems, write_table
 
         report = self.session.analysis()
@@ -204,10 +204,10 @@ class Covered(CellResult):
 
 
 class Counted(CellResult):
-    """Objects."""
+    """The objects that a cell creates."""
 
     def begin(self) -> None:
-        """A session of seismo.objects."""
+        """Create a session of seismo.objects."""
         import seismo
         from seismo.report.objects.text import ORDERS
 
@@ -217,7 +217,7 @@ class Counted(CellResult):
         self.session = seismo.objects(objects="types" if "--types" in self.options else "lines").apart()
 
     def write(self, paper: Paper) -> None:
-        """The types, then the lines."""
+        """Write the types, then the lines."""
         from seismo.report.objects.group_descriptions import ObjectWords
         from seismo.report.objects.text import ObjectsView, write_one
 
@@ -227,5 +227,5 @@ class Counted(CellResult):
 
 
 def _quoted(text: str) -> str:
-    """The text inside a quoted pattern that matches nothing else."""
+    """Return the text escaped for a quoted pattern that matches only this text."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,12 +1,11 @@
-"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` on a cell, `%seismo` on a line.
+"""Magics for IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` or `%seismo`.
 
 The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
-interpreter ends: so tracebacks and reports find it, as they find that of any other file. They are run here and not by
-IPython's run_cell: what that does around a cell would be in the recording. What the last expression gives is the
-result of the magic, as it is of %time.
+interpreter ends. So tracebacks and reports find the source as for any other file. They do not run through IPython's
+run_cell, whose own work would be recorded. The value of the last expression is the result of the magic, as for %time.
 
-Of a cell that fails the table of what ran until then is shown; then it fails with its error, which IPython shows once,
-so that "run all" stops there.
+If a cell fails, the table of what ran until then is shown. Then the magic fails with the cell's error, which IPython
+shows once, so that "run all" stops there.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ USAGE = """seismo profile|lines|cover|objects [options] [STATEMENT]
     -r                 the magic's result is the recording
 """
 
-# The options of each verb, with whether they take a value; several: those that may be given several times.
+# The options of each verb, with True for those that take a value. SEVERAL lists those that may be repeated.
 COMMON = {"-o": True, "--force": False, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
 VERBS: dict[str, dict[str, bool]] = {
     "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True, "--time": True},
@@ -72,7 +71,7 @@ _VALUE = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|\S+)")
 
 
 def load(shell: Any) -> None:
-    """Gives the shell the magics %seismo and %%seismo."""
+    """Register the magics %seismo and %%seismo with the shell."""
 
     def seismo(line: str, cell: str | None = None) -> object:
         return magic(shell, line, cell)
@@ -82,13 +81,13 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Takes them away."""
+    """Remove the magics."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("seismo", None)
 
 
 def magic(shell: Any, line: str, cell: str | None) -> object:
-    """What the magic does, and its result. Mistakes are said in a line, as IPython says those of its own magics."""
+    """Run the magic and return its result. Usage errors are shown in one line, like those of IPython's own magics."""
     from IPython.core.error import UsageError as Mistake
 
     try:
@@ -119,7 +118,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         raise UsageError(f"-l cannot be {limit!a}", hint="give a whole number above 0")
     try:
         run = Cell(shell, statement if cell is None else cell)
-    except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
+    except (SyntaxError, ValueError, OverflowError) as error:  # raised by compile()
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
     recorder = {
         "profile": cell_results.Profiled,
@@ -137,7 +136,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
 
 
 def _check_free(path: str, force: bool) -> None:
-    """Before the cell runs: raises FormatError where its recording would overwrite what may be anybody's."""
+    """Raise FormatError before the cell runs if its recording would overwrite a file that is not seismo's."""
     from seismo import formats
     from seismo.formats.destination import check_free
 
@@ -162,7 +161,7 @@ def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any
 
 
 def read(verb: str, text: str) -> tuple[dict[str, Any], str]:
-    """The options at the beginning of the text, and what follows them as it stands. Raises UsageError."""
+    """Return the options at the beginning of the text, and the unchanged rest. Raise UsageError for a bad option."""
     allowed = VERBS[verb]
     options: dict[str, Any] = {}
     while option := _OPTION.match(text):
@@ -188,10 +187,10 @@ def read(verb: str, text: str) -> tuple[dict[str, Any], str]:
 
 
 def _function(shell: Any, text: str) -> CodeType:
-    """The code of the function that an expression gives. Raises UsageError."""
+    """Return the code of the function that an expression evaluates to. Raise UsageError if there is none."""
     try:
-        value = eval(text, shell.user_global_ns, shell.user_ns)  # noqa: S307  it is the user's own
-    except Exception as error:  # noqa: BLE001  whatever it is, the user wrote it
+        value = eval(text, shell.user_global_ns, shell.user_ns)  # noqa: S307  the user's own expression
+    except Exception as error:  # noqa: BLE001  the user's expression may raise anything
         raise UsageError(f"-f {text}: {type(error).__name__}: {error}") from None
     if isinstance(value, (property, classmethod, staticmethod)):
         value = value.fget if isinstance(value, property) else value.__func__
@@ -202,7 +201,10 @@ def _function(shell: Any, text: str) -> CodeType:
 
 
 class Cell:
-    """Statements, compiled as IPython would. file: their co_filename. value: of the last expression. error: or None."""
+    """Statements compiled as IPython would. `file` is their co_filename, `value` that of the last expression.
+
+    `error` is the exception that they raised, or None.
+    """
 
     def __init__(self, shell: Any, text: str) -> None:
         self.shell = shell
@@ -212,14 +214,14 @@ class Cell:
         self.file = _kept(shell, source)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=self.file))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        self._names = shell.user_global_ns, shell.user_ns  # asked for now: they are calls
+        self._names = shell.user_global_ns, shell.user_ns  # now, so that these calls are not recorded
         self._quiet = text.rstrip().endswith(";")
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             self._body = shell.compile(tree, self.file, "exec")
             self._last = None if last is None else shell.compile(ast.Expression(last.value), self.file, "eval")
 
     def run(self, session: Any) -> None:
-        """Runs them inside the session. What they raise is kept."""
+        """Run the statements inside the session, and store an exception in `error`."""
         try:
             with session:
                 self._run(self._body)
@@ -227,7 +229,7 @@ class Cell:
                     self.value = self._run(self._last)
         except SeismoError:
             raise
-        except BaseException as error:  # noqa: BLE001  the cell's
+        except BaseException as error:  # noqa: BLE001  the cell may raise anything
             trace = error.__traceback__
             while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
                 trace = trace.tb_next
@@ -236,7 +238,7 @@ class Cell:
             self.value = None
 
     def _run(self, code: CodeType) -> object:
-        result = eval(code, *self._names)  # noqa: S307  it is what this is for
+        result = eval(code, *self._names)  # noqa: S307  runs the user's cell
         if not code.co_flags & inspect.CO_COROUTINE:
             return result
         import asyncio
@@ -252,16 +254,16 @@ class Cell:
         )
 
 
-_folder: tempfile.TemporaryDirectory[str] | None = None  # of the cells' texts
+_folder: tempfile.TemporaryDirectory[str] | None = None  # holds the files of the cells
 _numbers = itertools.count(1)
 
 
 def _kept(shell: Any, source: str) -> str:
-    """The path of a new file with the source. IPython and linecache are told, too: tracebacks say which cell it is."""
+    """Return the path of a new file with the source, registered with linecache and IPython for tracebacks."""
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
-    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # its own: it may be a source folder
+    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # it may become a source folder
     os.mkdir(folder)
     number = _number(shell)
     path = os.path.join(folder, f"In [{number}]")
@@ -273,7 +275,7 @@ def _kept(shell: Any, source: str) -> str:
 
 
 def _number(shell: Any) -> int:
-    """The number of the cell that runs: that of the code which called us, as the counter may be ahead of it already."""
+    """Return the number of the calling cell. The shell's counter may be ahead of it already."""
     frame = inspect.currentframe()
     while frame is not None:
         number: int | None = shell.compile._filename_map.get(frame.f_code.co_filename)
@@ -284,22 +286,25 @@ def _number(shell: Any) -> int:
 
 
 def shell_traceback(shell: Any, error: BaseException) -> list[str]:
-    """The error as IPython shows it, without the frames that ran the cell."""
+    """Return the error as IPython shows it, without the frames that ran the cell."""
     told: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
     return told
 
 
-class Failed(Exception):  # noqa: N818  it is no error of its own
-    """Ends a cell: the one error of it that IPython shows, as if nobody had recorded it."""
+class Failed(Exception):  # noqa: N818  stands for the cell's error
+    """Raised to end a cell: it makes IPython show the cell's error once, as if the cell had not been recorded."""
 
     told: list[str]
 
     @classmethod
     def of(cls, error: BaseException, told: list[str]) -> Failed:
-        """One with the error's name and words, which is what a notebook keeps of it. told: what is shown."""
+        """Return an instance with the error's name and message, which a notebook stores.
+
+        The second argument is the text shown.
+        """
         make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"told": told})
         return make(str(error))
 
     def _render_traceback_(self) -> list[str]:
-        """IPython asks for this."""
+        """Return the lines that IPython shows."""
         return self.told

@@ -1,1 +1,1 @@
-"""The parts of the plugin for pytest (seismo.plugins.pytest_plugin): coverage, budgets of objects, leaks."""
+"""The parts of the plugin for pytest (seismo.plugins.pytest_plugin): coverage, object budgets, leaks, checks."""

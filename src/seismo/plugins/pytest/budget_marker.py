@@ -1,13 +1,12 @@
-"""The marker seismo_budget: a test that does more than it may fails, and says who did it.
+"""The marker seismo_budget: a test fails if it exceeds its budget, with a report of the code responsible.
 
-The budgets are of counts, which have no noise: calls, exceptions and lines in the first run of the test, births of
-objects in a second one, when caches are filled. What is counted is the inside of the item's own runtest(): the test
-function, and setUp and tearDown of a TestCase, but no fixture. Pytest's own functions are left out.
+Budgets are counts, which have no noise. Calls, exceptions and lines are counted in the first run of the test, births of
+objects in a second one, when caches are filled. Counting covers the item's own runtest(): the test function, with setUp
+and tearDown of a TestCase, but without fixtures. Pytest's own functions are left out.
 
-Who. That a database's execute() was called a hundred times more says little of where: its caller is the same function
-of some library. So a call that is beyond its budget is followed up the path as long as each caller was called as often;
-the first one that was called less often has the loop. Which of its lines that is, its source says, with the lines'
-counts beside it.
+A database's execute() is called by the same library function wherever the calls originate, so the direct caller is of
+little use. Therefore a call over budget is followed up the path while each caller was called as often. The first caller
+that was called less often contains the loop. Its source and the counts of its lines identify the line.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ if TYPE_CHECKING:
 MARKER = "seismo_budget"
 PATTERNS = ("calls", "exceptions", "lines")
 QUANTITIES = (*PATTERNS, "births")
-ROWS = 5  # of callers, of each budget
+ROWS = 5  # of callers, for each budget
 
 
-# ---- what the marker was given ----
+# ---- the marker's arguments ----
 
 
 def budgets(mark: pytest.Mark) -> list[Limit]:
-    """The budgets of a marker. Raises UsageError for what is none."""
+    """Return the budgets of a marker. Raise UsageError for invalid ones."""
     if mark.args or not mark.kwargs:
         raise UsageError(f"{MARKER} takes its budgets by name", hint=f'such as {MARKER}(calls={{"*:execute": 3}})')
     found = []
@@ -70,15 +69,18 @@ def budgets(mark: pytest.Mark) -> list[Limit]:
 
 
 def _is_of(limit: Limit, module: str, qualname: str) -> bool:
-    """A pattern of a function's own name is of methods, too: `*:execute` of sqlite3:Cursor.execute."""
+    """Return True if the limit's pattern matches the function, with or without its class.
+
+    For example, `*:execute` matches sqlite3:Cursor.execute.
+    """
     return limit.matches(f"{module}:{qualname}") or limit.matches(f"{module}:{qualname.rpartition('.')[2]}")
 
 
-# ---- what is counted ----
+# ---- counting ----
 
 
 class _Session(Profile):
-    """A profile that leaves pytest out."""
+    """A profile without pytest's own functions."""
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         from seismo import _core
@@ -91,17 +93,17 @@ class _Session(Profile):
 
 @dataclass
 class Counted:
-    """What a run did. lines: -1 where they were not counted; by_line: {(file, line): executed}; births: as lines."""
+    """The counts of a run. `lines` is -1 if lines were not counted; `births` has one entry per type and line."""
 
     calls: Recording | None = None
     coverage: Recording | None = None
     lines: int = -1
-    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # how many, type, file, line
-    trouble: dict[str, str] = field(default_factory=dict)  # {quantity: why it was not counted}
+    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # (count, type, file, line)
+    trouble: dict[str, str] = field(default_factory=dict)  # quantity -> reason why it was not counted
 
 
 def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
-    """Runs something with calls and lines counted."""
+    """Return a function that runs another one while calls and lines are counted."""
     from seismo import _core
 
     def count(run: Callable[[], object]) -> object:
@@ -120,7 +122,7 @@ def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], 
 
 
 def _begun(session: S | None, counted: Counted, *quantities: str) -> S | None:
-    """The session, which has begun; None: it cannot."""
+    """Return the session after it has begun, or None if it could not begin."""
     if session is not None:
         try:
             session.__enter__()
@@ -138,7 +140,7 @@ def _ended(session: RecordingSession | None) -> Recording | None:
 
 
 def _lines(counted: Counted) -> Cover | None:
-    """A session that counts lines; None: they are counted already, or cannot be."""
+    """Return a session that counts lines, or None if they are counted already or cannot be counted."""
     import seismo
     from seismo import _core
     from seismo.process import coverage
@@ -152,16 +154,16 @@ def _lines(counted: Counted) -> Cover | None:
 
 
 def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
-    """Runs something with births counted."""
+    """Return a function that runs another one while births are counted."""
     from seismo import _core
 
     def count(run: Callable[[], object]) -> object:
         __tracebackhide__ = True
         collects = gc.isenabled()
-        gc.disable()  # a collection that happens to start inside adds what finalizers make
+        gc.disable()  # a collection inside would add objects that finalizers create
         session = None
         try:
-            _core.objects_quiet(True)  # else a recording of the whole run has what begins it
+            _core.objects_quiet(True)  # otherwise a recording of the whole run would include this start
             try:
                 session = started(item.config)
             finally:
@@ -184,7 +186,7 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
 
 
 def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
-    """What each line made, but for those of pytest and ours."""
+    """Return the births by type and line, without those in files of pytest and seismo."""
     own = (*machinery(), engine.HIDE)
     files, types = recording.functions["file"], recording.types["name"]
     found = []
@@ -199,7 +201,7 @@ def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Runs the test and counts; a second time for births. What a run raises goes on from here."""
+    """Run the test and count, with a second run for births. Exceptions of the test propagate."""
     __tracebackhide__ = True
     said: list[str] = []
     try:
@@ -235,30 +237,33 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
 
 
 def _of_this_run(item: pytest.Item, limits: list[Limit]) -> list[Limit]:
-    """Under --seismo-check, births are counted in a run of their own, and the others in the rest."""
+    """Return the limits for this run. Under --seismo-check, births have a run of their own."""
     run = item.config.pluginmanager.get_plugin("seismo-check")
     counting = getattr(run, "counting", None)
     return limits if counting is None else [limit for limit in limits if limit.quantity in counting.QUANTITIES]
 
 
 def _fail(lines: list[str]) -> None:
-    """Not hidden from tracebacks: pytest says so of a failure without any frame."""
+    """Fail with these lines.
+
+    This frame must not be hidden from tracebacks, or pytest would complain about a missing one.
+    """
     pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _code_of(item: pytest.Item) -> CodeType | None:
-    """The test function's; None where more than that function is the test."""
+    """Return the code of the test function, or None if the test consists of more than this function."""
     if hasattr(getattr(item, "instance", None), "setUp"):
         return None
     return getattr(getattr(item, "obj", None), "__code__", None)
 
 
 def _has_failed(item: pytest.Item) -> bool:
-    return bool(getattr(item, "_excinfo", None))  # where a method of TestCase leaves what it raised
+    return bool(getattr(item, "_excinfo", None))  # TestCase stores exceptions there
 
 
 class _inside:  # noqa: N801  a context manager
-    """The item's runtest() runs in `counts`, for once."""
+    """A context in which the item's runtest() runs inside `counts`, once."""
 
     def __init__(self, item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> None:
         self._item, self._counts = item, counts
@@ -277,7 +282,7 @@ class _inside:  # noqa: N801  a context manager
 
 
 def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> list[str]:
-    """What to say of a budget that is exceeded; nothing of others. code: the test function's."""
+    """Return the report on an exceeded budget, or nothing if it is not exceeded. `code` is the test function's."""
     assert limit.fixed is not None
     number, made = 0, []
     if limit.quantity == "births":
@@ -308,7 +313,7 @@ def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> l
 
 
 def _lines_over(limit: Limit, counted: Counted) -> tuple[int, list[Made]]:
-    """How many lines were executed, and those that were most often."""
+    """Return the number of executed lines, and all of them with their counts."""
     if counted.coverage is None:
         if limit.pattern:
             raise UsageError(

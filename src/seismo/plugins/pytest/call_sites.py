@@ -1,4 +1,4 @@
-"""Who made calls, and on which line: of a recording of calls, with counts of lines beside it."""
+"""Call sites: the callers of functions and their lines, from a recording of calls and counts of lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Made:
-    """So many of something were made there. by: who did, "" where `what` says it."""
+    """A number of calls, exceptions or objects that come from one line.
+
+    `by` is the caller, or "" if `what` includes it.
+    """
 
     count: int
     what: str
@@ -29,7 +32,7 @@ class Made:
     by: str
 
     def text(self, root: str) -> str:
-        """One line, with the source's."""
+        """Return a line of text that includes the source line."""
         file = self.file.removeprefix(root.rstrip("/") + "/")
         source = linecache.getline(self.file, self.line).strip() if self.line > 0 else ""
         place = f"{file}:{self.line}" if self.line > 0 else file
@@ -38,9 +41,10 @@ class Made:
 
 
 class CallSites:
-    """Of one recording of calls. coverage: that of the same run with counts, or None. of: the test function's code.
+    """The call sites of one recording of calls. `coverage` has line counts of the same run, or is None.
 
-    On the test's thread only what that function called counts, if it ran: not what plugins do around it.
+    `of` is the test function's code. On the test's thread, only the calls below that function count, if it ran. This
+    excludes the work of plugins.
     """
 
     def __init__(self, calls: Recording, coverage: Recording | None, of: CodeType | None = None) -> None:
@@ -52,7 +56,7 @@ class CallSites:
         self._hits: dict[str, dict[int, int]] | None = None
 
     def _inside(self, code: CodeType | None) -> list[bool]:
-        """For each node, whether it counts."""
+        """Return, for each node, True if it counts."""
         parents, functions, threads = (self._tree[name] for name in ("parent", "function", "thread"))
         ours = {threads[node] for node, function in enumerate(functions) if self._functions[function].file == PLACE}
         wanted = {
@@ -68,10 +72,10 @@ class CallSites:
         return [inside or threads[node] not in ours for node, inside in enumerate(below)]
 
     def counts(self, quantity: str, functions: Sequence[int], single: bool = False) -> dict[int, int]:
-        """{node: how many calls or exceptions it has} for the nodes of these functions that have some.
+        """Return {node: number of calls or exceptions} for the nodes of these functions that have any.
 
-        single: one thing is meant. A wrapper and what it wraps often have one name, and are one thing that is done: of
-        calls of several functions of one name, one below the other, the outermost counts.
+        `single` means that the functions are one operation. A wrapper and the wrapped function often share a name, so
+        of nested calls of several functions with one name, only the outermost counts.
         """
         wanted = set(functions)
         rows = enumerate(zip(self._tree["function"], self._tree[quantity], self._kept, strict=True))
@@ -94,7 +98,7 @@ class CallSites:
         return name
 
     def makers(self, quantity: str, functions: Sequence[int], single: bool) -> list[Made]:
-        """Who had these functions called. single: where the repetition is; else who called them."""
+        """Return the callers of these functions. With `single`, follow the path up to the caller with the loop."""
         found: dict[tuple[int, int, int], int] = {}
         for node, number in self.counts(quantity, functions, single).items():
             below = node
@@ -106,7 +110,7 @@ class CallSites:
         return [self._made(number, *key) for key, number in found.items()]
 
     def _is_repeated(self, node: int, parent: int) -> bool:
-        """Whether the caller was called as often: the loop is further up."""
+        """Return True if the caller was called as often, so that the loop is further up."""
         calls: list[int] = self._tree["calls"]
         return 1 < calls[node] <= calls[parent]
 
@@ -136,9 +140,9 @@ class CallSites:
         return function_name(row.kind, row.module, row.qualname)
 
     def _line(self, caller: int, called: int) -> int:
-        """The caller's line that calls the other one most often; 0: its source does not say."""
+        """Return the caller's line that calls the other function most often, or 0 if its source does not show it."""
         row, name = self._functions[caller], self._own_name(called)
-        if name == "__init__":  # which its class' name calls
+        if name == "__init__":  # it is called by the name of its class
             name = self._functions[called].qualname.split(".")[-2]
         lines = _calling(row.file, row.qualname, row.line, name)
         if not lines:
@@ -158,7 +162,7 @@ class CallSites:
 
 
 def _calling(file: str, qualname: str, first: int, name: str) -> dict[int, bool]:
-    """{line: whether it may do so often} for those of a function on which something of this name is called."""
+    """Return the lines of a function that call this name: {line: True unless they do so only once per loop}."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError):
@@ -172,7 +176,7 @@ def _calling(file: str, qualname: str, first: int, name: str) -> dict[int, bool]
 
 
 def _is_scope(node: ast.AST, own: str, first: int) -> bool:
-    """Whether this is the code that the interpreter calls so, and that begins on this line."""
+    """Return True if this is the code with this name and first line."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return node.name == own and min([node.lineno, *(one.lineno for one in node.decorator_list)]) == first
     if isinstance(node, ast.Module):
@@ -183,9 +187,9 @@ def _is_scope(node: ast.AST, own: str, first: int) -> bool:
 
 
 def _named(scope: ast.AST, name: str) -> dict[int, bool]:
-    """Calls first; where there are none, whatever else has the name, such as a property.
+    """Return the lines of calls of this name or, without any, of its other uses, such as a property.
 
-    What a loop goes over is worked out once, however often the loop's line is executed.
+    A loop's iterable is evaluated once, however often the line is executed; such lines have the value False.
     """
     once = {
         id(inner)

@@ -1,14 +1,14 @@
-"""A pytest run that is held against what it did before: --seismo-check.
+"""The plugin of --seismo-check: a pytest run that is compared with an earlier one.
 
-Which processes. Counts are the same from run to run only with a fixed PYTHONHASHSEED, which has to be there when the
-interpreter starts. So the pytest that the user started (Front) starts another one with the same words, which runs the
-tests, counts, says what it found and fails (Main). When its tests are over, it starts pytest again, in silence (Again):
-with the same tests backwards, in a process of its own, since another order in the same one would find all caches
-filled. What differs between the two is a property of the tests, and gets a band or is left out
-(seismo.check.compare). Births of objects are counted in one more such run. Against a revision of git, the same runs are
-made in a checkout of it. What is beyond a limit after that is confirmed by one more run of each side that can run.
+Counts only repeat from run to run with a fixed PYTHONHASHSEED, which must be set when the interpreter starts. So the
+pytest that the user started (Front) starts another one with the same arguments (Main), which runs the tests, counts,
+reports and fails. After its tests, Main starts pytest again without output (Again), with the same tests in reverse
+order. That needs a new process, because in the same one all caches would be filled. A difference between the two is a
+property of the tests, which get a band or are left out (seismo.check.compare). Births of objects are counted in a
+further run. For a revision of git, the same runs are made in a checkout. A count beyond a limit is confirmed by one
+more run of each side that can run.
 
-The shuffle keeps tests of a module or class together: fixtures of that scope are set up as often as they were.
+Reordering keeps the tests of a module or class together, so that fixtures of that scope are set up as often as before.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
 BASELINE = "seismo-check-tests.txt"
 OPTIONS = "--seismo-"
-PARTS = "SEISMO_CHECK_PARTS"  # that of the run that a worker of xdist belongs to
+PARTS = "SEISMO_CHECK_PARTS"  # the folder for the counts of xdist's workers
 LIMITS = (*DEFAULTS, *TEST_DEFAULTS)
-OVER = "seismo_budget: "  # how a failure of a budget begins
-MOST = 10  # findings of tests that are shown
+OVER = "seismo_budget: "  # the beginning of a budget's failure message
+MOST = 10  # findings of tests to show
 
 
 def role(options: Namespace) -> type[Front | Run]:
-    """What this process is. Raises UsageError for options that do not go together."""
+    """Return the role of this process. Raise UsageError for incompatible options."""
     for other, name in (("seismo_cover", "cover"), ("seismo_profile", "profile")):
         given = getattr(options, other)
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
@@ -70,14 +70,14 @@ def role(options: Namespace) -> type[Front | Run]:
 
 
 class Front:
-    """In the process that the user started: starts another one whose hashes are fixed."""
+    """The process that the user started, which starts another one with fixed hashes."""
 
     def __init__(self, config: pytest.Config) -> None:
         pass
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
-        """Runs pytest once more, with the same words."""
+        """Run pytest again with the same arguments."""
         given = config.invocation_params
         if config.option.help or config.option.version or config.option.collectonly:
             return None
@@ -88,16 +88,16 @@ class Front:
 
 
 def _plugins(config: pytest.Config) -> list[str]:
-    """The files of the plugins that were installed: what they do around a test is no part of it."""
+    """Return the files of installed plugins, whose work around a test is not counted."""
     found = (getattr(plugin, "__file__", None) for plugin, _ in config.pluginmanager.list_plugin_distinfo())
     return [str(file) for file in found if file]
 
 
 class Run:
-    """A process that counts; as such, a worker of xdist."""
+    """A process that counts. This class itself is used in workers of xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Starts counting. Raises SeismoError when it cannot."""
+        """Start counting. Raise SeismoError if that is not possible."""
         self.options = options = config.known_args_namespace
         self.pid = os.getpid()
         self.folder = self._folder()
@@ -114,34 +114,34 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """A benchmark chooses its rounds by time: it runs once. Hypothesis chooses at random (see settle, too)."""
+        """Fix sources of variation: run benchmarks once, and seed Hypothesis (see also settle)."""
         config.option.benchmark_disable = True
         if getattr(config.option, "hypothesis_seed", "") is None:
             config.option.hypothesis_seed = "0"
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Tests are about to run."""
+        """Begin counting tests."""
         if self.counting is not None:
             self.counting.begin_tests(session.config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Tests are over; what plugins do now is not counted."""
+        """Stop counting before the work of other plugins."""
         self.end()
 
     def end(self) -> None:
-        """Stops counting."""
+        """Stop counting."""
         if self.counting is not None and self.pid == os.getpid():
             self.counting.end()
 
     def pytest_unconfigure(self) -> None:
-        """Whatever happened, nothing goes on."""
+        """Stop counting in any case."""
         self.end()
 
 
 class Again(Run):
-    """Runs the tests for another process: in the order, and only those, that this one wants."""
+    """A run for another process, which chooses the tests and their order."""
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
@@ -153,11 +153,11 @@ class Again(Run):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
-        """Workers look for the folder as soon as they run."""
+        """Set the folder for workers, which read it as soon as they start."""
         os.environ[PARTS] = self.folder
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes what became of a test."""
+        """Store the outcome of a test."""
         if not report.passed:
             self._outcomes[report.nodeid] = report.outcome
             if (text := str(report.longrepr)).startswith(OVER):
@@ -166,7 +166,7 @@ class Again(Run):
             self._outcomes.setdefault(report.nodeid, report.outcome)
 
     def end(self) -> None:
-        """Stops counting, and tells how tests ended."""
+        """Stop counting, and write the outcomes of the tests."""
         super().end()
         if self.pid == os.getpid() and Path(self.folder).is_dir():
             told = {"outcomes": self._outcomes, "over": self._over}
@@ -174,7 +174,7 @@ class Again(Run):
 
 
 class Main(Again):
-    """The run that the user sees: it counts, has the others run, compares, and fails."""
+    """The run that the user sees: it counts, starts the other runs, compares and fails."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._scratch = tempfile.mkdtemp(prefix="seismo-check-")
@@ -200,14 +200,14 @@ class Main(Again):
         return tempfile.mkdtemp(dir=self._scratch)
 
     def _against(self, options: Namespace) -> tuple[str, str]:
-        """The file and the revision to compare with, one of them ""."""
+        """Return the file and the revision to compare with; one of them is ""."""
         given = options.seismo_against
         if given and not os.path.isfile(given) and is_revision(self.start_folder, given):
             if options.seismo_update:
                 raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
             return "", given
         path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
-        # What cannot be read or replaced should be said now, and not after an hour of tests.
+        # Report an unusable file now and not after an hour of tests.
         if options.seismo_update:
             baseline.replaced(path)
         elif os.path.exists(path):
@@ -219,7 +219,7 @@ class Main(Again):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # type: ignore[override]
-        """Judges; the reports of others come after this."""
+        """Compare and set the exit status; other plugins report after this."""
         if self.pid != os.getpid():
             return
         self.end()
@@ -228,7 +228,7 @@ class Main(Again):
             return
         try:
             self.outcome = self._checked(session)
-        except Exception as error:  # noqa: BLE001  what the tests have to say must not go under
+        except Exception as error:  # noqa: BLE001  the tests' results must still be shown
             hint = getattr(error, "hint", "")
             self.notes.append(words("the check could not be made", error) if not hint else f"{error}")
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -312,7 +312,10 @@ class Main(Again):
         common: set[str],
         sums: bool,
     ) -> None:
-        """Compares; what is beyond a limit is looked at in one more run of each side. sums: whether both have all."""
+        """Compare, with one more run of each side for findings beyond a limit.
+
+        `sums` is True if both sides have all tests.
+        """
         limits = self._limits_of(before, new.measurement(), outcome, sums)
         found = compare(before, new.measurement(), limits, self._bands)
         if found.beyond:
@@ -320,7 +323,7 @@ class Main(Again):
             for side in (old, new):
                 if side is not None and quantities - {*BORN}:
                     side.again(common, 1)
-                if side is not None and quantities & {*BORN}:  # beside a file, in the order that it has, too
+                if side is not None and quantities & {*BORN}:  # against a file, also in the file's order
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)
@@ -331,7 +334,7 @@ class Main(Again):
             outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
 
     def _limits_of(self, old: Measurement, new: Measurement, outcome: Outcome, sums: bool) -> list[Limit]:
-        """Those that were given; else those that hold by default, of what both sides have counted."""
+        """Return the given limits, or else the default limits on quantities that both sides have counted."""
         if self._limits:
             return [limit for limit in self._limits if sums or limit.scope == "test"]
         known = {*old.quantities} & {*new.quantities}
@@ -345,7 +348,7 @@ class Main(Again):
         return limits
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
-        """Writes what was found."""
+        """Write the findings."""
         if self.pid != os.getpid() or (self.outcome is None and not self.notes):
             return
         from seismo.check.writers import text
@@ -361,7 +364,7 @@ class Main(Again):
                 terminalreporter.write_line(line)
 
     def pytest_unconfigure(self) -> None:
-        """Whatever happened, nothing of ours stays behind."""
+        """Remove the environment variable and the scratch folder in any case."""
         super().pytest_unconfigure()
         if self.pid == os.getpid():
             os.environ.pop(PARTS, None)
@@ -369,7 +372,7 @@ class Main(Again):
 
 
 def _turned(side: Side, there: Side) -> list[str]:
-    """Pytest's words in the checkout: paths that lie in the project turned to it, files that are not there left out."""
+    """Return pytest's arguments for the checkout: paths of the project are moved to it, missing files left out."""
     found = []
     for word in side.words:
         path, colons, rest = word.partition("::")
@@ -383,7 +386,7 @@ def _turned(side: Side, there: Side) -> list[str]:
 
 
 def _bounded(outcome: Outcome) -> Outcome:
-    """The outcome with no more findings than one wants to read: of each verdict those that changed most."""
+    """Return the outcome with fewer findings: for each verdict the sums and the largest changes."""
     comparison = outcome.comparison
     if comparison is None:
         return outcome
@@ -399,5 +402,5 @@ def _bounded(outcome: Outcome) -> Outcome:
 
 
 def order_of(run: Front | Run) -> Sequence[object]:
-    """The plugins beside the run itself."""
+    """Return the plugins that accompany the run."""
     return [Order(run.folder)] if isinstance(run, Run) else []

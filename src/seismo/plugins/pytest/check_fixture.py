@@ -1,4 +1,4 @@
-"""The fixture seismo_check: parts of a test that are counted by themselves under --seismo-check."""
+"""The fixture seismo_check: parts of a test that are counted separately under --seismo-check."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """What the fixture gives a test.
+    """The value of the fixture.
 
         with seismo_check("load"):
             load(text)
 
-    The block has counts and limits of its own, beside those of the test. Without --seismo-check it does nothing.
+    The block has its own counts and limits, in addition to those of the test. Without --seismo-check it does nothing.
     """
 
     def __init__(self, test: str, counting: Counting | CountingBirths | None) -> None:
         self._test, self._counting = test, counting
-        if counting is not None:  # in the test it would be the test that imports
+        if counting is not None:  # imported now: inside the test, imports would count
             import seismo.plugins.pytest.suite_counts
             import seismo.sessions.profile  # noqa: F401
 
     def __call__(self, name: object) -> AbstractContextManager[None]:
-        """A block to be counted. name: what it is called; blocks of one name add up. UsageError for what is no name."""
+        """Return a context that counts a block; blocks of one name add up. Raise UsageError for an invalid name."""
         if not isinstance(name, str) or not name:
             raise UsageError(f"a block of seismo_check cannot be called {name!r}", hint="give it a name, as a str")
         return nullcontext() if self._counting is None else self._counting.block(self._test, name)
 
 
 class Block:
-    """One block whose calls and lines are counted.
+    """A block whose calls and lines are counted.
 
-    A class of ours, not a generator: contextlib's calls would be counted with it.
+    This is a class and not a generator, because calls of contextlib would be counted.
     """
 
     def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
@@ -67,7 +67,7 @@ class Block:
 
 
 class BirthsBlock:
-    """One block of which it is counted how many objects it makes."""
+    """A block whose births of objects are counted."""
 
     def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
         self._into, self._name = into.setdefault(name, {}), name
@@ -80,7 +80,7 @@ class BirthsBlock:
         self._before = _core.status()["births"]
         _core.objects_quiet(False)
 
-    # All three by name: the interpreter would make a tuple for *reason, in the block.
+    # All three are named, because *reason would create a tuple in the block.
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         from seismo import _core
 

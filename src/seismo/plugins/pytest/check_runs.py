@@ -1,4 +1,4 @@
-"""The runs of one side of --seismo-check: who runs the tests in silence, which of them, and in which order."""
+"""Runs of one side of --seismo-check: their processes, tests and order."""
 
 from __future__ import annotations
 
@@ -26,34 +26,37 @@ if TYPE_CHECKING:
     from seismo.check.counted_runs import Side
     from seismo.check.measurement import Counts, Function, Measurement
 
-AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
+AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run without output
 ORDER, OUTCOMES = "order.json", "outcomes.json"
-SETTINGS = "_hypothesis_internal_use_settings"  # of a test of Hypothesis; where its own plugin looks for them, too
+SETTINGS = "_hypothesis_internal_use_settings"  # of a Hypothesis test; Hypothesis's own plugin uses it, too
 
 
 def wanted(folder: str) -> dict[str, Any]:
-    """What a run is to do, as its folder says: only (tests, None: all), seed (of the order, None: as it is), births."""
+    """Return the settings in a run's folder.
+
+    `only` has the tests (default: all), `seed` the order (default: unchanged); `births` selects what is counted.
+    """
     path = Path(folder, ORDER)
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
 def interpreter() -> list[str]:
-    """The words that start pytest as this one was."""
+    """Return the command that starts pytest like this one."""
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the command pytest has no folder on its path
+    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the pytest script puts no folder on sys.path
     return [sys.executable, *flags, *safe, "-m", "pytest"]
 
 
 class Order:
-    """In each process that runs tests: leaves out those that are not wanted, and shuffles the others."""
+    """A plugin of each process that runs tests: it deselects unwanted tests and shuffles the others."""
 
     def __init__(self, folder: str) -> None:
         self._wanted = wanted(folder)
 
-    @pytest.hookimpl(tryfirst=True)  # pytest then puts those together that share a parametrized fixture
+    @pytest.hookimpl(tryfirst=True)  # pytest then groups tests that share a parametrized fixture
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Changes the list."""
+        """Change the list of tests in place."""
         only = self._wanted.get("only")
         if only is not None:
             kept = set(only)
@@ -67,8 +70,8 @@ class Order:
 
 
 def settle(items: Iterable[pytest.Item]) -> None:
-    """Has tests of Hypothesis try the same examples in each run, however long they take: counting takes time."""
-    if "hypothesis" not in sys.modules:  # no test is one of its
+    """Make Hypothesis try the same examples in each run, without deadlines, because counting takes time."""
+    if "hypothesis" not in sys.modules:  # no test uses it
         return
     from hypothesis import HealthCheck, settings
 
@@ -82,9 +85,9 @@ def settle(items: Iterable[pytest.Item]) -> None:
 
 
 def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """The tests in another order, those of a module or class still together.
+    """Return the tests in another order, with those of a module or class still together.
 
-    seed 0: backwards, so that whichever of two tests was first is second.
+    Seed 0 reverses the order, so that of any two tests the other one comes first.
     """
     chance = random.Random(seed)
 
@@ -109,22 +112,25 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 
 @dataclass
 class SuiteSide:
-    """The runs of one side: of the tests as they are now, or at another revision. plugins: pytest's, of this run."""
+    """The runs of one side: of the current tests, or of those at another revision.
+
+    `plugins` are pytest's, in this run.
+    """
 
     side: Side
     scratch: str
     plugins: Collection[str] = ()
     runs: list[Measurement] = field(default_factory=list)
     births: list[Measurement] = field(default_factory=list)
-    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in one of the runs
-    over: dict[str, str] = field(default_factory=dict)  # tests that made more objects than their budgets: what was said
+    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in some run
+    over: dict[str, str] = field(default_factory=dict)  # tests over their budgets of objects, with the messages
 
     def again(self, only: Iterable[str] | None, seed: int | None, births: bool = False) -> None:
-        """One run more, of calls and lines or of births. Raises CheckError."""
+        """Make another run, of calls and lines or of births. Raise CheckError if it fails."""
         folder = tempfile.mkdtemp(dir=self.scratch)
         order = {"only": None if only is None else sorted(only), "seed": seed, "births": births}
         Path(folder, ORDER).write_text(json.dumps(order), encoding="utf-8")
-        # Files of the user's run stay as they are. Without the plugin, pytest may refuse its option.
+        # The run must not change files of the user's run. Without the plugin, pytest may reject its option.
         last = ["-q"]
         last += ["-o", f"cache_dir={folder}/cache"] if "cacheprovider" in self.plugins else []
         last += [f"--junitxml={folder}/junit.xml"] if "junitxml" in self.plugins else []
@@ -149,15 +155,15 @@ class SuiteSide:
             self.add(folder, only)
 
     def add(self, folder: str, only: Iterable[str] | None) -> None:
-        """A run whose recordings are in this folder, which is then removed."""
+        """Add the run whose recordings are in this folder, and remove the folder."""
         found = measurement_of(folder, PortablePaths(self.side.root), None if only is None else set(only))
         self.runs.append(found)
         shutil.rmtree(folder, ignore_errors=True)
 
     def measurement(self) -> Measurement:
-        """All runs together, without the tests that did not pass in each of them."""
+        """Return the measurement over all runs, without tests that did not pass in each of them."""
         found = over_runs(self.runs)
-        if partial := [one for one in self.runs if not one.lines]:  # more tests ran in them: no lines of functions
+        if partial := [one for one in self.runs if not one.lines]:  # they ran more tests, so they lack these
             whole = over_runs([one for one in self.runs if one.lines] or partial).functions
             found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
         if self.births:
@@ -168,14 +174,14 @@ class SuiteSide:
 
 
 def _with_lines_of(functions: Mapping[Function, Counts], name: Function, counts: Counts) -> Counts:
-    """The counts of a function, its lines those of other runs."""
+    """Return the counts of a function, with its lines from other runs."""
     lines = functions.get(name, {}).get("lines")
     found = {quantity: count for quantity, count in counts.items() if quantity != "lines"}
     return found if lines is None else {**found, "lines": lines}
 
 
 def _with_births(found: Measurement, born: Measurement) -> Measurement:
-    """The measurement with what others have counted."""
+    """Return the measurement with the births that other runs counted."""
     functions, tests = dict(found.functions), dict(found.tests)
     for name, counts in born.functions.items():
         functions[name] = {**functions.get(name, {}), **counts}

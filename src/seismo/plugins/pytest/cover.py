@@ -1,8 +1,8 @@
-"""A pytest run that is covered, with a context for each test. pytest_plugin has the options, `run` the rest of a run.
+"""The plugin of --seismo-cover: a pytest run that is covered, with a context for each test.
 
-Contexts are pytest-cov's, so that data of both can be looked at together: NODEID|setup, NODEID|run, NODEID|teardown.
-What is imported, collected, or set up by a conftest file belongs to no context; a fixture of a wider scope to the test
-that happened to ask for it first.
+pytest_plugin has the options, recorded_run the rest. Contexts are named like pytest-cov's, so that data of both can be
+combined: NODEID|setup, NODEID|run, NODEID|teardown. Imports, collection and the setup of conftest files belong to no
+context. A fixture of a wider scope belongs to the first test that requested it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DEFAULT_FILE = f"cover{SUFFIX}"
 
 
 class Cover(RecordedTestRun):
-    """The plugin of one run that is covered."""
+    """The plugin of a covered run."""
 
     name, names_file = "cover", "--seismo-cover-file"
     heading, doing = "coverage", "coverage is being recorded"
 
     def __init__(self, options: Namespace) -> None:
-        """Starts covering. Raises SeismoError when it cannot, or when an option cannot be."""
+        """Start covering. Raise SeismoError if that is not possible or an option is invalid."""
         from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         super().__init__(options, options.seismo_cover_file or DEFAULT_FILE)
@@ -44,29 +44,29 @@ class Cover(RecordedTestRun):
         self.settings = pytest_reports.settings(options)
         self.contexts = options.seismo_cover_context != "none"
         self.result: Result | None = None
-        if not self.is_worker:  # now, not after an hour of tests
+        if not self.is_worker:  # now and not after an hour of tests
             pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
         follow = bool(options.seismo_cover_children or self.settings.children)
         self.start(coverage.CoverageRecorder(), coverage.options(self.settings), follow)
 
     def output(self) -> Output:
-        """Where the first process records: beside the recording that it is to be added to, if it is."""
+        """Return the first process's output. With --seismo-cover-append, it is a file beside the existing recording."""
         if self.options.seismo_cover_append and os.path.exists(self.path):
             from seismo.model import read
 
-            read(self.path)  # what cannot be read should be said now, not after an hour of tests
+            read(self.path)  # reports an unreadable file now and not after an hour of tests
             return Output(f"{self.path}.{os.getpid()}{SUFFIX}", option=self.names_file)
         return super().output()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Tests are about to run."""
+        """Register the contexts, and warn of a SOURCE that looks like a test."""
         if not self.is_worker:
             self.notes += _taken_for_source(session.config.invocation_params.args)
         if self.contexts:
             session.config.pluginmanager.register(Contexts(self.process), "seismo-cover-contexts")
 
     def judge(self, session: pytest.Session) -> bool:
-        """Whether too little is covered."""
+        """Return True if coverage is too low."""
         from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         if session.config.option.collectonly:
@@ -75,11 +75,11 @@ class Cover(RecordedTestRun):
         return not self.result.enough
 
     def is_quiet(self) -> bool:
-        """Whether nothing was asked for."""
+        """Return True if neither reports nor a minimum were requested."""
         return not (self.reports or self.settings.fail_under)
 
     def show(self, terminal: TerminalReporter) -> None:
-        """Writes the reports."""
+        """Write the reports."""
         from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         if self.result is not None:
@@ -88,7 +88,7 @@ class Cover(RecordedTestRun):
 
 
 def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """What to say of `--seismo-cover tests`: the word is taken for what to cover, and was meant as what to run."""
+    """Return warnings about `--seismo-cover tests`, where the word was meant as the tests to run."""
     found = []
     for option, word in pairwise(map(str, args)):
         name = os.path.basename(word.partition("::")[0].rstrip("/"))
@@ -101,7 +101,7 @@ def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 class Contexts:
-    """Says which test runs."""
+    """A plugin that switches contexts with the tests."""
 
     def __init__(self, process: children.Process) -> None:
         self._switch = coverage.context
@@ -109,24 +109,24 @@ class Contexts:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """What follows sets the test up."""
+        """Enter the context of the test's setup."""
         self._enter(f"{item.nodeid}|setup")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """What follows is the test."""
+        """Enter the context of the test itself."""
         self._enter(f"{item.nodeid}|run")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """What follows takes the test down."""
+        """Enter the context of the test's teardown."""
         self._enter(f"{item.nodeid}|teardown")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """No test any more."""
+        """Leave the last test's context."""
         self._enter("")
 
     def _enter(self, name: str) -> None:
-        self._settings["context"] = name  # of the processes that are started meanwhile
+        self._settings["context"] = name  # for processes started in the meantime
         self._switch(name)

@@ -1,4 +1,4 @@
-"""What `pytest --seismo-cover` shows and writes at the end of a run, and what it takes from the settings."""
+"""Reports of `pytest --seismo-cover` at the end of a run, and their settings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-# What a report is called, the format that writes it, the setting of where to, what the user is told, and what the
-# beginning of every such file has, whoever wrote it: a run replaces the report of the one before, and nothing else.
+# For each file report: the format that writes it, the setting of its path, the message, and the bytes that mark any
+# such file. A run replaces an earlier report of the same kind, whatever tool wrote it, and no other file.
 FILES = {
     "json": ("coverage-json", "json_output", "Coverage JSON written to file", b'"meta"'),
     "xml": ("cobertura", "xml_output", "Coverage XML written to file", b"<coverage"),
@@ -33,7 +33,7 @@ KINDS = ("term", "term-missing", "html", *FILES, "none")
 
 @dataclass
 class Wanted:
-    """A report that was asked for. destination: a file or folder, or what the kind calls so; "": the usual one."""
+    """A requested report. `destination` is a file or folder, or a word that the kind defines; "" is the default."""
 
     kind: str
     destination: str
@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass
 class Result:
-    """What a run came to."""
+    """The result of a run."""
 
     recording: Recording
     report: CoverageReport
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def enough(self) -> bool:
-        """Whether as much is covered as has to be."""
+        """True if coverage reaches the required minimum."""
         from seismo.coverage.percentages import too_little
 
         least = self.settings.fail_under
@@ -57,7 +57,7 @@ class Result:
 
 
 def wanted(texts: Sequence[str]) -> list[Wanted]:
-    """The reports that TYPE[:DEST] texts ask for, by default the table. Raises UsageError."""
+    """Return the reports for TYPE[:DEST] texts, by default the table. Raise UsageError for invalid ones."""
     found = []
     for text in texts or ["term"]:
         kind, _, destination = text.partition(":")
@@ -73,7 +73,7 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
 
 
 def check(settings: Settings, reports: Sequence[Wanted], force: bool) -> None:
-    """Raises FormatError where a report would take the place of what is no report of its kind."""
+    """Raise FormatError if a report would overwrite a file that is not a report of its kind."""
     from seismo.formats.destination import check_free
     from seismo.report.page import MARK
 
@@ -90,10 +90,10 @@ def check(settings: Settings, reports: Sequence[Wanted], force: bool) -> None:
 
 
 def settings(options: Namespace) -> Settings:
-    """What the settings files say, and the command line over it. Raises UsageError."""
+    """Return the settings files' values, overridden by the command line. Raise UsageError for invalid ones."""
     from seismo.coverage.settings import load
 
-    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
+    given: dict[str, Any] = {"contexts": ""}  # the plugin determines the running test by itself
     for name in ("branch", "counts", "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
@@ -105,18 +105,18 @@ def settings(options: Namespace) -> Settings:
 
 
 def result(path: str, settings: Settings) -> Result:
-    """Reads the recording and holds it against the sources. Raises SeismoError."""
+    """Read the recording and analyze it against the sources. Raise SeismoError if that fails."""
     from seismo.coverage.analysis import analyze
     from seismo.model import read
 
     recording = read(path)
     chosen = settings.of_recording(recording)
-    with chdir(settings.folder):  # files are named from there
+    with chdir(settings.folder):  # file names are relative to it
         return Result(recording, analyze(recording, chosen), chosen)
 
 
 def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter) -> None:
-    """Writes all reports. Relative names are of the folder that the settings are of. Raises SeismoError."""
+    """Write all reports; relative paths start at the settings' folder. Raise SeismoError if that fails."""
     from seismo.plugins.pytest.terminal import paper_of
     from seismo.report.coverage.text import write_problems, write_verdict
 

@@ -1,7 +1,7 @@
-"""What --seismo-check found, in pytest's own JUnit XML (--junitxml): of the suite, and of each test.
+"""Results of --seismo-check in pytest's JUnit XML (--junitxml), for the suite and each test.
 
-Pytest has finished the elements of the tests when the check judges them, and writes them at its end. So what is known
-then is put into the elements: a test's counts as properties, and of a test that does more than it may, a failure.
+When the check runs, pytest has completed the elements of the tests but not yet written them. So the counts of a test
+are added to its element as properties, and a test beyond a limit gets a failure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
-    """Adds it, where --junitxml was given. over: tests that made more objects than their budgets, and what was said."""
+    """Add the results, if --junitxml was given.
+
+    `over` has tests that exceeded their budgets of objects, with messages.
+    """
     try:
         from _pytest.junitxml import mangle_test_address, xml_key
     except ImportError:

@@ -1,17 +1,16 @@
-"""The marker seismo_no_leaks: a test that leaves objects behind whenever it runs fails.
+"""The marker seismo_no_leaks: a test fails if it leaves objects behind in every run.
 
-It runs a test several times in a row. What is called a leak is a kind of object, of one type and made by one
-line, of which every counted run has left some alive when all runs are over and the garbage is collected. That is
-stricter than "there are more objects than before", and it has to be: the first run fills caches (warmup), a cache of
-one entry always holds what the last run made, and a registry that is emptied and filled again holds as much as before.
-None of them has something of every run. What grows with every run has.
+The test runs several times in a row. A leak is a kind of object (a type and a creating line) of which every counted run
+has left some alive after all runs and a garbage collection. This is stricter than comparing numbers of objects, and
+necessary. The first run fills caches (warmup). A cache with one entry holds objects of the last run. A registry that is
+emptied and refilled holds as much as before. None of these holds objects of every run, but a growing container does.
 
-Only the inside of a run is recorded, by the numbers of the births: an interval for each run. Between the runs this
-thread is quiet: what pytest and this file make there is not recorded. Deaths are seen all the time.
+Only the inside of a run is recorded, as an interval of birth numbers. Between the runs this thread is quiet, so that
+objects of pytest and of this file are not recorded. Deaths are always recorded.
 
-A test runs by its item's own runtest(), so that methods of TestCase get their setUp and tearDown each time, and tests
-that a plugin runs in an event loop run in it. Its fixtures are set up once; pytest's own are put back between the runs
-(pytest_again). What pytest itself makes while it runs a test, it keeps for its own reasons, and that is left out too.
+A test runs through its item's own runtest(). So methods of TestCase get their setUp and tearDown each time, and a
+plugin's event loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects
+that pytest creates while it runs a test are left out.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ if TYPE_CHECKING:
     from seismo.sessions.objects import Objects
 
 MARKER = "seismo_no_leaks"
-ROWS, ASKED = 12, 3  # of a failure's table, and of those the ones whose holders are asked
+ROWS, ASKED = 12, 3  # rows of a failure's table, and those of them with holders
 
-# Their lines' objects are no leaks of a test: they keep reports, finalizers and what else a run of pytest needs.
-MACHINERY = ("_pytest", "pytest", "pluggy", "seismo", "reprlib")  # reprlib: how pytest shows values, also of subtests
+# Objects created by these modules are no leaks of a test: they keep reports, finalizers and other state of pytest.
+MACHINERY = ("_pytest", "pytest", "pluggy", "seismo", "reprlib")  # reprlib formats values for pytest
 
 
-# ---- what the marker was given ----
+# ---- the marker's arguments ----
 
 
 class Wanted:
-    """The marker's arguments. Raises UsageError for what is none."""
+    """The marker's arguments. The constructor raises UsageError for invalid ones."""
 
     def __init__(self, mark: pytest.Mark) -> None:
         self.warmup, self.runs = 1, 3
@@ -67,14 +66,14 @@ class Wanted:
                 setattr(self, name, value)
 
     def wants(self, place: Place) -> bool:
-        """Whether objects of there count."""
+        """Return True if objects of this place count."""
         if any(place.module == name or place.module.startswith(f"{name}.") for name in MACHINERY):
             return False
         return (not self.of or place.matches(self.of, place.types)) and not place.matches(self.allow, place.names)
 
 
 def _names(argument: str, value: object) -> list[str]:
-    """Names and globs of types, of a class, a string, or several of them. Raises UsageError."""
+    """Return names and globs of types for a class, a string or several of them. Raise UsageError for anything else."""
     if isinstance(value, type):
         return [f"{value.__module__}.{value.__qualname__}"]
     if isinstance(value, str):
@@ -89,10 +88,10 @@ def _names(argument: str, value: object) -> list[str]:
 
 
 class Place:
-    """Which objects: their type, and the line that made them."""
+    """A kind of object: its type, and the line that created it."""
 
     def __init__(self, site: Sequence[Any]) -> None:
-        """site: as _core.objects_site gives it."""
+        """Initialize with the result of _core.objects_site."""
         type_module, type_name, self.module, self.qualname, self.file, self.line = site[:6]
         self.sites: list[int] = []
         self.type = full_name(type_module, type_name)
@@ -100,18 +99,18 @@ class Place:
 
     @property
     def names(self) -> list[str]:
-        """What `allow` may call it."""
+        """The names that `allow` may match."""
         base = self.file.rpartition("/")[2]
         functions = [self.module, f"{self.module}.{self.qualname}", self.qualname]
         return [*self.types, *functions, self.file, base, f"{self.file}:{self.line}", f"{base}:{self.line}"]
 
     @staticmethod
     def matches(globs: Iterable[str], names: Sequence[str]) -> bool:
-        """Whether one of the names is meant."""
+        """Return True if a glob matches one of the names."""
         return any(fnmatchcase(name, glob) for glob in globs for name in names)
 
     def text(self, root: str) -> str:
-        """The line, its file relative to the root."""
+        """Return the line as text, with its file relative to the root."""
         if not self.file:
             return "no Python line"
         file = self.file
@@ -124,18 +123,18 @@ class Place:
         return printable(f"{file}:{self.line} {self.qualname}")
 
     def is_below(self, root: str) -> bool:
-        """Whether the line is the project's own."""
+        """Return True if the line belongs to the project."""
         return self.file.startswith(root.rstrip("/") + "/") and "/site-packages/" not in self.file
 
 
-Leak = tuple[Place, list[int]]  # how many are alive, of each counted run
+Leak = tuple[Place, list[int]]  # numbers alive, for each counted run
 
 
 # ---- the marker ----
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Runs the test as often as the marker says, the last time by the yield. What a run raises goes on from here."""
+    """Run the test as often as the marker requires, the last time by the yield. Exceptions of the test propagate."""
     __tracebackhide__ = True
     try:
         wanted = Wanted(mark)
@@ -158,7 +157,7 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
                 except (Exception, pytest.fail.Exception) as error:
                     _say_which(error, number, total)
                     raise
-            if getattr(item, "_excinfo", None):  # where a method of TestCase leaves what it raised
+            if getattr(item, "_excinfo", None):  # TestCase stores exceptions there
                 _say_which(item._excinfo[0].value, number, total)  # type: ignore[attr-defined]
                 return result
         leaks, trouble = runs.leaks(wanted, root)
@@ -178,14 +177,14 @@ def _say_which(error: BaseException, number: int, total: int) -> None:
 
 
 class Runs:
-    """The recording of one test's runs. Entered, this thread is quiet but for one()."""
+    """The recording of one test's runs. Inside this context, the thread is recorded only in one()."""
 
     def __init__(self, session: Objects) -> None:
         from seismo import _core
 
         self._core = _core
         self._session = session
-        self._intervals: list[tuple[int, int]] = []  # the last birth before a run, and its own last
+        self._intervals: list[tuple[int, int]] = []  # the last birth before a run, and the last one in it
 
     def __enter__(self) -> Self:
         self._core.objects_quiet(True)
@@ -197,7 +196,7 @@ class Runs:
 
     @contextmanager
     def one(self) -> Generator[None]:
-        """Records a run, then collects its garbage."""
+        """Record a run, then collect its garbage."""
         first = self._core.objects_mark("")
         self._core.objects_quiet(False)
         try:
@@ -208,13 +207,14 @@ class Runs:
         gc.collect()
 
     def leaks(self, wanted: Wanted, root: str) -> tuple[list[Leak], str]:
-        """Of what each counted run left some: own lines first, and classes. And why that is not known, or "".
+        """Return the leaks, those of the project and of classes first, and "" or the reason why they are unknown.
 
-        Lines are compared, not the core's sites: a function that a test defines is a new one in every run.
+        Leaks are matched by line and not by the core's sites, because a function that a test defines is new in every
+        run.
         """
         empty_caches()
         for _ in range(2):
-            gc.collect()  # what finalizers of the first collection let go
+            gc.collect()  # the second pass frees objects released by finalizers
         if lost := interrupted():
             return [], lost
         found: dict[tuple[object, ...], Leak] = {}
@@ -231,7 +231,7 @@ class Runs:
         return leaks, ""
 
     def holders(self, leaks: Sequence[Leak]) -> list[str]:
-        """Who holds what the last run left of these: lines of text."""
+        """Return lines of text about the holders of the last run's leaked objects."""
         rows = []
         for place, counts in leaks:
             row = SurvivorRow(place.type, f"{place.module}:{place.qualname}", place.file, place.line, ())
@@ -242,7 +242,7 @@ class Runs:
 
 
 def _report(leaks: Sequence[Leak], held: Sequence[str], wanted: Wanted, root: str) -> str:
-    """What a failed test says."""
+    """Return the failure message."""
     head = ("type", "made by", *(f"run {number}" for number in range(1, wanted.runs + 1)))
     rows = [
         (printable(place.type), place.text(root), *(f"{count:,}" for count in counts)) for place, counts in leaks[:ROWS]

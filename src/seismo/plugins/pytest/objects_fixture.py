@@ -1,7 +1,7 @@
-"""The fixture seismo_objects: exact counts of the objects that a block makes and leaves. And where they cannot be had.
+"""The fixture seismo_objects: exact counts of the objects that a block creates and leaves.
 
-Objects that pytest makes are not counted, those of rewritten assertions included: so it is a block inside of the
-test that is counted, and each block is a session of its own (seismo.objects).
+Objects that pytest creates, such as those of rewritten assertions, must not count. So a block inside the test is
+counted, and each block is a separate session (seismo.objects).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
     from seismo.sessions.objects import Objects
 
-UNAVAILABLE = "seismo_objects_unavailable"  # the ini option
+UNAVAILABLE = "seismo_objects_unavailable"
 POLICIES = ("skip", "fail", "run")
 
 
 class ObjectCounts:
-    """What the fixture seismo_objects gives a test: how many objects a block makes, and how many of them are left.
+    """The value of the fixture seismo_objects: the numbers of objects that a block creates and leaves alive.
 
         with seismo_objects:                      with seismo_objects(max_born=20, max_alive=0, of="app.Token"):
             parse(text)                               parse(text)
         seismo_objects.assert_objects(max_born=20)
 
-    born, died, alive: of the last block; alive is what is left with the garbage collected. The numbers are exact: an
-    empty block has made nothing, whatever pytest does around it. So that a collection that happens to start inside adds
-    nothing to them, the cycle collector is off in a block, and runs at its end.
+    `born`, `died` and `alive` refer to the last block; `alive` is counted after a garbage collection. The numbers are
+    exact: an empty block creates nothing, whatever pytest does around it. The cycle collector is off in a block and
+    runs at its end, so that a collection inside cannot change the numbers.
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        """Ends the test, as the ini option says, where objects cannot be recorded."""
+        """Initialize; if objects cannot be recorded, end the test according to the ini option."""
         self._config = config
         self._session: Objects | None = None
         self._budget: dict[str, Any] = {}
@@ -46,7 +46,7 @@ class ObjectCounts:
             session.__exit__(None, None, None)
 
     def __call__(self, *, max_born: int | None = None, max_alive: int | None = None, of: Any = None) -> Self:
-        """The next block asserts this at its end, unless it raises something else."""
+        """Set limits that the next block asserts at its end, unless it raises another exception."""
         self._budget = {"max_born": max_born, "max_alive": max_alive, "of": of}
         return self
 
@@ -58,7 +58,7 @@ class ObjectCounts:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        # All three by name: the interpreter would make a tuple for *reason, in the block.
+        # All three are named, because *reason would create a tuple in the block.
         __tracebackhide__ = True
         lost = ""
         if self._session is not None:
@@ -74,26 +74,26 @@ class ObjectCounts:
 
     @property
     def born(self) -> int:
-        """The objects that the last block made."""
+        """The objects that the last block created."""
         return self._last().born
 
     @property
     def died(self) -> int:
-        """Those of them that are gone."""
+        """The objects of the last block that died inside it."""
         return self._last().died
 
     @property
     def alive(self) -> int:
-        """Those of them that were alive at its end."""
+        """The objects of the last block that were alive at its end."""
         return self._last().alive
 
     def assert_objects(self, *, max_born: int | None = None, max_alive: int | None = None, of: Any = None) -> None:
-        """Raises AssertionError, with types and lines, if the last block made, or left, more than so many.
+        """Raise AssertionError, with types and lines, if the last block created or left more objects than allowed.
 
-        of: a type, its name, or several: only their objects count. Raises UsageError if there was no block.
+        `of` restricts counting to a type, a name or several of them. Raise UsageError if there was no block.
         """
         __tracebackhide__ = True
-        if self._blocks and self._session is None:  # cannot be recorded, and tests run without
+        if self._blocks and self._session is None:  # objects cannot be recorded, and the policy is to run tests anyway
             return
         self._last().assert_objects(max_born=max_born, max_alive=max_alive, of=of)
 
@@ -103,11 +103,14 @@ class ObjectCounts:
         return self._session
 
 
-# ---- whether it can be recorded ----
+# ---- availability ----
 
 
 def started(config: pytest.Config) -> Objects | None:
-    """A session that has begun; None: it cannot, and tests run without. Ends the test when it cannot and must."""
+    """Return a session that has begun, or None if that is not possible and the policy lets tests run anyway.
+
+    Otherwise end the test.
+    """
     import seismo
 
     session: Objects = seismo.objects(collect=True)
@@ -120,7 +123,7 @@ def started(config: pytest.Config) -> Objects | None:
 
 
 def interrupted() -> str:
-    """Why the recording that runs has not seen everything; "": it has."""
+    """Return the reason why the running recording is incomplete, or "" if it is complete."""
     from seismo import _core
 
     status = _core.status()
@@ -130,7 +133,7 @@ def interrupted() -> str:
 
 
 def unavailable(config: pytest.Config, why: str) -> None:
-    """Does what the ini option says: ends the test as skipped or failed, or comes back."""
+    """Apply the ini option: end the test as skipped or failed, or return."""
     __tracebackhide__ = True
     policy = config.getini(UNAVAILABLE)
     text = f"births and deaths of objects cannot be recorded: {why}"

@@ -1,11 +1,11 @@
-"""Parametrized tests as runs of one program with several sizes: how what they do grows with a parameter.
+"""Growth of parametrized tests: a test with several sizes counts like a program with several input sizes.
 
-A test that is parametrized with whole numbers, such as `@pytest.mark.parametrize("n", [10, 100, 1000])`, says how the
-functions that it calls grow with n. Which tests belong together is their *family*: one test function, one parameter
-whose values differ, all others the same. A family has three sizes or more, the greatest at least four times the least;
-what has fewer is more often a switch than a size.
+A test that is parametrized with integers, such as `@pytest.mark.parametrize("n", [10, 100, 1000])`, shows how the
+functions that it calls grow with n. Tests that belong together are a *family*: one test function and one varying
+parameter, with all others equal. A family has at least three sizes, the greatest at least four times the least. With
+fewer, the parameter is more likely a switch than a size.
 
-Of functions, their calls in each test are known; of the test as a whole, its calls and its lines.
+For functions, the calls in each test are known; for the test as a whole, its calls and lines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Sizes = dict[str, dict[str, int]]
 
 
 def sizes_of(item: pytest.Item) -> dict[str, int]:
-    """{the family that the test would be of: its size in it}, for each of its parameters that is a number above 0."""
+    """Return {family: size} for each parameter of the test that is a positive integer."""
     given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     sizes = {name: value for name, value in given.items() if type(value) is int and value > 0}
     if not sizes:
@@ -40,12 +40,12 @@ def sizes_of(item: pytest.Item) -> dict[str, int]:
 
 
 def _text(value: object) -> str:
-    """What tells values of other parameters apart; they may be anything."""
+    """Return a text that distinguishes values of other parameters, which may be any objects."""
     return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else f"{type(value).__qualname__}"
 
 
 def families(sizes: Sizes) -> dict[str, set[str]]:
-    """{test: the families that it is in}, of those that have sizes enough."""
+    """Return {test: its families} for families with enough sizes."""
     members: dict[str, dict[str, int]] = {}
     for test, of in sizes.items():
         for family, size in of.items():
@@ -60,7 +60,7 @@ def families(sizes: Sizes) -> dict[str, set[str]]:
 
 
 def grown(measured: Measurement, sizes: Sizes) -> dict[Function, Growth]:
-    """How the functions of each family grow, and the family as a whole, under a name that says which family it is."""
+    """Return the growth of the functions of each family, and of each family as a whole, with the family in the name."""
     by_family: dict[str, dict[int, Measurement]] = {}
     kept = {test: of for test, of in sizes.items() if test in measured.tests}
     for test, names in families(kept).items():
@@ -80,20 +80,20 @@ def grown(measured: Measurement, sizes: Sizes) -> dict[Function, Growth]:
 
 
 def _whole(family: str) -> Function:
-    """The family as a function, which is shown under its name."""
+    """Return a stand-in function for the family as a whole."""
     file, _, rest = family.partition("::")
     return Function(file, f":{rest}")
 
 
 def _of_family(function: Function, family: str) -> Function:
-    """The function as one of a family."""
+    """Return the function with the family in its name."""
     return function._replace(qualname=f"{function.qualname} in {family}")
 
 
 def worse(old: Measurement, new: Measurement) -> list[tuple[Growth, Growth | None]]:
-    """What became worse than linear; of a function that several families have, where it is steepest."""
+    """Return growths that became worse than linear; for a function in several families, only the worst one."""
     before, now = grown(old, new.sizes), grown(new, new.sizes)
-    # Where the old side is a file it has the tests as a whole.
+    # A baseline file only has the tests as a whole.
     known = {one for one in now if one in before or (old.of_tests and not one.qualname.startswith(":"))}
     found: list[tuple[Growth, Growth | None]] = []
     seen = set()

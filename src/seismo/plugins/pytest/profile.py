@@ -1,15 +1,15 @@
-"""A pytest run whose calls are recorded, each test's apart: --seismo-profile.
+"""The plugin of --seismo-profile: a pytest run whose calls are recorded, separately for each test.
 
-One recording, in which each phase of a test is a call of its own: `tests/test_app.py::test_start|call`, and |setup and
-|teardown. It is a real frame with this name, so all that shows or exports calls can tell tests apart without knowing
-what a test is, and it costs the run one call a phase. A recording for each test would start and stop the engine
-thousands of times, and take a difference of whole trees would take longer than the tests.
+There is one recording, in which each phase of a test is a call: `tests/test_app.py::test_start|call`, and |setup and
+teardown. It is a real frame with this name, so all code that shows or exports calls distinguishes tests without
+special support, at a cost of one call per phase. A recording per test would start and stop the engine thousands of
+times, and differences of whole trees would take longer than the tests.
 
-The frame stands around pytest's own function that sets up, calls or takes down the test, and so inside of what other
-plugins do around a phase. Its file is <pytest>: pytest leaves code without a file out of tracebacks.
+The frame is around pytest's own function for the phase, and so inside the work of other plugins. Its file is <pytest>:
+pytest omits code without a file from tracebacks.
 
-The functions of pytest itself are left out. In each test they would make some hundred paths that tell nothing of it.
-What they take counts for the frame of the phase that they serve, or for no test.
+The functions of pytest itself are left out. In each test they would add some hundred irrelevant paths. Their time
+counts for the frame of the phase that they serve, or for no test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 DEFAULT_FILE = f"profile{SUFFIX}"
-PLACE = "<pytest>"  # the file of the frames that stand for phases
+PLACE = "<pytest>"  # the file name of the phases' frames
 PHASES = ("setup", "call", "teardown")
 
 
@@ -45,13 +45,13 @@ _CODE = _phase.__code__.replace(co_filename=PLACE)
 
 
 class Profile(RecordedTestRun):
-    """The plugin of one run that is profiled."""
+    """The plugin of a profiled run."""
 
     name, names_file = "profile", "--seismo-profile"
     heading, doing = "profile", "something is being recorded"
 
     def __init__(self, options: Namespace) -> None:
-        """Starts recording. Raises SeismoError when it cannot, or when an option cannot be."""
+        """Start recording. Raise SeismoError if that is not possible or an option is invalid."""
         file = options.seismo_profile or DEFAULT_FILE
         if not file.endswith(SUFFIX) and os.path.exists(file.partition("::")[0]):
             raise UsageError(
@@ -66,21 +66,21 @@ class Profile(RecordedTestRun):
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Tests are about to run."""
+        """Insert the frames of phases."""
         self._frames = Frames(session.config)
 
     def pytest_unconfigure(self) -> None:
-        """Takes the frames out again."""
+        """Remove the frames."""
         if self._frames is not None:
             self._frames.remove()
         super().pytest_unconfigure()
 
     def judge(self, session: pytest.Session) -> bool:  # noqa: ARG002
-        """What took how long is no failure."""
+        """Return False: a profile never fails a run."""
         return False
 
     def show(self, terminal: TerminalReporter) -> None:
-        """Writes the slowest tests and what they share."""
+        """Write the slowest tests and the functions that they share."""
         from seismo.model import read
         from seismo.plugins.pytest.slowest_tests import write
         from seismo.plugins.pytest.terminal import paper_of
@@ -92,7 +92,7 @@ class Profile(RecordedTestRun):
 
 
 def machinery() -> tuple[str, ...]:
-    """The folders of pytest's own code."""
+    """Return the folders of pytest's own code."""
     import _pytest
     import pluggy
 
@@ -100,10 +100,10 @@ def machinery() -> tuple[str, ...]:
 
 
 class Frames:
-    """Puts a frame with its name around each phase of each test."""
+    """The frames around each phase of each test."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Changes the functions of the plugin that runs tests, of this pytest alone."""
+        """Replace the functions of the plugin that runs tests, in this pytest only."""
         self._real: list[tuple[Any, Callable[..., object]]] = []
         for phase in PHASES:
             for implementation in getattr(config.hook, f"pytest_runtest_{phase}").get_hookimpls():
@@ -112,7 +112,7 @@ class Frames:
                     implementation.function = self._named(phase, implementation.function)
 
     def remove(self) -> None:
-        """Puts back what was there."""
+        """Restore the original functions."""
         for implementation, function in self._real:
             implementation.function = function
         self._real = []
@@ -126,7 +126,10 @@ class Frames:
 
 
 def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:
-    """A function whose frame has the name of this phase of the test. It calls its first argument with the others."""
+    """Return a function whose frame is named after this phase of the test.
+
+    It calls its first argument with the others.
+    """
     name = engine.printable(f"{item.nodeid}|{phase}")
     line = item.location[1] or 0
     code = _CODE.replace(co_name=name, co_qualname=name, co_firstlineno=line + 1)

@@ -1,15 +1,14 @@
-"""One pytest run that is recorded as a whole: start, workers, the end. What is recorded, `cover` and `profile` say.
+"""The base of plugins that record a whole pytest run: start, workers, end. `cover` and `profile` are subclasses.
 
-Who records where. A run has one recording, by default cover.seismo or profile.seismo. The process that the user started
-records straight into it, so that a crash costs a second at most. Everything else writes a part of its own into a folder
-beside it, and at the end the parts are merged in: xdist's workers, and with --seismo-...-children what tests fork and
-start.
+A run has one recording, by default cover.seismo or profile.seismo. The process that the user started records directly
+to it, so that a crash loses a second at most. All other processes write parts to a folder beside it, which are merged
+at the end: xdist's workers and, with --seismo-...-children, processes that tests fork and start.
 
-Workers. A worker of xdist gets the same options, and nothing else, before its conftest files are imported, which is
-when it has to start. So the first process says the folder of the parts in an environment variable that exists only in
-itself, where no test runs then, and that its workers take out of theirs first of all. A worker on another machine does
-not see it: it records into memory, and its recording travels with what xdist brings back at the worker's end anyway; if
-it dies, so does its part. One that dies on this machine leaves what it had written.
+A worker of xdist must start recording before its conftest files are imported. At that time it has the same options and
+nothing else. So the first process, in which no test runs then, puts the folder of the parts into an environment
+variable, which its workers remove first of all. A worker on another machine does not receive it. It records to memory,
+and xdist returns the recording at the worker's end; if such a worker crashes, its part is lost. A worker that crashes
+on this machine leaves what it had written.
 """
 
 from __future__ import annotations
@@ -36,28 +35,28 @@ if TYPE_CHECKING:
 
 
 class Quiet(children.Process):
-    """A process whose forked children are not recorded, unless there is a folder for their parts."""
+    """A process whose forked children are recorded only if there is a folder for their parts."""
 
     def forked(self) -> None:
-        """In a forked child."""
+        """Disable the recording in a forked child if there is no folder for parts."""
         if not self.parts:
             self.done = True
         super().forked()
 
 
 class RecordedTestRun:
-    """The plugin of one run: registered when it has started, in the first process and in each worker.
+    """The plugin of one run, registered after it has started, in the first process and in each worker.
 
-    name: of the option, --seismo-NAME. names_file: the option that names the recording. heading: of the summary. doing:
-    what happens, in words.
+    `name` is that of the option, --seismo-NAME. `names_file` is the option with the recording's path. `heading` is that
+    of the summary. `doing` describes the activity in error messages.
     """
 
     name = names_file = heading = doing = ""
 
     def __init__(self, options: Namespace, file: str) -> None:
-        """file: the recording's, relative to the folder that pytest runs in. Nothing has started yet."""
+        """Initialize without starting. `file` is the recording's path, relative to the current folder."""
         self.options = options
-        self.folder = os.getcwd()  # a test may go elsewhere and stay there
+        self.folder = os.getcwd()  # a test may change the current folder
         self.path = os.path.join(self.folder, file)
         self.notes: list[str] = []
         self.pid = os.getpid()
@@ -71,12 +70,12 @@ class RecordedTestRun:
         self._ended = False
 
     def output(self) -> Output:
-        """Where the first process records."""
+        """Return the output of the first process."""
         return Output(self.path, option=self.names_file)
 
     def start(self, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
-        """Starts recording. follow: the processes that tests start or fork, too. Raises SeismoError."""
-        children.abandon()  # a recording of this process for somebody else ends where one of its own begins
+        """Start recording; with `follow`, also in processes that tests start or fork. Raise SeismoError on failure."""
+        children.abandon()  # a surrounding recording of this process ends here
         if recorder.users:
             raise SeismoError(
                 f"{self.doing} in this process already",
@@ -120,33 +119,33 @@ class RecordedTestRun:
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
-            with suppress(OSError):  # not empty: what is left there was told
+            with suppress(OSError):  # not empty: the parts left there were reported
                 os.rmdir(self.parts)
 
-    # ---- what the kinds of runs do ----
+    # ---- for subclasses ----
 
     def judge(self, session: pytest.Session) -> bool:
-        """In the first process, when the recording is whole: whether the run fails."""
+        """Return True if the run fails. It is called in the first process when the recording is complete."""
         raise NotImplementedError
 
     def is_quiet(self) -> bool:
-        """Whether there is nothing to say but what went wrong."""
+        """Return True if only problems are to be reported."""
         return False
 
     def show(self, terminal: TerminalReporter) -> None:
-        """Writes what was found."""
+        """Write the results."""
         raise NotImplementedError
 
     # ---- while it runs ----
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
-        """Workers are about to be started: they look for the folder as soon as they run."""
+        """Set the folder for workers, which read it as soon as they start."""
         os.environ[self._variable] = self.parts
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker has ended, well or not."""
+        """Store the recording of a worker from another machine, or note that a worker crashed."""
         output = getattr(node, "workeroutput", None)
         if not output:
             self._crashed.append(node.gateway.id)
@@ -158,8 +157,8 @@ class RecordedTestRun:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Ends the recording after everybody else's end, and judges; the terminal's summary comes after this."""
-        if self.pid != os.getpid():  # a test forked, and the child came back
+        """End the recording after all other plugins, and set the exit status before the terminal summary."""
+        if self.pid != os.getpid():  # a child that a test forked has returned here
             return
         self.end()
         if self.is_worker:
@@ -169,14 +168,14 @@ class RecordedTestRun:
         try:
             self._gather()
             failed = self.judge(session)
-        except Exception as error:  # noqa: BLE001  what the tests have to say must not go under
+        except Exception as error:  # noqa: BLE001  the tests' results must still be shown
             self.notes.append(words("there is no report", error))
             failed = True
         if failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def end(self) -> None:
-        """Stops recording, once."""
+        """Stop recording, once."""
         if self._ended:
             return
         self._ended = True
@@ -185,10 +184,10 @@ class RecordedTestRun:
         os.environ.pop(self._variable, None)
 
     def _gather(self) -> None:
-        """Makes one recording of all."""
+        """Merge all parts into the recording."""
         process = self.process
         output = process.output
-        assert output is not None  # only a worker's is
+        assert output is not None  # only workers have none
         from seismo.process.merge_parts import merge_folder
 
         told = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
@@ -200,7 +199,7 @@ class RecordedTestRun:
             os.unlink(output.path)
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
-        """Writes what was found, under a heading."""
+        """Write the results under a heading."""
         if self.is_worker or self.pid != os.getpid():
             return
         if self.is_quiet() and not (self.notes or self._crashed):
@@ -219,14 +218,14 @@ class RecordedTestRun:
             terminalreporter.write_line(words("the report is incomplete", error), red=True)
 
     def pytest_unconfigure(self) -> None:
-        """Whatever happened, nothing of ours stays behind."""
+        """Stop recording and remove the folder in any case."""
         if self.pid == os.getpid():
             self.end()
             self._remove_parts()
 
 
 def words(what: str, error: Exception) -> str:
-    """What failed, and why; a bug of ours with its place."""
+    """Return a message about a failure; for a bug of seismo, it includes the source line."""
     if isinstance(error, SeismoError):
         return f"{what}: {error}"
     trace = error.__traceback__
@@ -237,14 +236,14 @@ def words(what: str, error: Exception) -> str:
 
 
 def _nothing(_output: Output) -> int:
-    """The first process' file is finished when all the parts are there, not when the recorder stops."""
+    """Do nothing yet: the first process's file is completed once all parts are there."""
     return 0
 
 
 def is_worker() -> bool:
-    """Whether this pytest is one of xdist's workers: xdist runs itself as a module of that name in them.
+    """Return True if this pytest is a worker of xdist, which runs itself there as a module with a special name.
 
-    Its variables in the environment would not tell: what a worker's tests start has them, too.
+    xdist's environment variables are not sufficient, because processes that a worker's tests start inherit them.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None:
@@ -254,7 +253,7 @@ def is_worker() -> bool:
         if name == "_pytest.config" and frame.f_code.co_name in (
             "main",
             "_main",
-        ):  # a pytest that a test of a worker runs
+        ):  # a pytest that a worker's test runs
             return False
         frame = frame.f_back
     return False

@@ -1,8 +1,8 @@
-"""Running a test again in the same process as if nothing had run before: for the marker seismo_no_leaks.
+"""Repeated runs of a test in one process as if nothing had run before, for the markers.
 
-Fixtures that keep what a test hands them would make the objects of every run look like leaks, and a second run would
-not find what the first one found. Those of pytest are put back between the runs: caplog, monkeypatch, recwarn, and the
-list of warnings for the summary. Output that is captured stays, of all runs.
+Fixtures that keep objects of a test would make objects of every run look like leaks, and change what a second run
+finds. Those of pytest are reset between the runs: caplog, monkeypatch, recwarn, and the list of warnings for the
+summary. Captured output accumulates over all runs.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
 
 @contextmanager
 def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
-    """A run of the test. again: not the first, whose log and warnings are the ones that are kept."""
+    """Prepare and reset pytest's fixtures for a run.
+
+    `again` is False for the first run, whose log and warnings are kept.
+    """
     from _pytest.logging import LogCaptureHandler
 
     fixtures = getattr(item, "funcargs", {})
     if again:
         testcase: Any = getattr(item, "instance", None)
         if hasattr(testcase, "_asyncioRunner"):
-            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase runs once, by what it thinks
+            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase refuses to run twice
         for handler in logging.getLogger().handlers:
             if isinstance(handler, LogCaptureHandler):
                 handler.records.clear()
         if "recwarn" in fixtures:
             fixtures["recwarn"].clear()
     with ExitStack() as stack:
-        if again:  # a warning that was shown once is shown again
+        if again:  # warnings that were already shown must be shown again
             stack.enter_context(warnings.catch_warnings(record="recwarn" not in fixtures))
         if "monkeypatch" in fixtures:
             stack.enter_context(_undone(fixtures["monkeypatch"]))
@@ -44,7 +47,7 @@ def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
 
 @contextmanager
 def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is patched inside is undone at the end, and only that."""
+    """Undo at the end what was patched inside, and only that."""
     before = dict(vars(patch))
     vars(patch).update(vars(pytest.MonkeyPatch()))
     try:
@@ -55,11 +58,11 @@ def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def empty_caches() -> None:
-    """The interpreter's and the standard library's that get an entry for each new pattern, type or name they see."""
+    """Empty caches of the interpreter and standard library that grow with each new pattern, type or name."""
     import re
     import typing
 
     re.purge()
     for cleanup in getattr(typing, "_cleanups", ()):
         cleanup()
-    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps names of attributes that C code makes anew
+    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps attribute names that C code creates

@@ -1,7 +1,7 @@
-"""What a profile of a test suite says of tests: the slowest ones, and the functions that tests share.
+"""Slowest tests of a profiled test suite, and the functions that several tests call.
 
-Both are read from the call tree, in which each phase of a test is a node (plugins.pytest.profile). What a test started
-on other threads is in no test.
+Both come from the call tree, in which each phase of a test is a node (plugins.pytest.profile). Work that a test started
+on other threads is not attributed to it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-    Row = tuple[Sequence[str], str]  # cells, and the name that takes the rest of the line
+    Row = tuple[Sequence[str], str]  # cells, and the name that fills the rest of the line
 
 NARROWEST_NAME = 24
 
 
 @dataclass
 class Test:
-    """What one test took. nodes: its phases in the tree, a list for each of PHASES. ns, of the running time."""
+    """The time of one test, in ns of running time. `nodes` has the nodes of its phases, a list for each of PHASES."""
 
     name: str
     nodes: tuple[list[int], ...] = field(default_factory=lambda: tuple([] for _ in PHASES))
@@ -38,7 +38,7 @@ class Test:
 
 @dataclass
 class Shared:
-    """What one function took in all tests together, in ns. total_ns: with all that it called."""
+    """The time of one function in all tests, in ns. `total_ns` includes its callees."""
 
     function: int
     own_ns: float = 0.0
@@ -49,7 +49,7 @@ class Shared:
 
 
 class Suite:
-    """The tests of a recording, and what they share. recording: with the times to show."""
+    """The tests of a recording and the functions that they share. The recording must have the times to show."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -57,11 +57,11 @@ class Suite:
         self.shared = self._shared()
 
     def slowest(self) -> list[Test]:
-        """The tests by running time, the longest first."""
+        """Return the tests by running time, longest first."""
         return sorted(self.tests, key=lambda test: (-text.rank(test.ns, test.error_ns), test.name))
 
     def heaviest(self, by: Callable[[Shared], float]) -> list[Shared]:
-        """The functions that two tests or more have called, the largest first."""
+        """Return the functions that at least two tests call, largest first."""
         names = self.recording.functions["qualname"]
         found = [one for one in self.shared if one.tests > 1]
         return sorted(found, key=lambda one: (-by(one), -one.calls, names[one.function]))
@@ -90,9 +90,9 @@ class Suite:
         return list(tests.values())
 
     def _shared(self) -> list[Shared]:
-        """Goes through each phase's part of the tree, with the open calls of each function counted.
+        """Return the sums of each function over all tests, by a walk over each phase's subtree.
 
-        Of a recursion, the outermost call has the total.
+        In a recursion, only the outermost call adds to the total.
         """
         tree = self.recording.tree
         functions, calls = list(tree["function"]), list(tree["calls"])
@@ -125,7 +125,7 @@ class Suite:
                 found[function].tests += 1
         table = self.recording.functions
         all_own, errors = table["own_ns"], table["own_error_ns"]
-        for one in found.values():  # the same function elsewhere: its error in the same proportion
+        for one in found.values():  # scale the function's error to its time in tests
             whole = all_own[one.function]
             one.own_error_ns = errors[one.function] * (one.own_ns / whole if whole > 0 else 1.0)
         return list(found.values())
@@ -139,11 +139,11 @@ def _children(parents: Sequence[int]) -> dict[int, list[int]]:
     return below
 
 
-# ---- how it is written ----
+# ---- output ----
 
 
 def write(paper: Paper, recording: Recording, limit: int) -> None:
-    """Writes the tests and the functions, at most `limit` rows of each, and what was lost."""
+    """Write the tests and the functions, at most `limit` rows of each, and the losses."""
     suite = Suite(recording.timed("cpu"))
     for sentence in facts.losses(recording, paper.signs):
         for line in text.wrapped(f"lost: {sentence}", paper.width):
@@ -209,7 +209,7 @@ def _time(ns: float, error_ns: float, signs: text.Signs) -> str:
 
 
 def _table(paper: Paper, head: list[str], rows: list[Row], last: str) -> None:
-    """Columns on the right but the second, an error on the left beside its time; the name takes what is left."""
+    """Write a table: columns are right-aligned except the second (errors), and names get the remaining width."""
     columns = list(zip(head, *(cells for cells, _ in rows), strict=True))
     kept = [at for at, column in enumerate(columns) if any(cell.strip() for cell in column[1:])]
     widths = {at: max(map(text.cells, columns[at])) for at in kept}

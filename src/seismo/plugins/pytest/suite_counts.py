@@ -1,16 +1,15 @@
-"""What one run of a test suite does, counted: in each of its processes, and read as one measurement.
+"""Counts of one run of a test suite: counting in each of its processes, and reading as one measurement.
 
-A run has a folder. Each process that runs tests writes its calls and its lines there, as `seismo check` records them,
-and a JSON file with the lines that each test executed: coverage has counts of lines, and not of tests. The calls of a
-test are in the tree, below the frame that has its name (plugins.pytest.profile).
+A run has a folder. Each process that runs tests writes its calls and lines there, as `seismo check` records them. It
+also writes a JSON file with the number of lines that each test executed, because coverage counts are not by test. The
+calls of a test are in the tree, below the frame with its name (plugins.pytest.profile).
 
-What counts is what tests do, in setup, call and teardown; what a test counts for itself is its call alone, as setup may
-be that of a fixture that other tests use. Neither collecting tests nor importing is counted. Threads that begin after
-the first test has, count for the functions: they share rows with others of their kind, so which test they are of is not
-known.
+Counts include setup, call and teardown of tests. The counts of a single test include its call only, because its setup
+may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test count
+for the functions but not for a test: they share rows with similar threads, so their test is unknown.
 
-Births are counted by another recorder of the same engine, and so in a run of their own (CountingBirths). It records the
-thread of the tests in their phases only, and what pytest and plugins make there is left out by its files.
+Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). It records the
+thread of the tests in their phases only, and leaves out objects created in files of pytest and plugins.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from seismo.check.portable_paths import PortablePaths
     from seismo.model import Recording
 
-BLOCK = "|block "  # between a test's name and that of a block in it
-# What these do depends on which worker is free, and on what examples have come before; what they call counts.
+BLOCK = "|block "  # separates the name of a test from that of its block
+# Their activity depends on free workers and on earlier examples, so it is left out; functions they call count.
 OTHERS = ("xdist", "execnet", "hypothesis")
 # C functions that start a process, by module.
 STARTERS = {
@@ -52,7 +51,7 @@ STARTERS = {
 
 
 class _SuiteRecorder(check_recorder.CheckRecorder):
-    """Both recorders, without pytest's own functions."""
+    """The recorders of calls and lines, without pytest's own functions."""
 
     def __init__(self, hide: Collection[str]) -> None:
         super().__init__()
@@ -62,17 +61,17 @@ class _SuiteRecorder(check_recorder.CheckRecorder):
 def _folders(modules: Collection[str]) -> list[str]:
     from importlib.util import find_spec
 
-    specs = [find_spec(name) for name in modules]  # imports nothing: none is inside of another one
+    specs = [find_spec(name) for name in modules]  # does not import, because no name is inside a package
     return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
 
 
 class Counting:
-    """Counts what this process does, from now on."""
+    """A counter of this process's calls and lines, from its creation on."""
 
     QUANTITIES = ("calls", "lines", "exceptions")
 
     def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
-        """hide: files that are left out, besides pytest's. Raises SeismoError when it cannot."""
+        """Start counting; files in `hide` and those of pytest are left out. Raise SeismoError on failure."""
         self._folder, self._pid = folder, os.getpid()
         self._tests: dict[str, int] = {}
         self._blocks: dict[str, dict[str, int]] = {}
@@ -90,18 +89,18 @@ class Counting:
             raise
 
     def begin_tests(self, config: pytest.Config) -> None:
-        """Tests are about to run."""
+        """Insert the frames of tests, and note the time."""
         self._frames = _CountedFrames(config, self._tests, self._sizes)
         self._began = time.time_ns()
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
-        """A part of a test, which is counted by itself; it may run several times."""
+        """Return a context that counts a part of a test separately; it may run several times."""
         from seismo.plugins.pytest.check_fixture import Block
 
         return Block(self._blocks, block_of(engine.printable(test), name))
 
     def end(self) -> None:
-        """Stops, and writes what is not written."""
+        """Stop counting, and write the remaining files."""
         if self._frames is not None:
             self._frames.remove()
         if self._pid != os.getpid() or self._process.done:
@@ -112,12 +111,12 @@ class Counting:
 
 
 class CountingBirths:
-    """Counts the objects that the tests of this process make, from their beginning."""
+    """A counter of the objects that the tests of this process create."""
 
     QUANTITIES = ("births",)
 
     def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
-        """hide: files whose objects are left out, besides pytest's. Raises SeismoError when it cannot."""
+        """Initialize; objects of files in `hide` and those of pytest are left out. Raise SeismoError if impossible."""
         recorder.check_possible()
         self._folder, self._pid = folder, os.getpid()
         self._hidden = (engine.HIDE, *machinery(), *_folders(OTHERS), *hide)
@@ -127,7 +126,7 @@ class CountingBirths:
         self._process: Quiet | None = None
 
     def begin_tests(self, config: pytest.Config) -> None:
-        """Tests are about to run: starts."""
+        """Start counting with the first test."""
         from seismo import _core
 
         output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
@@ -142,13 +141,13 @@ class CountingBirths:
         self._frames = _BornFrames(config, self._tests)
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
-        """A part of a test, which is counted by itself; it may run several times."""
+        """Return a context that counts a part of a test separately; it may run several times."""
         from seismo.plugins.pytest.check_fixture import BirthsBlock
 
         return BirthsBlock(self._blocks, block_of(engine.printable(test), name))
 
     def end(self) -> None:
-        """Stops, and writes what is not written."""
+        """Stop counting, and write the remaining files."""
         from seismo import _core
 
         if self._frames is not None:
@@ -162,7 +161,7 @@ class CountingBirths:
 
 
 class _BornFrames(Frames):
-    """Lets the phases of tests be heard, and counts the objects that their calls make."""
+    """Frames that enable recording in the phases of tests, and count the objects that their calls create."""
 
     def __init__(self, config: pytest.Config, births: dict[str, int]) -> None:
         self._births = births
@@ -188,7 +187,7 @@ class _BornFrames(Frames):
 
 
 class _CountedFrames(Frames):
-    """Counts the lines of each test's call, too, and notes its sizes."""
+    """Frames that also count the lines of each test's call, and store its sizes."""
 
     def __init__(self, config: pytest.Config, lines: dict[str, int], sizes: dict[str, dict[str, int]]) -> None:
         self._lines, self._sizes = lines, sizes
@@ -218,7 +217,7 @@ class _CountedFrames(Frames):
 
 
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
-    """The measurement of a run. only: of these tests; where more ran, no lines of functions."""
+    """Return the measurement of a run, for the tests in `only`. If others ran too, it has no lines of functions."""
     from seismo.model import read
 
     calls = [read(path) for path in sorted(Path(folder).glob(f"calls-*{SUFFIX}"))]
@@ -238,7 +237,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
         function: {caller: number for caller, number in callers.items() if caller in ran}
         for function, callers in found.callers.items()
     }
-    found.depth = None  # that of pytest
+    found.depth = None  # the depth would be that of pytest
     found.uncounted = _not_followed(found.functions)
     sizes = {name: of for one in told for name, of in one["sizes"].items()}
     for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
@@ -256,7 +255,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
 
 
 def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
-    """A sentence about processes that tests have started: what these do is in no count."""
+    """Return a sentence about processes that tests have started, which are not counted."""
     started = sum(
         counts["calls"].high
         for function, counts in functions.items()
@@ -266,7 +265,7 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
-    """What a run of births has counted."""
+    """Return the measurement of a run of births."""
     from seismo.model import read
 
     told = _notes(folder)
@@ -281,7 +280,7 @@ def births_of(folder: str, places: PortablePaths) -> Measurement:
 
 
 def _notes(folder: str) -> list[dict[str, Any]]:
-    """What the processes of a run have noted."""
+    """Return the notes of each process of a run."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
 
 
@@ -301,17 +300,17 @@ def _add_blocks(found: Measurement, told: Iterable[dict[str, Any]]) -> None:
 
 
 def block_of(test: str, name: str) -> str:
-    """What a block of a test is called."""
+    """Return the name of a block of a test."""
     return f"{test}{BLOCK}{name}"
 
 
 def test_of(name: str) -> str:
-    """The test that a block is of; a test itself."""
+    """Return the test of a block; a test's own name is returned unchanged."""
     return name.partition(BLOCK)[0]
 
 
 def calls_of(recording: Recording) -> int:
-    """All its calls, without those of the import system."""
+    """Return the number of calls in a recording, without those of the import system."""
     files = recording.functions["file"]
     imports = {at for at in range(len(recording.functions)) if is_import(files[at])}
     tree, number = recording.tree, 0
@@ -325,7 +324,10 @@ def calls_of(recording: Recording) -> int:
 def _calls_of_tests(
     recordings: Collection[Recording], places: PortablePaths, wanted: Collection[str]
 ) -> dict[str, tuple[int, dict[Function, int]]]:
-    """{test: the calls that its call made, and of those that are wanted, by function}, without the import system's."""
+    """Return, for each test, the number of calls in its call phase, without those of the import system.
+
+    For tests in `wanted`, also return the calls by function.
+    """
     found: dict[str, tuple[int, dict[Function, int]]] = {}
     for recording in recordings:
         files, names = recording.functions["file"], recording.functions["qualname"]

@@ -1,4 +1,4 @@
-"""The terminal that pytest writes to, as seismo's reports want it."""
+"""Access to pytest's terminal for seismo's reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def paper_of(terminal: TerminalReporter) -> Paper:
-    """Coloured if pytest colours it."""
+    """Return a paper that writes to pytest's terminal, coloured if pytest uses colours."""
     from seismo.report.paper import ColourPaper, Paper
 
     writer = terminal._tw
