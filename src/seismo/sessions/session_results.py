@@ -71,9 +71,9 @@ class SessionResults:
         """Write the recording to a file, in the named format or the one that the suffix indicates.
 
         The formats are those of `seismo export --list`. An existing file is replaced. `time` selects the times of calls
-        and lines for formats with a single time: "wall" (elapsed, the default), "cpu" (running) or "wait". Raise FormatError if
-        the format is unknown or cannot hold this kind of recording, or if the file cannot be written. Raise UsageError
-        for other times.
+        and lines for formats with a single time: "wall" (elapsed, the default), "cpu" (running) or "wait". Raise
+        FormatError if the format is unknown or cannot hold this kind of recording, or if the file cannot be written.
+        Raise UsageError for other times.
         """
         shown(self._save, path, format, time)
 

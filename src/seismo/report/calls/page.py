@@ -126,9 +126,7 @@ def calls_data(
         "timeless": recording.timeless,
         "table": page_columns(),
         "told": bool(known) or any(functions["wait_ns"]),
-        "facts": [
-            [label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]
-        ],
+        "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
         "modules": _texts(modules),
         "names": [*_texts(names), SMALLER, *([NOT_SHOWN] if chosen.hidden else [])],
         "files": _texts(files),

@@ -56,9 +56,7 @@ def lines_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, obje
         "kind": "lines",
         "times": times,
         "there": there,
-        "facts": [
-            [label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs())
-        ],
+        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs())],
         "files": [_file(file, room, chosen) for file in files],
         "modules": [shown(one.module) for one in functions],
         "names": [shown(one.qualname) for one in functions],
