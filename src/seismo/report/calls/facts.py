@@ -66,7 +66,7 @@ def time_parts(recording: Recording, idle: Idle, signs: Signs) -> list[str]:
     """
     cpu, waited = cpu_ns(recording), sum(recording.functions["wait_ns"])
     parts = [f"{duration(cpu, signs)} running"] if cpu >= 0 else []
-    if not recording.timeless and any(str(waits) for waits in recording.processes["waits"]):
+    if waited and not recording.timeless:
         parts.append(f"{duration(waited, signs)} waiting")
     return [*parts, *([f"{duration(idle.ns, signs)} idle"] if idle.ns else [])]
 
