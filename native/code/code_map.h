@@ -99,7 +99,7 @@ bool sm_codes_held(void);
 /* Called when a code object goes away of which this user knows something: with the GIL, maybe with an exception
  * pending, maybe inside the garbage collector; it makes no Python object and runs none. */
 void sm_codes_on_death(sm_code_user user, void (*died)(sm_code_entry *entry));
-/* The same for those that have a function; after the users. */
+/* The same for those that have a function; after the users. Whoever has asked once goes on being called. */
 void sm_codes_on_function_death(void (*died)(sm_code_entry *entry));
 
 /* All entries, one after the other: *at begins with 0. NULL: that was the last. Where entries come or go meanwhile,

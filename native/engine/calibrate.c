@@ -147,11 +147,14 @@ static double mean_of_shorter_half(double *values, int count) {
 }
 
 static bool counts_lines(void) {
-    return sm_engine.recorder->events != NULL;
+    return sm_engine.pairs[0].recorder->counts_lines;
 }
 
-static double events(void) {
-    return counts_lines() ? (double)sm_engine.recorder->events() : 0;
+static double lines(void) {
+    double sums[2] = {0, 0};
+    if (counts_lines())
+        sm_engine.pairs[0].recorder->sum(sums);
+    return sums[0];
 }
 
 /* Ticks of a run of each shape, as things are set, and how many events there were in one. */
@@ -162,13 +165,13 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
         double of[RUNS];
         double before = 0;
         for (int k = -WARM_UP; k < RUNS; k++) {
-            before = k == 0 ? events() : before;
+            before = k == 0 ? lines() : before;
             double took = run(shapes[i].loop);
             if (took < 0)
                 return -1;
             of[k < 0 ? 0 : k] = took;
         }
-        counts[i] = counts_lines() ? (events() - before) / RUNS : shapes[i].calls;
+        counts[i] = counts_lines() ? (lines() - before) / RUNS : shapes[i].calls;
         ticks[i] = mean_of_shorter_half(of, RUNS);
     }
     return 0;
@@ -177,12 +180,12 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
 /* One run of the first shape: what a piece has of the probes; less than 0 with an exception. */
 static double measure_piece(double bare) {
     double before[2], after[2];
-    sm_engine.recorder->timed(before);
+    sm_engine.pairs[0].recorder->sum(before);
     if (run(shapes[0].loop) < 0)
         return -1.0;
-    sm_engine.recorder->timed(after);
-    double pieces = after[1] - before[1];
-    return pieces > 0 ? fmax(0, (after[0] - before[0]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
+    sm_engine.pairs[0].recorder->sum(after);
+    double pieces = after[0] - before[0];
+    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
 }
 
 /* Where each piece is exact, the same of many runs. Where those of young functions are, of the first run of as many
@@ -222,7 +225,7 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
         sm_engine.settings.c_functions = c_functions;
     }
     sm_engine.settings.timing = timing;
-    if (status == 0 && sm_engine.recorder->timed != NULL)
+    if (status == 0 && !counts_lines())
         status = measure_pieces(bare[0], timing == SM_TIMING_EVERY, piece);
     return status;
 }
@@ -253,11 +256,11 @@ int sm_engine_calibrate(void) {
            resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored),
            deep = fmax(0, cost_of(costs, BY_DEEP_CALL, &ignored) - call);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
-    double inside = sm_engine.source->starts_only || counts_lines() ? 1.0 : 0.5;
+    double inside = sm_engine.pairs[0].source->starts_only || counts_lines() ? 1.0 : 0.5;
     sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
     sm_engine.costs.c = (sm_cost){c / 2, c / 2};
-    sm_engine.costs.deep = sm_engine.source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
+    sm_engine.costs.deep = sm_engine.pairs[0].source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
     sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

@@ -23,6 +23,11 @@
 
 #define CAPSULE "seismo.thread"
 
+void sm_thread_take_rest(sm_thread *thread) {
+    if (thread->timing.listed)
+        thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
+}
+
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
 }
@@ -38,6 +43,29 @@ static void note_end(sm_thread *thread) {
     thread->end_ns = sm_moment_since(&sm_engine.began);
 }
 
+bool sm_thread_enter(sm_thread *thread) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    sm_sampler_remove(&thread->timing); /* it begins again in another group of threads */
+    if (sm_engine_keeps_time())
+        sm_timing_start(&thread->timing);
+    if (recorder->thread != NULL && !recorder->thread(thread, SM_THREAD_BEGINS))
+        return false;
+    if (sm_engine_keeps_time() && !thread->is_group)
+        sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id);
+    return true;
+}
+
+/* With the engine's lock. */
+static void leave(sm_thread *thread) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    if (recorder->thread == NULL)
+        return;
+    recorder->hold(thread, true);
+    sm_thread_take_rest(thread);
+    sm_sampler_remove(&thread->timing);
+    (void)recorder->thread(thread, SM_THREAD_ENDS);
+}
+
 /* With the engine's lock. Last words of a thread. Idempotent. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
@@ -45,7 +73,7 @@ static void end_thread(sm_thread *thread) {
     sm_engine_stir();
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
-        sm_engine.recorder->thread_end(thread);
+        leave(thread);
         if (thread->home != thread) {
             sm_thread_add_to_group(thread);
         } else {
@@ -197,6 +225,8 @@ static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size
 
 /* Walks the frames of the running thread and hands them to the recorder, outermost first. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
+    if (!sm_engine.pairs[0].recorder->needs_stacks)
+        return true;
     size_t count = 0, size = 0;
     sm_engine.walks++;
     sm_walked_frame *frames = NULL;
@@ -232,7 +262,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     if (below > 0)
         thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
     if (whole)
-        same = sm_engine.recorder->resync(thread, frames, below, count);
+        same = sm_engine.pairs[0].recorder->resync(thread, frames, below, count);
     else
         sm_engine.lost_memory++;
     for (size_t i = 0; i < count; i++) {
@@ -264,7 +294,7 @@ static bool enter_recording(sm_thread *thread, bool folds) {
     if (!folds || !sm_thread_fold(thread))
         thread->id = sm_engine.thread_count++;
     thread->session = sm_engine.session;
-    if (sm_engine.recorder->thread_start(thread))
+    if (sm_thread_enter(thread))
         return true;
     sm_engine.lost_memory++;
     thread->session = 0; /* tried again at its next event */
@@ -337,9 +367,10 @@ static sm_thread *new_thread(PyThreadState *tstate) {
 /* An event while the interpreter clears the thread's state: each is met anew, since nothing tells which is the last,
  * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
     sm_engine_lock();
-    bool goes_on = thread->late || sm_engine.recorder->thread_again(thread);
+    bool goes_on = thread->late || recorder->thread == NULL || recorder->thread(thread, SM_THREAD_GOES_ON);
     copy = *tstate;
     if (goes_on)
         thread->tstate = &copy;
@@ -350,9 +381,9 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
     }
     sm_chunk *chunk = sm_tstate_chunk(&copy);
     if (!thread->late || chunk != thread->chunk_before) {
-        sm_engine.recorder->pause(thread);
+        sm_engine_hold(thread, true);
         walk(thread, entering, false);
-        sm_engine.recorder->go_on(thread);
+        sm_engine_hold(thread, false);
     }
     thread->chunk_before = chunk;
     thread->chunk = SM_NO_CHUNK;
@@ -384,11 +415,12 @@ static sm_thread *thread_here(bool entering) {
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
-    bool follows = sm_engine.recorder->follows != NULL && sm_engine.recorder->follows(thread, entering);
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    bool follows = recorder->follows != NULL && recorder->follows(thread, entering);
     if ((!(grown || shrunk) || chunk == NULL) && !follows) {
-        sm_engine.recorder->pause(thread);
+        sm_engine_hold(thread, true);
         walk(thread, entering, false); /* another stack: no repair, a switch is no fault */
-        sm_engine.recorder->go_on(thread);
+        sm_engine_hold(thread, false);
     }
     note_chunk(thread);
     return thread;
@@ -400,9 +432,9 @@ sm_thread *sm_engine_thread_here(bool entering) {
         return NULL;
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     sm_thread *thread = thread_here(entering);
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
     return thread;
@@ -415,8 +447,8 @@ static void find_group(sm_thread *thread) {
         return;
     before->folded--;
     if (sm_engine.settings.journal)
-        sm_engine.recorder->thread_end(thread); /* its journal names the other group: another one begins */
-    if (!sm_engine.recorder->thread_start(thread)) {
+        leave(thread); /* its journal names the other group: another one begins */
+    if (!sm_thread_enter(thread)) {
         sm_engine.lost_memory++;
         thread->session = 0;
     }
@@ -427,9 +459,9 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     sm_thread_find_name(thread, folded && first, code, self);
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     if (thread->name[0] != '\0')
         thread->nameless = 0;
     if (folded && first) {
@@ -445,10 +477,10 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
     assert(thread == sm_this_thread && PyGILState_Check());
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
-    sm_engine_pause(thread);
+    sm_engine_hold(thread, true);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
-    sm_engine_go_on(thread);
+    sm_engine_hold(thread, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
 }

@@ -13,7 +13,11 @@
 int sm_threads_init(void);                         /* once per process; -1 with an exception */
 int64_t sm_thread_cpu_ns(const sm_thread *thread); /* -1: unknown */
 void sm_threads_forget(void);
-void sm_threads_forked(void);          /* in the child: the running one alone is there */
+void sm_threads_forked(void); /* in the child: the running one alone is there */
+/* With the engine's lock. The thread, or group, becomes part of the recording, once more if it is in another group now.
+ * False: out of memory. */
+bool sm_thread_enter(sm_thread *thread);
+void sm_thread_take_rest(sm_thread *thread); /* its rest_ticks up to now, while it is sampled */
 sm_thread *sm_thread_new_record(void); /* zeroed but for its place in the list, and in the list. NULL: no memory */
 
 /* thread_names.c */
