@@ -100,6 +100,8 @@ static struct {
     PyObject *nothing; /* owned */
 } lab;
 
+static int (*rehearse)(bool on); /* guard: the GIL */
+
 static int open_lab(void) {
     if (lab.nothing != NULL)
         return 0;
@@ -193,17 +195,17 @@ static double measure_piece(double bare) {
  * code and data. */
 static int measure_pieces(double bare, bool every, double *cost) {
     double costs[RUNS];
-    int status = every ? sm_engine_rehearse(true) : 0;
+    int status = every ? rehearse(true) : 0;
     for (int i = -WARM_UP; i < RUNS && status == 0; i++) {
-        status = every ? 0 : sm_engine_rehearse(true);
+        status = every ? 0 : rehearse(true);
         double found = status == 0 ? measure_piece(bare) : -1.0;
         if (!every)
-            (void)sm_engine_rehearse(false);
+            (void)rehearse(false);
         status = found < 0 ? -1 : 0;
         costs[i < 0 ? 0 : i] = found;
     }
     if (every)
-        (void)sm_engine_rehearse(false);
+        (void)rehearse(false);
     *cost = status == 0 ? mean_of_shorter_half(costs, RUNS) : 0;
     return status;
 }
@@ -213,15 +215,15 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
     sm_timing_way timing = sm_engine.settings.timing;
     bool wants_c = strcmp(c_functions, "none") != 0;
     sm_engine.settings.timing = SM_TIMING_SAMPLED;
-    int status = sm_engine_rehearse(true);
+    int status = rehearse(true);
     if (status == 0)
         status = measure(recorded, counts, false);
-    (void)sm_engine_rehearse(false);
+    (void)rehearse(false);
     if (status == 0 && wants_c && !counts_lines()) {
         sm_engine.settings.c_functions = "all"; /* else the place that calls is switched off */
-        status = sm_engine_rehearse(true);
+        status = rehearse(true);
         status = status == 0 ? measure(recorded, counts, true) : status;
-        (void)sm_engine_rehearse(false);
+        (void)rehearse(false);
         sm_engine.settings.c_functions = c_functions;
     }
     sm_engine.settings.timing = timing;
@@ -243,7 +245,8 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
     return count > 0 ? (found[(count - 1) / 2] + found[count / 2]) / 2 : 0;
 }
 
-int sm_engine_calibrate(void) {
+int sm_engine_calibrate(int (*recording)(bool on)) {
+    rehearse = recording;
     double bare[SHAPES], recorded[SHAPES], counts[SHAPES] = {0}, costs[SHAPES], spread, ignored;
     if (open_lab() < 0 || measure(bare, counts, false) < 0 || measure(bare, counts, true) < 0)
         return -1;

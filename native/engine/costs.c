@@ -167,7 +167,7 @@ static void take(sm_probe_costs *costs, const double ns[NUMBERS]) {
         (sm_probe_costs){{ticks[0], ticks[1]}, {ticks[2], ticks[3]}, {ticks[4], ticks[5]}, ticks[6], ticks[7], ns[8]};
 }
 
-int sm_engine_find_costs(void) {
+int sm_engine_find_costs(int (*rehearse)(bool on)) {
     static uint64_t known_key;
     static sm_probe_costs known;
     if (!sm_engine_keeps_time())
@@ -181,7 +181,7 @@ int sm_engine_find_costs(void) {
     }
     if (find_in_file(wanted, ns)) {
         take(&sm_engine.costs, ns);
-    } else if (sm_engine_calibrate() == 0) {
+    } else if (sm_engine_calibrate(rehearse) == 0) {
         put(&sm_engine.costs, ns);
         put_into_file(wanted, ns);
     } else {

@@ -260,26 +260,17 @@ static inline void sm_engine_attend(void) {
  * that keep nothing of threads look away. */
 void sm_engine_hold(sm_thread *thread, bool on);
 
-int sm_engine_init(void); /* once per process; -1 with an exception */
-/* If one of them cannot be started, none is. */
-int sm_engine_start(const sm_pair *pairs, uint32_t count, const sm_settings *settings, bool calibrate, bool running,
-                    int fd, const char *meta);
-void sm_engine_stop(const char *exit);
-PyObject *sm_engine_snapshot(void);
 /* save.c: an output of this recording; writer: taken over, also on failure. False: out of memory. */
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 /* The rows of what changed (whole: of everything). last: of the recording's end. With the engine's lock. */
 void sm_engine_save(sm_output *output, bool last);
 /* The thread's row, with the engine's lock: what is written of it before the next save can be read. */
 void sm_engine_announce(sm_thread *thread);
-int sm_engine_after_fork(int fd, const char *meta);
 
-/* costs.c: what the probes cost, for these settings. -1 with an exception. */
-int sm_engine_find_costs(void);
-/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
- * exception. */
-int sm_engine_calibrate(void);
-/* For it: a recording that goes nowhere, on and off. */
-int sm_engine_rehearse(bool on);
+/* costs.c: what the probes cost, for these settings. -1 with an exception, like the others here. rehearse: a recording
+ * that goes nowhere, on and off. */
+int sm_engine_find_costs(int (*rehearse)(bool on));
+/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. */
+int sm_engine_calibrate(int (*rehearse)(bool on));
 
 #endif

@@ -9,7 +9,6 @@
  * compares its path with them. A switch is thus found at its first event, whatever made it, and costs the others
  * nothing. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,15 +22,6 @@
 
 #define CAPSULE "seismo.thread"
 
-void sm_thread_take_rest(sm_thread *thread) {
-    if (thread->timing.listed)
-        thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
-}
-
-int64_t sm_thread_cpu_ns(const sm_thread *thread) {
-    return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
-}
-
 /* With the engine's lock. Up to where the thread's times go, for now: it has ended, or is about to. */
 static void note_end(sm_thread *thread) {
     if (pthread_equal(thread->pthread, pthread_self())) {
@@ -43,29 +33,6 @@ static void note_end(sm_thread *thread) {
     thread->end_ns = sm_moment_since(&sm_engine.began);
 }
 
-bool sm_thread_enter(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
-    sm_sampler_remove(&thread->timing); /* it begins again in another group of threads */
-    if (sm_engine_keeps_time())
-        sm_timing_start(&thread->timing);
-    if (recorder->thread != NULL && !recorder->thread(thread, SM_THREAD_BEGINS))
-        return false;
-    if (sm_engine_keeps_time() && !thread->is_group)
-        sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id);
-    return true;
-}
-
-/* With the engine's lock. */
-static void leave(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
-    if (recorder->thread == NULL)
-        return;
-    recorder->hold(thread, true);
-    sm_thread_take_rest(thread);
-    sm_sampler_remove(&thread->timing);
-    (void)recorder->thread(thread, SM_THREAD_ENDS);
-}
-
 /* With the engine's lock. Last words of a thread. Idempotent. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
@@ -73,7 +40,7 @@ static void end_thread(sm_thread *thread) {
     sm_engine_stir();
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
-        leave(thread);
+        sm_thread_leave(thread);
         if (thread->home != thread) {
             sm_thread_add_to_group(thread);
         } else {
@@ -82,109 +49,6 @@ static void end_thread(sm_thread *thread) {
         }
     }
     thread->ended = true;
-}
-
-/* ---- records, and whose they are; with the engine's lock ---- */
-
-/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
-typedef struct keeper {
-    struct keeper *next;
-    sm_thread *thread;
-} keeper;
-
-static pthread_key_t keepers;
-static keeper *left;         /* atomic: of threads of the system that have ended */
-static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads */
-
-static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
-    keeper *ended = mine;
-    ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
-
-int sm_threads_init(void) {
-    if (pthread_key_create(&keepers, thread_of_system_ended) == 0)
-        return 0;
-    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
-    return -1;
-}
-
-/* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
-static void retire(sm_thread *thread) {
-    thread->unreachable = true;
-    if (!thread->grouped && thread->session == sm_engine.session)
-        return;
-    thread->session = 0;
-    thread->next_free = free_list;
-    free_list = thread;
-}
-
-static void detach(keeper *mine) {
-    sm_thread *thread = mine->thread;
-    mine->thread = NULL;
-    if (thread == NULL || --thread->attached > 0 || !thread->cleared)
-        return;
-    thread->tstate = &sm_no_tstate;
-    retire(thread);
-}
-
-static bool attach_locked(sm_thread *thread) {
-    keeper *mine = pthread_getspecific(keepers);
-    if (mine == NULL) {
-        mine = sm_calloc(1, sizeof *mine);
-        if (mine == NULL || pthread_setspecific(keepers, mine) != 0) {
-            sm_free(mine);
-            return false;
-        }
-    }
-    if (mine->thread != thread) {
-        detach(mine);
-        mine->thread = thread;
-        thread->attached++;
-    }
-    sm_this_thread = thread;
-    return true;
-}
-
-static bool attach(sm_thread *thread) {
-    sm_engine_lock();
-    bool attached = attach_locked(thread);
-    sm_engine_unlock();
-    return attached;
-}
-
-static void look_for_left(void) {
-    for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
-        next = ended->next;
-        detach(ended);
-        sm_free(ended);
-    }
-}
-
-static sm_thread *new_record(void) {
-    look_for_left();
-    sm_thread *thread = free_list;
-    if (thread != NULL) {
-        free_list = thread->next_free;
-        sm_free(thread->below_frames);
-        memset(thread, 0, offsetof(sm_thread, next));
-        return thread; /* what is its recorder's is the recorder's to clear */
-    }
-    thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
-    if (thread == NULL)
-        return NULL;
-    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
-    thread->next = sm_engine.threads;
-    sm_engine.threads = thread;
-    return thread;
-}
-
-sm_thread *sm_thread_new_record(void) {
-    sm_engine_lock();
-    sm_thread *thread = new_record();
-    sm_engine_unlock();
-    return thread;
 }
 
 /* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. Finalizers
@@ -201,7 +65,7 @@ static void thread_gone(PyObject *capsule) {
     thread->tstate = &sm_no_tstate;
     thread->chunk = SM_NO_CHUNK;
     if (thread->attached == 0)
-        retire(thread);
+        sm_thread_retire(thread);
     sm_engine_unlock();
 }
 
@@ -355,7 +219,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     if (capsule == NULL) { /* the record is not known to the interpreter */
         sm_engine_lock();
         thread->ended = thread->cleared = true;
-        retire(thread);
+        sm_thread_retire(thread);
         sm_engine_unlock();
         return NULL;
     }
@@ -403,7 +267,7 @@ static sm_thread *thread_here(bool entering) {
         thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);
-        if (thread == NULL || !attach(thread)) {
+        if (thread == NULL || !sm_thread_attach(thread)) {
             sm_engine.lost_memory++;
             return NULL;
         }
@@ -447,7 +311,7 @@ static void find_group(sm_thread *thread) {
         return;
     before->folded--;
     if (sm_engine.settings.journal)
-        leave(thread); /* its journal names the other group: another one begins */
+        sm_thread_leave(thread); /* its journal names the other group: another one begins */
     if (!sm_thread_enter(thread)) {
         sm_engine.lost_memory++;
         thread->session = 0;
@@ -483,27 +347,6 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
     sm_engine_hold(thread, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
-}
-
-/* All records belong to no recording any more: each thread is met anew at its first event of the next one. */
-void sm_threads_forget(void) {
-    look_for_left();
-    free_list = NULL;
-    for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
-        sm_thread *thread = *link;
-        thread->chunk = SM_NO_CHUNK;
-        if (thread->unreachable) {
-            *link = thread->next;
-            sm_free(thread->below_frames);
-            free(thread);
-        } else {
-            thread->home = thread; /* groups go, too */
-            link = &thread->next;
-        }
-    }
-    sm_groups_forget();
-    sm_engine.thread_count = sm_engine.finished = 0;
-    sm_engine.kept = 0;
 }
 
 void sm_threads_forked(void) {

@@ -9,6 +9,7 @@
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
+#include "engine/recording.h"
 #include "engine/flush.h"
 #include "module/filter.h"
 #include "module/module.h"

@@ -4,7 +4,7 @@
 #include "module/filter.h"
 
 #include "compat/runtime.h"
-#include "engine/engine.h"
+#include "engine/recording.h"
 #include "module/module.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-#include "engine/engine.h"
+#include "engine/recording.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -71,6 +71,7 @@ static void begin(void) {
     if (sm_engine_keeps_time())
         sm_sampler_start(sm_engine.pairs[0].recorder->clock, &sm_engine.clock, sm_engine.settings.rate);
     sm_threads_forget();
+    sm_groups_forget();
     sm_engine.session++;
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
     sm_engine.sites_off = sm_engine.source_changes = 0;
@@ -133,7 +134,8 @@ static int turn_on(void) {
     return 0;
 }
 
-int sm_engine_rehearse(bool on) {
+/* A recording to learn costs from. */
+static int rehearse(bool on) {
     if (on)
         return turn_on();
     if (sm_engine.running)
@@ -169,7 +171,7 @@ static int start(const sm_pair *pairs, uint32_t count, const sm_settings *settin
     sm_replace_chars(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
-    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
+    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs(rehearse) < 0)
         return -1;
     sm_replace_chars(&sm_engine.exit, "");
     if (open_output(fd) < 0)
