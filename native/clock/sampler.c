@@ -121,7 +121,7 @@ static void look_at(sm_timing *timing) {
     void *current = at.state == SM_TIME_SAMPLED ? sampler.recorder.current(timing) : NULL;
     bool off = cpu_ns >= 0 && sm_time_ns(timing->cpu_clock) == cpu_ns;
     bool stood = off && cpu_ns == timing->cpu_at;
-    sm_wait wait = off ? sampler.recorder.waits(timing) : SM_WAIT_READY;
+    sm_wait wait = off ? sm_waits_of(timing->native_id) : SM_WAIT_READY;
     timing->cpu_at = cpu_ns;
     timing->still = stood && wait != SM_WAIT_READY ? timing->still + 1 : 0;
     if (current != NULL) {
@@ -158,7 +158,7 @@ static uint64_t settle(sm_timing *timing, uint64_t now) {
 static void rest(sm_timing *timing) {
     append(&sampler.idle, timing);
     __atomic_store_n(&timing->idle, true, __ATOMIC_SEQ_CST);
-    sampler.recorder.wake(timing, true);
+    sampler.recorder.wake(timing);
 }
 
 static void rouse(sm_timing *timing) {
@@ -232,8 +232,6 @@ static void work(sm_worker *mine, uintptr_t number) {
             look_at_idle();
             sampler.idle_ns = now;
         }
-        if (sampler.recorder.tick != NULL)
-            sampler.recorder.tick();
         pthread_mutex_unlock(&sampler.lock);
     }
 }

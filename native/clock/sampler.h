@@ -26,9 +26,7 @@ typedef struct { /* what a look stands for, in ticks */
 typedef struct {                               /* all are called with the lock */
     void *(*current)(const sm_timing *timing); /* NULL: not known; the time is added to the next look's */
     void (*add)(sm_timing *timing, void *current, const sm_look *look);
-    void (*wake)(sm_timing *timing, bool on);  /* the thread's next event has to take the slow path */
-    sm_wait (*waits)(const sm_timing *timing); /* what a thread off the CPU waits for; SM_WAIT_READY: for a CPU */
-    void (*tick)(void);                        /* after each round of looks; NULL: nothing */
+    void (*wake)(sm_timing *timing); /* the thread's next event has to take the slow path */
 } sm_sampled;
 
 bool sm_sampler_init(void); /* once per process. False: out of memory */

@@ -7,7 +7,7 @@
 #include "base/lookup_count.h"
 #include "compat/code_deaths.h"
 
-enum { SMALLEST = 6 }; /* log2 of the smallest table */
+enum { FUNCTION_USERS = 2, SMALLEST = 6 }; /* the second: binary logarithm of the places to begin with */
 
 /* The empty table, which saves lookups a check. */
 static sm_code_place nowhere[2];
@@ -19,7 +19,7 @@ sm_code_table sm_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1}
 static struct {
     uint32_t references;
     void (*died[SM_CODE_USERS])(sm_code_entry *entry);
-    void (*function_died)(sm_code_entry *entry);
+    void (*function_died[FUNCTION_USERS])(sm_code_entry *entry);
 } users;
 
 static uint32_t serials; /* number of entries made so far */
@@ -115,8 +115,8 @@ static void died(const PyCodeObject *code) {
         if (entry->of[user] != NULL && users.died[user] != NULL)
             users.died[user](entry);
     }
-    if (entry->function != NULL)
-        users.function_died(entry);
+    for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
+        users.function_died[i](entry);
     take_out(place_of(code));
     free_entry(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
@@ -152,7 +152,11 @@ void sm_codes_on_death(sm_code_user user, void (*function)(sm_code_entry *entry)
 }
 
 void sm_codes_on_function_death(void (*function)(sm_code_entry *entry)) {
-    users.function_died = function;
+    int i = 0;
+    while (users.function_died[i] != NULL && users.function_died[i] != function)
+        i++;
+    assert(i < FUNCTION_USERS);
+    users.function_died[i] = function;
 }
 
 sm_code_entry *sm_codes_next(uint32_t *at) {

@@ -100,6 +100,8 @@ static struct {
     PyObject *nothing; /* owned */
 } lab;
 
+static int (*rehearse)(bool on); /* guard: the GIL */
+
 static int open_lab(void) {
     if (lab.nothing != NULL)
         return 0;
@@ -147,11 +149,14 @@ static double mean_of_shorter_half(double *values, int count) {
 }
 
 static bool counts_lines(void) {
-    return sm_engine.recorder->events != NULL;
+    return sm_engine.pairs[0].recorder->counts_lines;
 }
 
-static double events(void) {
-    return counts_lines() ? (double)sm_engine.recorder->events() : 0;
+static double lines(void) {
+    double sums[2] = {0, 0};
+    if (counts_lines())
+        sm_engine.pairs[0].recorder->sum(sums);
+    return sums[0];
 }
 
 /* Ticks of a run of each shape, as things are set, and how many events there were in one. */
@@ -162,13 +167,13 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
         double of[RUNS];
         double before = 0;
         for (int k = -WARM_UP; k < RUNS; k++) {
-            before = k == 0 ? events() : before;
+            before = k == 0 ? lines() : before;
             double took = run(shapes[i].loop);
             if (took < 0)
                 return -1;
             of[k < 0 ? 0 : k] = took;
         }
-        counts[i] = counts_lines() ? (events() - before) / RUNS : shapes[i].calls;
+        counts[i] = counts_lines() ? (lines() - before) / RUNS : shapes[i].calls;
         ticks[i] = mean_of_shorter_half(of, RUNS);
     }
     return 0;
@@ -177,12 +182,12 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
 /* One run of the first shape: what a piece has of the probes; less than 0 with an exception. */
 static double measure_piece(double bare) {
     double before[2], after[2];
-    sm_engine.recorder->timed(before);
+    sm_engine.pairs[0].recorder->sum(before);
     if (run(shapes[0].loop) < 0)
         return -1.0;
-    sm_engine.recorder->timed(after);
-    double pieces = after[1] - before[1];
-    return pieces > 0 ? fmax(0, (after[0] - before[0]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
+    sm_engine.pairs[0].recorder->sum(after);
+    double pieces = after[0] - before[0];
+    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
 }
 
 /* Where each piece is exact, the same of many runs. Where those of young functions are, of the first run of as many
@@ -190,17 +195,17 @@ static double measure_piece(double bare) {
  * code and data. */
 static int measure_pieces(double bare, bool every, double *cost) {
     double costs[RUNS];
-    int status = every ? sm_engine_rehearse(true) : 0;
+    int status = every ? rehearse(true) : 0;
     for (int i = -WARM_UP; i < RUNS && status == 0; i++) {
-        status = every ? 0 : sm_engine_rehearse(true);
+        status = every ? 0 : rehearse(true);
         double found = status == 0 ? measure_piece(bare) : -1.0;
         if (!every)
-            (void)sm_engine_rehearse(false);
+            (void)rehearse(false);
         status = found < 0 ? -1 : 0;
         costs[i < 0 ? 0 : i] = found;
     }
     if (every)
-        (void)sm_engine_rehearse(false);
+        (void)rehearse(false);
     *cost = status == 0 ? mean_of_shorter_half(costs, RUNS) : 0;
     return status;
 }
@@ -210,19 +215,19 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
     sm_timing_way timing = sm_engine.settings.timing;
     bool wants_c = strcmp(c_functions, "none") != 0;
     sm_engine.settings.timing = SM_TIMING_SAMPLED;
-    int status = sm_engine_rehearse(true);
+    int status = rehearse(true);
     if (status == 0)
         status = measure(recorded, counts, false);
-    (void)sm_engine_rehearse(false);
+    (void)rehearse(false);
     if (status == 0 && wants_c && !counts_lines()) {
         sm_engine.settings.c_functions = "all"; /* else the place that calls is switched off */
-        status = sm_engine_rehearse(true);
+        status = rehearse(true);
         status = status == 0 ? measure(recorded, counts, true) : status;
-        (void)sm_engine_rehearse(false);
+        (void)rehearse(false);
         sm_engine.settings.c_functions = c_functions;
     }
     sm_engine.settings.timing = timing;
-    if (status == 0 && sm_engine.recorder->timed != NULL)
+    if (status == 0 && !counts_lines())
         status = measure_pieces(bare[0], timing == SM_TIMING_EVERY, piece);
     return status;
 }
@@ -240,7 +245,8 @@ static double cost_of(const double costs[SHAPES], kind of, double *spread) {
     return count > 0 ? (found[(count - 1) / 2] + found[count / 2]) / 2 : 0;
 }
 
-int sm_engine_calibrate(void) {
+int sm_engine_calibrate(int (*recording)(bool on)) {
+    rehearse = recording;
     double bare[SHAPES], recorded[SHAPES], counts[SHAPES] = {0}, costs[SHAPES], spread, ignored;
     if (open_lab() < 0 || measure(bare, counts, false) < 0 || measure(bare, counts, true) < 0)
         return -1;
@@ -253,11 +259,11 @@ int sm_engine_calibrate(void) {
            resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored),
            deep = fmax(0, cost_of(costs, BY_DEEP_CALL, &ignored) - call);
     /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
-    double inside = sm_engine.source->starts_only || counts_lines() ? 1.0 : 0.5;
+    double inside = sm_engine.pairs[0].source->starts_only || counts_lines() ? 1.0 : 0.5;
     sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
     sm_engine.costs.c = (sm_cost){c / 2, c / 2};
-    sm_engine.costs.deep = sm_engine.source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
+    sm_engine.costs.deep = sm_engine.pairs[0].source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
     sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

@@ -57,7 +57,7 @@ static uint64_t key(void) {
     (void)sm_moment_now(); /* has the boot's id read */
     uint64_t hash = hash_processor(sm_hash_text(SM_HASH_START, sm_boot_id()));
     hash = sm_hash_text(sm_hash_text(hash, Py_GetVersion()), SM_BUILD);
-    hash = sm_hash_text(sm_hash_text(hash, sm_engine.source->name), sm_engine.recorder->name);
+    hash = sm_hash_text(sm_hash_text(hash, sm_engine.pairs[0].source->name), sm_engine.pairs[0].recorder->name);
     hash = sm_hash_text(sm_hash_text(hash, settings->c_functions), settings->narrow ? "narrow" : "all");
     hash = hash_number(hash_number(hash, (int)sm_engine.clock.kind), settings->journal);
     return hash_number(hash, settings->timing == SM_TIMING_EVERY);
@@ -167,10 +167,10 @@ static void take(sm_probe_costs *costs, const double ns[NUMBERS]) {
         (sm_probe_costs){{ticks[0], ticks[1]}, {ticks[2], ticks[3]}, {ticks[4], ticks[5]}, ticks[6], ticks[7], ns[8]};
 }
 
-int sm_engine_find_costs(void) {
+int sm_engine_find_costs(int (*rehearse)(bool on)) {
     static uint64_t known_key;
     static sm_probe_costs known;
-    if (sm_engine.recorder->threadless || sm_engine.settings.timing == SM_TIMING_NONE)
+    if (!sm_engine_keeps_time())
         return 0;
     uint64_t wanted = key();
     double ns[NUMBERS];
@@ -181,7 +181,7 @@ int sm_engine_find_costs(void) {
     }
     if (find_in_file(wanted, ns)) {
         take(&sm_engine.costs, ns);
-    } else if (sm_engine_calibrate() == 0) {
+    } else if (sm_engine_calibrate(rehearse) == 0) {
         put(&sm_engine.costs, ns);
         put_into_file(wanted, ns);
     } else {

@@ -1,7 +1,7 @@
-/* The engine: one per process. It knows the threads, starts and stops one source and one recorder, and writes what the
- * recorder kept. Sources hand it nothing on the way of an event: their callbacks are instantiated with a recorder's
- * inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that was
- * exchanged.
+/* The engine: one per process. It knows the threads, starts and stops pairs of a recorder and a source, and writes what
+ * the recorders kept. Sources hand it nothing on the way of an event: their callbacks are instantiated with a
+ * recorder's inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that
+ * was exchanged.
  *
  * Ownership and threads: everything here is written with the GIL held. An sm_thread belongs to its OS thread while that
  * one runs Python. The flush worker (engine/flush.h) reads it without the GIL, so what it must not find half done is
@@ -15,10 +15,12 @@
 #include <Python.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "clock/sampler.h"
 #include "code/function.h"
 #include "compat/compat.h"
 #include "engine/output.h"
@@ -64,10 +66,15 @@ typedef struct sm_thread {
     const void *(
         *below_frames)[2]; /* its own, owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
-    char entry[96]; /* of those that are folded: what began it */
+    char entry[96];   /* of those that are folded: what began it */
+    sm_timing timing; /* see there for its guards */
     struct sm_thread *next, *next_free;
-    _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
+    _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread: SM_RECORDER_ROOM bytes */
 } sm_thread;
+
+static inline sm_thread *sm_thread_of(const sm_timing *timing) {
+    return (sm_thread *)((char *)(uintptr_t)timing - offsetof(sm_thread, timing));
+}
 
 typedef struct { /* ticks of an entry that is only counted, in the callee's time and in the caller's */
     double inside, outside;
@@ -86,22 +93,17 @@ typedef enum {
     SM_TIMING_NONE,    /* calls are counted, and no clock is read at events */
 } sm_timing_way;
 
+/* What the engine itself asks about. Recorders have settings of their own, which module/engine.c fills before a start.
+ */
 typedef struct {
-    const char *c_functions;   /* "auto", "all", "none" */
-    const char *clock;         /* "auto", "tsc", "monotonic", "simulated" */
-    sm_timing_way timing;      /* of calls */
-    unsigned rate;             /* looks of the sampler a second; 0: as it sees fit */
-    bool narrow;               /* where= leaves functions out: ask for no events of theirs */
-    bool only_c;               /* where= leaves all Python functions out */
-    bool apart;                /* leave out the threads that run already: engine/skipped_threads.h */
-    bool journal;              /* of calls: a trace, with the time of each event */
-    uint32_t journal_depth;    /* of the deepest calls in it; 0: any */
-    uint64_t journal_least_ns; /* of the shortest */
+    const char *c_functions; /* "auto", "all", "none" */
+    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
+    sm_timing_way timing;    /* of calls */
+    unsigned rate;           /* looks of the sampler a second; 0: as it sees fit */
+    bool narrow;             /* where= leaves functions out: ask for no events of theirs */
+    bool apart;              /* leave out the threads that run already: engine/skipped_threads.h */
+    bool journal;            /* the file has one: it is appended to */
     uint64_t flush_ns;
-    uint64_t max_paths;
-    bool lines;        /* of objects: which line made an object, not only its type */
-    bool paths;        /* of calls: objects are recorded alongside, with the path that runs */
-    uint64_t max_live; /* of objects: objects that are kept track of at once; more are sampled */
 } sm_settings;
 
 typedef struct { /* a frame that was found running */
@@ -111,57 +113,50 @@ typedef struct { /* a frame that was found running */
     int offset;        /* of the instruction it is at, in bytes; -1: before the first */
 } sm_walked_frame;
 
-/* What holds for a recording that says nothing else of it; Python has them as seismo._core.DEFAULTS. */
-#define SM_FLUSH_MS 1000u     /* from one writing of a file to the next */
-#define SM_MAX_PATHS 1000000u /* of a call tree; calls on more paths are counted flat */
-#define SM_MAX_LIVE 16000000u /* objects that are kept track of at once; of more, a sample */
+#define SM_FLUSH_MS 1000u /* from one writing of a file to the next, if nothing else is said */
 
-#define SM_RECORDER_ROOM 384 /* bytes of a thread that every recorder's state fits into: one may follow another */
+#define SM_RECORDER_ROOM 256 /* bytes of a thread that every recorder's state fits into: one may follow another */
+
+typedef enum {
+    SM_THREAD_BEGINS,  /* what is kept of paths is its home's, if that is another */
+    SM_THREAD_GOES_ON, /* after its end: finalizers run while its state is cleared */
+    SM_THREAD_ENDS,    /* its time has been taken */
+} sm_thread_step;
 
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL, but for what
- * the flush worker calls as well: `wake`, `save` and `rest`, with the engine's lock. */
+ * the flush worker calls as well: `wake` and `save`, with the engine's lock. */
 typedef struct sm_recorder {
     const char *name;
-    bool threadless;                            /* keeps nothing of a thread: wake, pause and go_on are given NULL */
-    void (*start)(const sm_settings *settings); /* a new recording: forget everything */
-    /* What it keeps of paths is its home's, if that is another. False: out of memory. */
-    bool (*thread_start)(sm_thread *thread);
-    void (*thread_end)(sm_thread *thread);
-    bool (*thread_again)(sm_thread *thread); /* after its end: finalizers run while its state is cleared */
+    size_t thread_size;      /* bytes of its state of a thread; 0: it has none, and `hold` and `wake` are given NULL */
+    bool needs_stacks;       /* threads' stacks are walked when they are met, exchanged, or do not fit */
+    bool counts_lines;       /* its events are lines, no calls */
+    const sm_sampled *clock; /* what it does with the sampler's looks at its threads; NULL: it needs no clock */
+    void (*start)(void);     /* a new recording: forget everything */
+    /* With the engine's lock. False: out of memory. NULL without state of threads. */
+    bool (*thread)(sm_thread *thread, sm_thread_step step);
     /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
-     * they already were. */
+     * they already were. NULL without stacks. */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     /* Of a source of starts alone: is the frame that runs, or entering its caller, on the path? Then the stack has not
      * been exchanged. NULL, or false: it has to be walked to know. */
     bool (*follows)(sm_thread *thread, bool entering);
-    void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
-    /* From the ticker's thread, without the GIL: the next event is to look at the clock. NULL: there is no need. */
-    void (*poke)(void);
-    void (*pause)(sm_thread *thread); /* before and */
-    void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
+    void (*hold)(sm_thread *thread, bool on); /* around work of ours that takes time on this thread; nests */
+    /* The thread's next event takes the slow path, and calls sm_engine_attend(). With the sampler's lock. */
+    void (*wake)(sm_thread *thread);
     /* With the GIL and without the engine's lock, before its holder saves: what only the interpreter knows, and what
      * runs Python code. whole: an image is to be saved. NULL: there is nothing. */
     void (*settle)(bool whole);
-    /* The thread's next event takes the slow path, and calls sm_engine_attend(). */
-    void (*wake)(sm_thread *thread);
     void (*save)(sm_output *output); /* output->gil: the GIL is held, and `settle` was called */
-    void (*stop)(void);
-    void (*forget)(void); /* frees everything: another recorder begins */
-    /* For the calibration. Of all exact pieces of the running thread: their ticks [0] and their number [1]. NULL: there
-     * are none. */
-    void (*timed)(double sums[2]);
-    /* How many events have been counted, if they are no calls; else NULL. */
-    uint64_t (*events)(void);
-    /* Ticks that the thread ran outside of exact pieces. */
-    uint64_t (*rest)(sm_thread *thread, uint64_t now);
-    bool (*check)(void); /* consistency, for debug builds and tests */
+    /* For the calibration: how many lines were counted, or of all exact pieces of the running thread their number [0]
+     * and ticks [1]. NULL: there are none. */
+    void (*sum)(double sums[2]);
+    void (*end)(bool forget); /* of a recording. forget: frees everything, since another recorder begins */
 } sm_recorder;
 
-/* What a source is to the engine. */
+/* What a source is to the engine. All are called with the GIL. */
 typedef struct sm_source {
     const char *name;
-    /* NULL: can be used now; else why not (a plain sentence). */
-    const char *(*objection)(const sm_settings *settings);
+    const char *(*objection)(void);            /* NULL: can be used now; else why not (a plain sentence). */
     int (*start)(const sm_settings *settings); /* -1 with an exception set */
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
@@ -173,9 +168,11 @@ typedef struct sm_source {
 
 /* What records: a recorder and the source of its events. */
 typedef struct {
-    const sm_recorder *recorder; /* NULL: none */
+    const sm_recorder *recorder;
     const sm_source *source;
 } sm_pair;
+
+#define SM_MOST_PAIRS 2
 
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on */
@@ -184,12 +181,10 @@ typedef struct {
     bool at_rest;    /* no event has come since */
     bool unattended; /* no event has looked after what the interpreter does not tell */
     uint32_t session;
-    const sm_recorder *recorder;
-    const sm_source *source;
-    /* A second one alongside them, with the same start, end and file: it starts after them and stops before them,
-     * its rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless, and
-     * of the functions for threads nothing but wake, pause and go_on is called. */
-    sm_pair alongside;
+    /* All have one start, end and file; they start in this order and stop in the other, and the rows of one may refer
+     * to those of earlier ones. The state of threads, their stacks and their clock are the first one's alone. */
+    sm_pair pairs[SM_MOST_PAIRS];
+    uint32_t pair_count; /* 0: nothing has been recorded yet */
     sm_settings settings;
     sm_skipped_threads apart; /* threads whose events are unattributed */
     sm_clock clock;
@@ -238,6 +233,11 @@ void sm_engine_lock(void);
 void sm_engine_unlock(void);
 void sm_engine_lock_renew(void); /* in a forked child: its holder is not there */
 
+/* Is the time of threads recorded? */
+static inline bool sm_engine_keeps_time(void) {
+    return sm_engine.pairs[0].recorder->clock != NULL && sm_engine.settings.timing != SM_TIMING_NONE;
+}
+
 /* Something has happened that the file lacks. From anywhere. */
 static inline void sm_engine_stir(void) {
     __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
@@ -253,54 +253,24 @@ static inline void sm_engine_attend(void) {
         sm_engine_look_after();
 }
 
-/* Around work of ours that is no part of the program: the threadless recorders look away. */
-static inline void sm_engine_look_away(void) {
-    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
-        sm_engine.recorder->pause(NULL);
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->pause(NULL);
-}
+#define SM_EACH_PAIR(pair)                                                                                             \
+    for (const sm_pair *pair = sm_engine.pairs; pair < sm_engine.pairs + sm_engine.pair_count; pair++)
 
-static inline void sm_engine_look_again(void) {
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->go_on(NULL);
-    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
-        sm_engine.recorder->go_on(NULL);
-}
+/* Around work of ours that is no part of the program: no recorder sees it. thread: the running one; NULL: only those
+ * that keep nothing of threads look away. */
+void sm_engine_hold(sm_thread *thread, bool on);
 
-/* All of them do. thread: the running one; NULL if it has not been met. */
-static inline void sm_engine_pause(sm_thread *thread) {
-    if (thread != NULL && !sm_engine.recorder->threadless)
-        sm_engine.recorder->pause(thread);
-    sm_engine_look_away();
-}
-
-static inline void sm_engine_go_on(sm_thread *thread) {
-    sm_engine_look_again();
-    if (thread != NULL && !sm_engine.recorder->threadless)
-        sm_engine.recorder->go_on(thread);
-}
-
-int sm_engine_init(void); /* once per process; -1 with an exception */
-/* alongside: NULL for none. If it cannot be started, nothing is. */
-int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
-                    bool running, int fd, const char *meta);
-void sm_engine_stop(const char *exit);
-PyObject *sm_engine_snapshot(void);
 /* save.c: an output of this recording; writer: taken over, also on failure. False: out of memory. */
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 /* The rows of what changed (whole: of everything). last: of the recording's end. With the engine's lock. */
 void sm_engine_save(sm_output *output, bool last);
 /* The thread's row, with the engine's lock: what is written of it before the next save can be read. */
 void sm_engine_announce(sm_thread *thread);
-int sm_engine_after_fork(int fd, const char *meta);
 
-/* costs.c: what the probes cost, for these settings. -1 with an exception. */
-int sm_engine_find_costs(void);
-/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
- * exception. */
-int sm_engine_calibrate(void);
-/* For it: a recording that goes nowhere, on and off. */
-int sm_engine_rehearse(bool on);
+/* costs.c: what the probes cost, for these settings. -1 with an exception, like the others here. rehearse: a recording
+ * that goes nowhere, on and off. */
+int sm_engine_find_costs(int (*rehearse)(bool on));
+/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. */
+int sm_engine_calibrate(int (*rehearse)(bool on));
 
 #endif

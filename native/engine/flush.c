@@ -48,17 +48,19 @@ static bool has_file(void) {
 
 /* From here on an event says that it has come. */
 static void rest(void) {
-    const sm_recorder *recorder = sm_engine.recorder, *alongside = sm_engine.alongside.recorder;
     __atomic_store_n(&sm_engine.at_rest, true, __ATOMIC_SEQ_CST);
     __atomic_store_n(&sm_engine.unattended, true, __ATOMIC_SEQ_CST);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL && !recorder->threadless; thread = thread->next) {
-        if (thread->session == sm_engine.session && !thread->ended)
-            recorder->wake(thread);
+    sm_sampler_lock(); /* as who moves what the next event looks at */
+    SM_EACH_PAIR(pair) {
+        bool threads = pair->recorder->thread_size > 0;
+        for (sm_thread *thread = sm_engine.threads; thread != NULL && threads; thread = thread->next) {
+            if (thread->session == sm_engine.session && !thread->ended)
+                pair->recorder->wake(thread);
+        }
+        if (!threads)
+            pair->recorder->wake(NULL);
     }
-    if (recorder->threadless)
-        recorder->wake(NULL);
-    if (alongside != NULL)
-        alongside->wake(NULL);
+    sm_sampler_unlock();
 }
 
 static void save(sm_output *output, bool gil, bool last) {
@@ -116,10 +118,10 @@ static void write_changes(bool gil, bool last) {
 }
 
 static void settle(bool whole) {
-    if (sm_engine.recorder->settle != NULL)
-        sm_engine.recorder->settle(whole);
-    if (sm_engine.alongside.recorder != NULL && sm_engine.alongside.recorder->settle != NULL)
-        sm_engine.alongside.recorder->settle(whole);
+    SM_EACH_PAIR(pair) {
+        if (pair->recorder->settle != NULL)
+            pair->recorder->settle(whole);
+    }
 }
 
 /* Where the disk is full, nothing new goes in before the old is written. */
@@ -161,7 +163,7 @@ void sm_engine_ahead(const char *exit) {
     if (!has_file())
         return;
     sm_thread *thread = thread_here();
-    sm_engine_pause(thread);
+    sm_engine_hold(thread, true);
     pthread_mutex_lock(&flush.disk);
     sm_engine_lock();
     sm_replace_chars(&sm_engine.exit, exit);
@@ -175,31 +177,31 @@ void sm_engine_ahead(const char *exit) {
             sm_writer_regain(sm_engine.output.writer);
         sm_flush_end(false);
     }
-    sm_engine_go_on(thread);
+    sm_engine_hold(thread, false);
 }
 
 bool sm_engine_move(int fd) {
     if (!has_file())
         return false;
     sm_thread *thread = thread_here();
-    sm_engine_pause(thread);
+    sm_engine_hold(thread, true);
     pthread_mutex_lock(&flush.disk);
     bool moved = sm_writer_move(sm_engine.output.writer, fd) != 0;
     pthread_mutex_unlock(&flush.disk);
-    sm_engine_go_on(thread);
+    sm_engine_hold(thread, false);
     return moved;
 }
 
 PyObject *sm_engine_snapshot(void) {
     assert(PyGILState_Check());
-    if (sm_engine.recorder == NULL) {
+    if (sm_engine.pair_count == 0) {
         PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
         return NULL;
     }
     sm_thread *thread = thread_here();
     bool running = sm_engine.running;
     if (running)
-        sm_engine_pause(thread);
+        sm_engine_hold(thread, true);
     settle(true);
     sm_output output;
     sm_engine_lock();
@@ -221,7 +223,7 @@ PyObject *sm_engine_snapshot(void) {
         PyErr_NoMemory();
     sm_output_close(&output);
     if (running)
-        sm_engine_go_on(thread);
+        sm_engine_hold(thread, false);
     return image;
 }
 

@@ -12,10 +12,8 @@ static sm_about about(void) {
                       .host = sm_engine.host,
                       .argv = sm_engine.argv,
                       .interpreter = sm_engine.interpreter,
-                      .source = sm_engine.source->name,
-                      .waits = sm_engine.recorder->threadless || sm_engine.settings.timing == SM_TIMING_NONE
-                                   ? NULL
-                                   : sm_waits_known(),
+                      .source = sm_engine.pairs[0].source->name,
+                      .waits = sm_engine_keeps_time() ? sm_waits_known() : NULL,
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
                       .boot_ns = sm_engine.began.boot_ns,
@@ -58,8 +56,8 @@ static void look_at_cpu(sm_thread *thread) {
     int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
     if (used >= 0 && thread->cpu_start_ns >= 0)
         thread->cpu_ns = used - thread->cpu_start_ns;
-    if (!thread->ended && sm_engine.recorder->rest != NULL)
-        thread->rest_ticks = sm_engine.recorder->rest(thread, sm_clock_read(&sm_engine.clock));
+    if (!thread->ended)
+        sm_thread_take_rest(thread);
 }
 
 static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {
@@ -122,9 +120,8 @@ void sm_engine_save(sm_output *output, bool last) {
     output->losses = 0;
     write_process(output);
     uint64_t folded = write_threads(output, now, now_ns);
-    sm_engine.recorder->save(output);
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->save(output); /* after: its rows refer to those of the main recorder */
+    SM_EACH_PAIR(pair)
+    pair->recorder->save(output);
     sm_output_loss(output, "repaired", sm_engine.repaired, -1,
                    "times that a path did not match the interpreter's frames and was corrected");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,

@@ -50,7 +50,7 @@ static sm_thread *new_group(const char *pattern, const char *entry, const sm_thr
     group->start_ns = group->end_ns = first->start_ns;
     strcpy(group->name, pattern);
     strcpy(group->entry, entry);
-    if (!sm_engine.recorder->thread_start(group))
+    if (!sm_thread_enter(group))
         return NULL; /* goes with the recording */
     group->session = sm_engine.session;
     return group;

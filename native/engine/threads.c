@@ -9,7 +9,6 @@
  * compares its path with them. A switch is thus found at its first event, whatever made it, and costs the others
  * nothing. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,10 +21,6 @@
 #include "engine/threads.h"
 
 #define CAPSULE "seismo.thread"
-
-int64_t sm_thread_cpu_ns(const sm_thread *thread) {
-    return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
-}
 
 /* With the engine's lock. Up to where the thread's times go, for now: it has ended, or is about to. */
 static void note_end(sm_thread *thread) {
@@ -45,7 +40,7 @@ static void end_thread(sm_thread *thread) {
     sm_engine_stir();
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
-        sm_engine.recorder->thread_end(thread);
+        sm_thread_leave(thread);
         if (thread->home != thread) {
             sm_thread_add_to_group(thread);
         } else {
@@ -54,109 +49,6 @@ static void end_thread(sm_thread *thread) {
         }
     }
     thread->ended = true;
-}
-
-/* ---- records, and whose they are; with the engine's lock ---- */
-
-/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
-typedef struct keeper {
-    struct keeper *next;
-    sm_thread *thread;
-} keeper;
-
-static pthread_key_t keepers;
-static keeper *left;         /* atomic: of threads of the system that have ended */
-static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads */
-
-static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
-    keeper *ended = mine;
-    ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
-
-int sm_threads_init(void) {
-    if (pthread_key_create(&keepers, thread_of_system_ended) == 0)
-        return 0;
-    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
-    return -1;
-}
-
-/* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
-static void retire(sm_thread *thread) {
-    thread->unreachable = true;
-    if (!thread->grouped && thread->session == sm_engine.session)
-        return;
-    thread->session = 0;
-    thread->next_free = free_list;
-    free_list = thread;
-}
-
-static void detach(keeper *mine) {
-    sm_thread *thread = mine->thread;
-    mine->thread = NULL;
-    if (thread == NULL || --thread->attached > 0 || !thread->cleared)
-        return;
-    thread->tstate = &sm_no_tstate;
-    retire(thread);
-}
-
-static bool attach_locked(sm_thread *thread) {
-    keeper *mine = pthread_getspecific(keepers);
-    if (mine == NULL) {
-        mine = sm_calloc(1, sizeof *mine);
-        if (mine == NULL || pthread_setspecific(keepers, mine) != 0) {
-            sm_free(mine);
-            return false;
-        }
-    }
-    if (mine->thread != thread) {
-        detach(mine);
-        mine->thread = thread;
-        thread->attached++;
-    }
-    sm_this_thread = thread;
-    return true;
-}
-
-static bool attach(sm_thread *thread) {
-    sm_engine_lock();
-    bool attached = attach_locked(thread);
-    sm_engine_unlock();
-    return attached;
-}
-
-static void look_for_left(void) {
-    for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
-        next = ended->next;
-        detach(ended);
-        sm_free(ended);
-    }
-}
-
-static sm_thread *new_record(void) {
-    look_for_left();
-    sm_thread *thread = free_list;
-    if (thread != NULL) {
-        free_list = thread->next_free;
-        sm_free(thread->below_frames);
-        memset(thread, 0, offsetof(sm_thread, next));
-        return thread; /* what is its recorder's is the recorder's to clear */
-    }
-    thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
-    if (thread == NULL)
-        return NULL;
-    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
-    thread->next = sm_engine.threads;
-    sm_engine.threads = thread;
-    return thread;
-}
-
-sm_thread *sm_thread_new_record(void) {
-    sm_engine_lock();
-    sm_thread *thread = new_record();
-    sm_engine_unlock();
-    return thread;
 }
 
 /* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. Finalizers
@@ -173,7 +65,7 @@ static void thread_gone(PyObject *capsule) {
     thread->tstate = &sm_no_tstate;
     thread->chunk = SM_NO_CHUNK;
     if (thread->attached == 0)
-        retire(thread);
+        sm_thread_retire(thread);
     sm_engine_unlock();
 }
 
@@ -197,6 +89,8 @@ static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size
 
 /* Walks the frames of the running thread and hands them to the recorder, outermost first. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
+    if (!sm_engine.pairs[0].recorder->needs_stacks)
+        return true;
     size_t count = 0, size = 0;
     sm_engine.walks++;
     sm_walked_frame *frames = NULL;
@@ -232,7 +126,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     if (below > 0)
         thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
     if (whole)
-        same = sm_engine.recorder->resync(thread, frames, below, count);
+        same = sm_engine.pairs[0].recorder->resync(thread, frames, below, count);
     else
         sm_engine.lost_memory++;
     for (size_t i = 0; i < count; i++) {
@@ -264,7 +158,7 @@ static bool enter_recording(sm_thread *thread, bool folds) {
     if (!folds || !sm_thread_fold(thread))
         thread->id = sm_engine.thread_count++;
     thread->session = sm_engine.session;
-    if (sm_engine.recorder->thread_start(thread))
+    if (sm_thread_enter(thread))
         return true;
     sm_engine.lost_memory++;
     thread->session = 0; /* tried again at its next event */
@@ -325,7 +219,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     if (capsule == NULL) { /* the record is not known to the interpreter */
         sm_engine_lock();
         thread->ended = thread->cleared = true;
-        retire(thread);
+        sm_thread_retire(thread);
         sm_engine_unlock();
         return NULL;
     }
@@ -337,9 +231,10 @@ static sm_thread *new_thread(PyThreadState *tstate) {
 /* An event while the interpreter clears the thread's state: each is met anew, since nothing tells which is the last,
  * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
     sm_engine_lock();
-    bool goes_on = thread->late || sm_engine.recorder->thread_again(thread);
+    bool goes_on = thread->late || recorder->thread == NULL || recorder->thread(thread, SM_THREAD_GOES_ON);
     copy = *tstate;
     if (goes_on)
         thread->tstate = &copy;
@@ -350,9 +245,9 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
     }
     sm_chunk *chunk = sm_tstate_chunk(&copy);
     if (!thread->late || chunk != thread->chunk_before) {
-        sm_engine.recorder->pause(thread);
+        sm_engine_hold(thread, true);
         walk(thread, entering, false);
-        sm_engine.recorder->go_on(thread);
+        sm_engine_hold(thread, false);
     }
     thread->chunk_before = chunk;
     thread->chunk = SM_NO_CHUNK;
@@ -372,7 +267,7 @@ static sm_thread *thread_here(bool entering) {
         thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);
-        if (thread == NULL || !attach(thread)) {
+        if (thread == NULL || !sm_thread_attach(thread)) {
             sm_engine.lost_memory++;
             return NULL;
         }
@@ -384,11 +279,12 @@ static sm_thread *thread_here(bool entering) {
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
-    bool follows = sm_engine.recorder->follows != NULL && sm_engine.recorder->follows(thread, entering);
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    bool follows = recorder->follows != NULL && recorder->follows(thread, entering);
     if ((!(grown || shrunk) || chunk == NULL) && !follows) {
-        sm_engine.recorder->pause(thread);
+        sm_engine_hold(thread, true);
         walk(thread, entering, false); /* another stack: no repair, a switch is no fault */
-        sm_engine.recorder->go_on(thread);
+        sm_engine_hold(thread, false);
     }
     note_chunk(thread);
     return thread;
@@ -400,9 +296,9 @@ sm_thread *sm_engine_thread_here(bool entering) {
         return NULL;
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     sm_thread *thread = thread_here(entering);
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
     return thread;
@@ -415,8 +311,8 @@ static void find_group(sm_thread *thread) {
         return;
     before->folded--;
     if (sm_engine.settings.journal)
-        sm_engine.recorder->thread_end(thread); /* its journal names the other group: another one begins */
-    if (!sm_engine.recorder->thread_start(thread)) {
+        sm_thread_leave(thread); /* its journal names the other group: another one begins */
+    if (!sm_thread_enter(thread)) {
         sm_engine.lost_memory++;
         thread->session = 0;
     }
@@ -427,9 +323,9 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     sm_thread_find_name(thread, folded && first, code, self);
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     if (thread->name[0] != '\0')
         thread->nameless = 0;
     if (folded && first) {
@@ -445,33 +341,12 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
     assert(thread == sm_this_thread && PyGILState_Check());
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
-    sm_engine_pause(thread);
+    sm_engine_hold(thread, true);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
-    sm_engine_go_on(thread);
+    sm_engine_hold(thread, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
-}
-
-/* All records belong to no recording any more: each thread is met anew at its first event of the next one. */
-void sm_threads_forget(void) {
-    look_for_left();
-    free_list = NULL;
-    for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
-        sm_thread *thread = *link;
-        thread->chunk = SM_NO_CHUNK;
-        if (thread->unreachable) {
-            *link = thread->next;
-            sm_free(thread->below_frames);
-            free(thread);
-        } else {
-            thread->home = thread; /* groups go, too */
-            link = &thread->next;
-        }
-    }
-    sm_groups_forget();
-    sm_engine.thread_count = sm_engine.finished = 0;
-    sm_engine.kept = 0;
 }
 
 void sm_threads_forked(void) {

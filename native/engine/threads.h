@@ -10,11 +10,23 @@
 #define SM_THREADS_KEEP (12 << 20)
 
 /* threads.c */
-int sm_threads_init(void);                         /* once per process; -1 with an exception */
-int64_t sm_thread_cpu_ns(const sm_thread *thread); /* -1: unknown */
+void sm_threads_forked(void); /* in the child: the running one alone is there */
+
+/* thread_records.c */
+int sm_threads_init(void); /* once per process; -1 with an exception */
+/* All records belong to no recording any more: each thread is met anew at its first event of the next one. */
 void sm_threads_forget(void);
-void sm_threads_forked(void);          /* in the child: the running one alone is there */
-sm_thread *sm_thread_new_record(void); /* zeroed but for its place in the list, and in the list. NULL: no memory */
+sm_thread *sm_thread_new_record(void);    /* zeroed but for its place in the list, and in the list. NULL: no memory */
+bool sm_thread_attach(sm_thread *thread); /* the running thread of the system has this record. False: no memory */
+int64_t sm_thread_cpu_ns(const sm_thread *thread); /* -1: unknown */
+/* With the engine's lock: */
+/* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
+void sm_thread_retire(sm_thread *thread);
+/* The thread, or group, becomes part of the recording, once more if it is in another group now. False: out of memory.
+ */
+bool sm_thread_enter(sm_thread *thread);
+void sm_thread_leave(sm_thread *thread);     /* the recorder keeps no more of it */
+void sm_thread_take_rest(sm_thread *thread); /* its rest_ticks up to now, while it is sampled */
 
 /* thread_names.c */
 /* What threading calls the running thread, if it knows it: its name, and what began it if `entry`. code, self: of the

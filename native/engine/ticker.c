@@ -4,21 +4,14 @@
 #include "compat/forks.h"
 #include "engine/engine.h"
 
-static bool wanted; /* atomic; written with the GIL: the thread should be there */
-
-static void tick(void) {
-    const sm_recorder *recorder = sm_engine.recorder, *alongside = sm_engine.alongside.recorder;
-    if (recorder->poke != NULL)
-        recorder->poke();
-    if (alongside != NULL && alongside->poke != NULL)
-        alongside->poke();
-}
+static bool wanted;        /* atomic; written with the GIL: the thread should be there */
+static void (*tick)(void); /* atomic; written with the GIL */
 
 static void work(sm_worker *worker, uintptr_t number) {
     while (sm_worker_goes_on(worker, number)) {
         sm_worker_sleep(worker, sm_monotonic_ns() + SM_TICK_NS);
         if (sm_worker_goes_on(worker, number))
-            tick();
+            __atomic_load_n(&tick, __ATOMIC_RELAXED)();
     }
 }
 
@@ -29,7 +22,8 @@ static void go_on(void) {
         (void)sm_worker_start(&worker);
 }
 
-void sm_ticker_start(void) {
+void sm_ticker_start(void (*call)(void)) {
+    __atomic_store_n(&tick, call, __ATOMIC_RELAXED);
     __atomic_store_n(&wanted, sm_engine.clock.kind != SM_CLOCK_SIMULATED, __ATOMIC_RELAXED);
     go_on();
 }

@@ -6,8 +6,9 @@
 
 #define SM_TICK_NS 2000000 /* mean time between ticks */
 
-bool sm_ticker_init(void);  /* once per process; false: out of memory */
-void sm_ticker_start(void); /* a forked child has to ask again */
+bool sm_ticker_init(void); /* once per process; false: out of memory */
+/* tick: called from the ticker's thread, without the GIL. A forked child has to ask again. */
+void sm_ticker_start(void (*tick)(void));
 void sm_ticker_stop(void);
 
 #endif

@@ -117,9 +117,9 @@ sm_hook_thread *sm_hub_thread(void) {
         if (sm_is_finalizing())
             return NULL;
         sm_exception kept = sm_exception_keep();
-        sm_engine_look_away();
+        sm_engine_hold(NULL, true);
         thread = new_thread(tstate);
-        sm_engine_look_again();
+        sm_engine_hold(NULL, false);
         sm_exception_restore(kept);
         if (thread == NULL) {
             sm_hub.lost++;
@@ -216,7 +216,7 @@ static int give(sm_hook_code *known) {
 
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     sm_exception kept = sm_exception_keep();
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     begin_work();
     sm_hook_code *known = code_record(code);
     if (known != NULL && known->decided != sm_hub.changes) {
@@ -241,8 +241,8 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     }
     end_work();
     if (!sm_hub.holds)
-        known = NULL; /* the last tool left meanwhile */
-    sm_engine_look_again();
+        known = NULL; /* who was asked was the last tool, and has gone */
+    sm_engine_hold(NULL, false);
     sm_exception_restore(kept);
     return known;
 }

@@ -10,6 +10,7 @@
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "engine/flush.h"
+#include "engine/recording.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
@@ -35,34 +36,16 @@ static const char *choose(const char *what, const char *given, const char *const
     return NULL;
 }
 
-static const sm_recorder *choose_recorder(const char *name) {
-    for (const sm_recorder *const *recorder = sm_recorders; *recorder != NULL; recorder++) {
-        if (strcmp((*recorder)->name, name) == 0)
-            return *recorder;
+static const sm_known_recorder *choose_recorder(const char *name) {
+    for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++) {
+        if (strcmp(known->recorder->name, name) == 0)
+            return known;
     }
     PyErr_Format(PyExc_ValueError, "there is no recorder '%s'", name);
     return NULL;
 }
 
-static const sm_source *choose_source(const sm_recorder *recorder, const char *name, const sm_settings *settings) {
-    const char *why_not = sm_interpreter_objection();
-    for (const sm_source *const *source = sm_sources_of(recorder); *source != NULL && why_not == NULL; source++) {
-        if (name != NULL && strcmp(name, (*source)->name) != 0)
-            continue;
-        const char *objection = (*source)->objection(settings);
-        if (objection == NULL)
-            return *source;
-        if (name != NULL || sm_sources_of(recorder)[1] == NULL)
-            why_not = objection;
-    }
-    if (why_not == NULL && name != NULL)
-        PyErr_Format(PyExc_ValueError, "there is no source '%s'", name);
-    else
-        PyErr_SetString(PyExc_RuntimeError, why_not ? why_not : "no source can be used here; `seismo doctor` says why");
-    return NULL;
-}
-
-/* Set a fact about this process for every recording. */
+/* Facts about this process that every recording carries. */
 static void replace(char **target, PyObject *text) {
     Py_ssize_t size;
     const char *data = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
@@ -82,13 +65,49 @@ typedef struct {
     unsigned long depth;
     unsigned long long max_paths, max_live, min_duration_ns;
     PyObject *where, *span;
+    bool only_c; /* where= leaves all Python functions out */
 } start_options;
 
-/* Set the settings, with static strings. Return -1 with an exception set. */
-static int check_options(const start_options *given, sm_settings *settings) {
+/* Why a source does not serve what was asked for; NULL: it does. */
+static const char *objection_to(const sm_source *source, const start_options *given, const sm_settings *settings) {
+    bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
+    const char *objection = source->objection();
+    if (objection != NULL)
+        return objection;
+    if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
+        return "frame evaluation reports no calls of C functions";
+    if (source->starts_only && settings->journal)
+        return "a trace needs the ends of all calls";
+    if (source->starts_only && given->paths)
+        return "objects need the path that runs, and so the ends of all calls";
+    if (source->starts_only && settings->narrow && settings->timing != SM_TIMING_NONE)
+        return "nothing is reported of functions that where= leaves out, so the sampler could not find their frames";
+    return NULL;
+}
+
+static const sm_source *choose_source(const sm_known_recorder *known, const char *name, const start_options *given,
+                                      const sm_settings *settings) {
+    const char *why_not = sm_interpreter_objection();
+    for (const sm_source *const *source = known->sources; *source != NULL && why_not == NULL; source++) {
+        if (name != NULL && strcmp(name, (*source)->name) != 0)
+            continue;
+        const char *objection = objection_to(*source, given, settings);
+        if (objection == NULL)
+            return *source;
+        if (name != NULL || known->sources[1] == NULL)
+            why_not = objection;
+    }
+    if (why_not == NULL && name != NULL)
+        PyErr_Format(PyExc_ValueError, "there is no source '%s'", name);
+    else
+        PyErr_SetString(PyExc_RuntimeError, why_not ? why_not : "no source can be used here; `seismo doctor` says why");
+    return NULL;
+}
+
+/* -1 with an exception. The settings' texts are static. */
+static int check_options(const start_options *given, sm_settings *settings, sm_tree_settings *of_calls,
+                         sm_objects_settings *of_objects) {
     settings->flush_ns = given->flush_ms * 1000000ull;
-    settings->max_paths = given->max_paths;
-    settings->max_live = given->max_live;
     settings->c_functions = choose("c_functions", given->c_functions, choices_c);
     settings->clock = settings->c_functions ? choose("clock", given->clock, choices_clock) : NULL;
     const char *timing = settings->clock ? choose("timing", given->timing, choices_timing) : NULL;
@@ -97,14 +116,13 @@ static int check_options(const start_options *given, sm_settings *settings) {
         return -1;
     while (timing != choices_timing[settings->timing])
         settings->timing++;
-    settings->lines = strcmp(objects, "lines") == 0;
-    settings->paths = given->paths != 0;
+    *of_objects = (sm_objects_settings){strcmp(objects, "lines") == 0, given->max_live};
+    uint32_t depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
+    *of_calls = (sm_tree_settings){given->max_paths, depth, given->min_duration_ns};
     settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0;
-    settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* longer than any stack */
-    settings->journal_least_ns = given->min_duration_ns;
     bool calls = strcmp(given->recorder, sm_calltree.name) == 0;
     const char *why_not = NULL;
     if (settings->timing == SM_TIMING_NONE && !calls)
@@ -115,29 +133,32 @@ static int check_options(const start_options *given, sm_settings *settings) {
         why_not = "a trace is of calls: leave journal out";
     else if (settings->timing == SM_TIMING_NONE && settings->journal)
         why_not = "a trace has times: timing cannot be none";
-    else if ((given->paths || given->span != Py_None) && !settings->lines)
+    else if ((given->paths || given->span != Py_None) && !of_objects->lines)
         why_not = "call paths and spans of objects can be recorded by line only, not by type";
     if (why_not != NULL)
         PyErr_SetString(PyExc_ValueError, why_not);
     return why_not != NULL ? -1 : 0;
 }
 
-/* Choose the recorder and its source; for the call paths of objects, the call tree with objects alongside. */
-static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair *main, sm_pair *alongside) {
-    main->recorder = choose_recorder(given->recorder);
-    bool paths = given->paths && main->recorder == &sm_objects_recorder;
-    if (paths) {
-        *alongside = (sm_pair){&sm_objects_recorder, choose_source(&sm_objects_recorder, NULL, settings)};
-        if (alongside->source == NULL)
-            return -1;
-        main->recorder = &sm_calltree;
-    }
-    main->source = main->recorder ? choose_source(main->recorder, given->source, settings) : NULL;
-    if (main->source == NULL)
+/* Who records: the one that was asked for, or for call paths of objects the call tree and that. What the source cannot
+ * see is left out of the settings. Returns how many there are; -1 with an exception. */
+static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair pairs[SM_MOST_PAIRS]) {
+    const sm_known_recorder *known = choose_recorder(given->recorder);
+    if (known == NULL)
         return -1;
-    if (main->source->python_only)
+    int count = 1;
+    if (given->paths && known->recorder == &sm_objects_recorder) {
+        pairs[count++] = (sm_pair){known->recorder, choose_source(known, NULL, given, settings)};
+        known = choose_recorder(sm_calltree.name);
+    }
+    if (count > 1 && pairs[1].source == NULL)
+        return -1;
+    pairs[0] = (sm_pair){known->recorder, choose_source(known, given->source, given, settings)};
+    if (pairs[0].source == NULL)
+        return -1;
+    if (pairs[0].source->python_only)
         settings->c_functions = "none";
-    return 0;
+    return count;
 }
 
 /* Set the filter of start()'s argument, or NULL for None. Return -1 with an exception set. */
@@ -179,12 +200,15 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     }
     sm_settings settings = {0};
     uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
-    settings.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
-    sm_pair main, alongside = {NULL, NULL};
-    if (check_options(&given, &settings) < 0 || choose_pairs(&given, &settings, &main, &alongside) < 0 ||
-        sm_engine_init() < 0)
+    given.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
+    sm_tree_settings of_calls;
+    sm_objects_settings of_objects;
+    sm_pair pairs[SM_MOST_PAIRS];
+    int count =
+        check_options(&given, &settings, &of_calls, &of_objects) < 0 ? -1 : choose_pairs(&given, &settings, pairs);
+    if (count < 0 || sm_engine_init() < 0)
         return NULL;
-    bool objects = main.recorder == &sm_objects_recorder || alongside.recorder == &sm_objects_recorder;
+    bool objects = pairs[count - 1].recorder == &sm_objects_recorder;
     if (objects && sm_module_objects_prepare(span) < 0)
         return NULL;
     sm_functions_hide(hide);
@@ -195,11 +219,10 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
-    sm_wire(main.recorder, main.source, alongside.recorder, &settings);
-    if (main.recorder == &sm_objects_recorder || settings.timing == SM_TIMING_NONE)
-        calibrate = 0; /* there are no times that include the hook */
-    if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <
-        0)
+    sm_tree_chosen = of_calls;
+    sm_objects_chosen = of_objects;
+    sm_wire(pairs, (uint32_t)count, &settings);
+    if (sm_engine_start(pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     if (objects && span != NULL && sm_module_objects_spans_start(span) < 0) {
         sm_exception kept = sm_exception_keep();
@@ -256,10 +279,10 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
     uint32_t session = sm_engine.session;
     PyThreadState_EnterTracing(tstate);
     if (running)
-        sm_engine_pause(thread);
+        sm_engine_hold(thread, true);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), NULL);
     if (running && sm_engine.running && sm_engine.session == session)
-        sm_engine_go_on(thread);
+        sm_engine_hold(thread, false);
     PyThreadState_LeaveTracing(tstate);
     return result;
 }
@@ -314,8 +337,8 @@ static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 }
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    bool started = sm_engine.recorder != NULL;
-    const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
+    bool started = sm_engine.pair_count > 0;
+    const sm_recorder *recorder = started ? sm_engine.pairs[sm_engine.pair_count - 1].recorder : NULL;
     sm_objects_quiet(true);
     sm_engine_lock();
     sm_writer *writer = sm_engine.output.writer;
@@ -325,7 +348,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     sm_engine_unlock();
     PyObject *status = Py_BuildValue(
         "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
-        started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
+        started ? sm_engine.pairs[0].source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
@@ -347,11 +370,10 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
 static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     PyObject *list = PyList_New(0);
     bool chosen = false;
-    sm_settings settings = {.c_functions = "auto", .clock = "auto"};
-    for (const sm_source *const *source = sm_sources_of(sm_recorders[0]); list != NULL && *source != NULL; source++) {
+    for (const sm_source *const *source = sm_recorders[0].sources; list != NULL && *source != NULL; source++) {
         const char *objection = sm_interpreter_objection();
         if (objection == NULL)
-            objection = (*source)->objection(&settings);
+            objection = (*source)->objection();
         const char *reason = objection ? objection
                              : chosen  ? "works, but a better source is available"
                                        : "the best source here";
@@ -373,8 +395,12 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 }
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    bool right = sm_codes_check() && (sm_engine.recorder == NULL || sm_engine.recorder->check());
-    return PyBool_FromLong(right && (sm_engine.alongside.recorder == NULL || sm_engine.alongside.recorder->check()));
+    bool right = sm_codes_check();
+    SM_EACH_PAIR(pair) {
+        for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++)
+            right = right && (known->recorder != pair->recorder || known->check());
+    }
+    return PyBool_FromLong(right);
 }
 
 /* Return the scale and the number of drifts after these anchors, (ticks, ns) each, from the start on. */

@@ -3,7 +3,7 @@
 #include "module/filter.h"
 
 #include "compat/runtime.h"
-#include "engine/engine.h"
+#include "engine/recording.h"
 #include "module/module.h"
 
 typedef struct {

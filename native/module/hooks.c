@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/recording.h"
 #include "module/filter.h"
 #include "module/module.h"
 

@@ -234,47 +234,44 @@ static const sm_objects_receiver objects_by_path = {born_on_path, sm_objects_die
     static int receiver##_call(sm_reference_tool *Py_UNUSED(tool), PyObject *object, sm_reference_event event) {       \
         return sm_reftracer_call(&receiver, object, event);                                                            \
     }                                                                                                                  \
-    static const sm_reftracer_functions receiver##_functions = {receiver##_direct, receiver##_call, objects_poked}
+    static const sm_reftracer_functions receiver##_functions = {receiver##_direct, receiver##_call, objects_poked,     \
+                                                                sm_objects_poke}
 OBJECTS_OF(objects_by_type);
 OBJECTS_OF(objects_by_line);
 OBJECTS_OF(objects_by_path);
 
 /* ---- recorders and their sources ---- */
 
-const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_lines_recorder, &sm_objects_recorder, NULL};
-
 static const sm_source *const calltree_sources[] = {&sm_source_starts, &sm_source_monitoring, &sm_source_evalframe,
                                                     &sm_source_profilefunc, NULL};
 static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
-
 static const sm_source *const objects_sources[] = {&sm_source_reftracer, NULL};
+
+const sm_known_recorder sm_recorders[] = {{&sm_calltree, calltree_sources, sm_calltree_check},
+                                          {&sm_lines_recorder, linetimes_sources, sm_lines_check},
+                                          {&sm_objects_recorder, objects_sources, sm_objects_check},
+                                          {NULL, NULL, NULL}};
 
 const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_objects_span_close, sm_objects_span_run,
                                                    sm_objects_quiet, sm_objects_unborn};
 
-const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
-    if (recorder == &sm_objects_recorder)
-        return objects_sources;
-    return recorder == &sm_lines_recorder ? linetimes_sources : calltree_sources;
-}
-
-void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_recorder *alongside,
-             const sm_settings *settings) {
-    sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
-                          : settings->lines                 ? &objects_by_line_functions
-                                                            : &objects_by_type_functions;
+void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings) {
+    bool paths = count > 1; /* of objects: the call tree is first */
+    sm_reftracer_in_use = paths                     ? &objects_by_path_functions
+                          : sm_objects_chosen.lines ? &objects_by_line_functions
+                                                    : &objects_by_type_functions;
     sm_tree_way way = settings->timing == SM_TIMING_NONE ? SM_WAY_BARE
                                                          : (settings->journal ? SM_WAY_JOURNAL : 0) |
                                                                (settings->timing == SM_TIMING_EVERY ? SM_WAY_EVERY : 0);
     /* All are set, because evalframe may switch to profilefunc. */
 #if SM_HAS_MONITORING
-    sm_monitoring_callbacks_in_use = recorder == &sm_lines_recorder
+    sm_monitoring_callbacks_in_use = pairs[0].recorder == &sm_lines_recorder
                                          ? (settings->narrow ? &lines_by_ends_callbacks : &lines_by_depth_callbacks)
-                                     : source->starts_only               ? &starts_callbacks
-                                     : alongside == &sm_objects_recorder ? &paths_callbacks
-                                                                         : callbacks[way];
+                                     : pairs[0].source->starts_only ? &starts_callbacks
+                                     : paths                        ? &paths_callbacks
+                                                                    : callbacks[way];
 #else
-    (void)recorder, (void)source;
+    (void)pairs;
     sm_tracefunc_in_use = lines_tracefunc;
     sm_tracefunc_wants_in_use = sm_lines_wants;
 #endif

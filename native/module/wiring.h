@@ -5,14 +5,16 @@
 #include "engine/engine.h"
 #include "hub/spans.h"
 
-extern const sm_recorder *const sm_recorders[]; /* ends with NULL; the first is the default */
+typedef struct {
+    const sm_recorder *recorder;     /* NULL: behind the last */
+    const sm_source *const *sources; /* that can feed it, in order of preference, NULL at the end */
+    bool (*check)(void);             /* consistency, for debug builds and tests */
+} sm_known_recorder;
 
-/* Return the sources that can feed a recorder, in order of preference, ending with NULL. */
-const sm_source *const *sm_sources_of(const sm_recorder *recorder);
+extern const sm_known_recorder sm_recorders[]; /* the first is the default */
 
-/* Set the chosen source's callbacks for a recorder and the one alongside it, which may be NULL. */
-void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_recorder *alongside,
-             const sm_settings *settings);
+/* Instantiates the sources for the recorders of a recording that is about to start. */
+void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings);
 
 /* The objects recorder's receiver of spans. */
 extern const sm_span_receiver sm_objects_span_receiver;

@@ -20,8 +20,7 @@ bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code) {
     return last <= 4;
 }
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
+static const char *objection(void) {
     PyThreadState *tstate = PyThreadState_Get();
     if (!SM_SHARES_SLOTS && tstate->c_profilefunc != NULL && tstate->c_profilefunc != sm_profilefunc_in_use)
         return "another profiler holds this thread's profile function (sys.getprofile() says which)";
@@ -29,7 +28,7 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static int start(const sm_settings *settings) {
-    const char *why_not = objection(settings);
+    const char *why_not = objection();
     if (why_not != NULL) {
         PyErr_SetString(PyExc_RuntimeError, why_not);
         return -1;

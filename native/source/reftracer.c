@@ -7,8 +7,8 @@ const sm_reftracer_functions *sm_reftracer_in_use = NULL;
 
 static sm_reference_tool tool;
 
-static const char *objection(const sm_settings *Py_UNUSED(settings)) {
-    return sm_reference_objection();
+static void begin_again(void) {
+    sm_ticker_start(sm_reftracer_in_use->tick);
 }
 
 static int start(const sm_settings *Py_UNUSED(settings)) {
@@ -24,7 +24,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
                                .stays = true}; /* objects that die during finalization are part of the recording */
     if (sm_reference_add(&tool) < 0)
         return -1;
-    sm_ticker_start();
+    begin_again();
     return 0;
 }
 
@@ -34,4 +34,5 @@ static void stop(void) {
     sm_reference_remove(&tool);
 }
 
-const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, sm_ticker_start, false, false, false};
+const sm_source sm_source_reftracer = {
+    "reftracer", sm_reference_objection, start, stop, NULL, begin_again, false, false, false};

@@ -9,6 +9,7 @@ typedef struct {
     PyRefTracer direct;
     int (*call)(sm_reference_tool *tool, PyObject *object, sm_reference_event event);
     void (*poked)(sm_reference_tool *tool);
+    void (*tick)(void); /* the ticker's */
 } sm_reftracer_functions;
 
 extern const sm_reftracer_functions *sm_reftracer_in_use; /* set by wiring.c before a start */

@@ -192,9 +192,6 @@ def test_native_file_names_mean_one_thing():
 INNER = "what its files share is in a header of their own, which builds on the one that others see"
 CIRCLES = {
     frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
-    frozenset(
-        {"engine/engine", "engine/threads", "engine/ticker", "engine/flush"}
-    ): "the state of the engine is theirs",
     frozenset({"file/writer", "file/writer_inside"}): INNER,
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
@@ -242,8 +239,6 @@ def test_native_files_stand_in_no_other_circle():
 # declares what is in any of them.
 SYMBOL_CIRCLES = {
     frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
-    frozenset({"engine/calibrate", "engine/costs", "engine/engine"}): "the engine is measured by running it",
-    frozenset({"engine/threads", "engine/thread_groups"}): "a group of threads is a thread's record",
     frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "clock/sampler.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/gc_pauses.h"
 #include "recorder/calls/store.h"
@@ -104,13 +103,13 @@ sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind,
     sm_tree_thread *tree = sm_tree_of(thread);
     if (kind == SM_PYTHON && !PyCode_Check(object))
         return NULL;
-    sm_engine_look_away(); /* naming a function may take objects */
+    sm_engine_hold(NULL, true); /* naming a function may take objects */
     sm_tree_function *function = function_of(key, kind, object, kind == SM_PYTHON ? PyEval_GetGlobals() : NULL);
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     if (function == NULL)
         return NULL;
     bool folded = tree->fold_count > 0 || (sm_rest(tree->node)->flags & SM_NODE_FOLDED) != 0;
-    if (folded || sm_tree.nodes >= sm_engine.settings.max_paths)
+    if (folded || sm_tree.nodes >= sm_tree_chosen.max_paths)
         return fold(thread, key, function);
     return new_child(thread, tree->node, key, function);
 }
@@ -321,18 +320,24 @@ void sm_tree_carry(sm_node *node, bool calls) {
 /* ---- the recorder's interface ---- */
 
 static void forget(void) {
-    sm_sampler_forget();
     sm_tree_free();
     sm_tree_bounds_free();
 }
 
-static void start(const sm_settings *settings) {
+static void code_died(sm_code_entry *entry) {
+    uint32_t id = entry->function->id;
+    sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
+    if (function != NULL && sm_engine.running)
+        sm_node_code_died(entry, function);
+}
+
+static void start(void) {
     forget();
+    sm_codes_on_function_death(code_died);
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
-    sm_trace_start(settings, sm_engine.output.writer);
+    sm_trace_start(sm_engine.output.writer);
     sm_pauses_start();
-    sm_tree_sample(settings);
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -341,47 +346,44 @@ static sm_node *new_root(sm_tree_thread *tree) {
     return function ? sm_node_new(tree, NULL, NULL, function) : NULL;
 }
 
-static bool thread_start(sm_thread *thread) {
+static bool reserve_shadows(sm_tree_thread *tree) {
+    return !sm_engine.pairs[0].source->starts_only || sm_shadows_reserve(&tree->shadows, 0);
+}
+
+static bool begin_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_sampler_remove(&tree->timing); /* it begins again in another group of threads */
-    sm_tree_free_stacks(tree);        /* of the record's last thread: what its finalizers left */
+    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
     if (tree->root == NULL)
         return false;
     tree->node = tree->root;
-    if (!sm_trace_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
+    if (!sm_trace_thread(thread) || !reserve_shadows(tree))
         return false;
     tree->gate = sm_engine.settings.timing != SM_TIMING_NONE;
     tree->shadows.open = sm_engine.settings.timing == SM_TIMING_NONE ? tree->shadows.size : 0;
-    if (sm_engine.settings.timing != SM_TIMING_NONE && !thread->is_group) {
-        sm_timing_start(&tree->timing);
-        sm_sampler_add(&tree->timing, thread->cpu_clock, thread->native_id);
-    }
     return true;
 }
 
-static uint64_t rest(sm_thread *thread, uint64_t now) {
-    const sm_timing *timing = &sm_tree_of(thread)->timing;
-    return timing->listed ? sm_sampler_ran(&sm_tree_of(thread)->timing, now) : thread->rest_ticks;
-}
-
-static void thread_end(sm_thread *thread) {
+static void end_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_tree_hold(thread);
-    if (tree->timing.listed)
-        sm_tree_end_time(thread);
     sm_trace_thread_end(thread);
     thread->kept = sm_tree_bytes(tree);
     tree->node = tree->root;
     sm_tree_free_stacks(tree);
 }
 
-static bool thread_again(sm_thread *thread) {
-    if (sm_engine.source->starts_only && !sm_shadows_reserve(&sm_tree_of(thread)->shadows, 0))
+static bool follow_thread(sm_thread *thread, sm_thread_step step) {
+    if (step == SM_THREAD_BEGINS)
+        return begin_thread(thread);
+    if (step == SM_THREAD_ENDS) {
+        end_thread(thread);
+        return true;
+    }
+    if (!reserve_shadows(sm_tree_of(thread)))
         return false;
-    sm_tree_go_on(thread);
+    sm_tree_hold(thread, false);
     return sm_trace_thread(thread);
 }
 
@@ -391,7 +393,7 @@ static sm_node *seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyO
     if (function == NULL)
         return parent;
     sm_node *child = NULL;
-    if (sm_tree.nodes < sm_engine.settings.max_paths)
+    if (sm_tree.nodes < sm_tree_chosen.max_paths)
         child = new_child(thread, parent, code, function);
     if (child != NULL)
         sm_rest(child)->flags |= SM_NODE_SEEDED;
@@ -409,23 +411,19 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     return same;
 }
 
-static void code_died(sm_code_entry *entry) {
-    uint32_t id = entry->function->id;
-    sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
-    if (function == NULL)
-        return;
-    sm_node_code_died(entry, function);
-}
-
 static void settle(bool whole) {
     if (!whole)
         sm_trace_flush();
     sm_tree_settle();
 }
 
-static void stop(void) {
+static void end(bool forgotten) {
+    if (forgotten) {
+        forget();
+        return;
+    }
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session && sm_tree_of(thread)->timing.listed)
+        if (thread->session == sm_engine.session)
             sm_tree_end_time(thread);
     }
     sm_pauses_stop();
@@ -433,17 +431,17 @@ static void stop(void) {
     sm_node_forget_lists();
 }
 
-static void timed(double sums[2]) {
+static void sum(double sums[2]) {
     sums[0] = sums[1] = 0.0;
     for (const sm_tree_chunk *chunk = sm_tree_of(sm_this_thread)->chunks; chunk != NULL; chunk = chunk->next) {
         for (uint32_t i = 0; i < chunk->used; i++) {
-            sums[0] += (double)chunk->rest[i].timed_ticks;
-            sums[1] += (double)chunk->rest[i].timed;
+            sums[0] += (double)chunk->rest[i].timed;
+            sums[1] += (double)chunk->rest[i].timed_ticks;
         }
     }
 }
 
-static bool check(void) {
+bool sm_calltree_check(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended)
             continue;
@@ -470,7 +468,7 @@ static bool check(void) {
 _Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
 
 uint64_t sm_calltree_bytes(void) {
-    if (sm_engine.recorder != &sm_calltree)
+    if (sm_engine.pairs[0].recorder != &sm_calltree)
         return 0; /* what hangs on the threads is another recorder's */
     uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -486,21 +484,17 @@ uint64_t sm_calltree_bytes(void) {
 
 const sm_recorder sm_calltree = {
     .name = "calltree",
+    .thread_size = sizeof(sm_tree_thread),
+    .needs_stacks = true,
+    .clock = &sm_tree_clocked,
     .start = start,
-    .thread_start = thread_start,
-    .thread_end = thread_end,
-    .thread_again = thread_again,
+    .thread = follow_thread,
     .resync = resync,
     .follows = sm_shadows_follow,
-    .code_died = code_died,
-    .pause = sm_tree_hold,
-    .go_on = sm_tree_go_on,
-    .settle = settle,
+    .hold = sm_tree_hold,
     .wake = sm_tree_wake,
+    .settle = settle,
     .save = sm_calltree_save,
-    .stop = stop,
-    .forget = forget,
-    .timed = timed,
-    .rest = rest,
-    .check = check,
+    .sum = sum,
+    .end = end,
 };

@@ -24,6 +24,7 @@
 
 extern const sm_recorder sm_calltree;
 
+bool sm_calltree_check(void); /* consistency, for debug builds and tests */
 uint64_t sm_calltree_paths(void);
 int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -1: it has none */
 uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
@@ -89,7 +90,7 @@ static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
 SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint8_t token, sm_tree_way way) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_timing *timing = &tree->timing;
+    sm_timing *timing = &thread->timing;
     tree->node = to;
     if (way & SM_WAY_JOURNAL)
         sm_trace_stamp(thread, token, now);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "clock/sampler.h"
 #include "recorder/calls/store.h"
 #include "recorder/frame_depths.h"
 

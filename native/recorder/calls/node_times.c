@@ -11,11 +11,8 @@
  * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of looks is the sampler's. Nothing
  * is shared, so that no thread of the program waits for the sampler, which on a busy machine may have no processor. */
 #include <assert.h>
-#include <stddef.h>
 
 #include "base/alloc.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
 
@@ -70,31 +67,32 @@ static void account(sm_node *node, const sm_piece *ended) {
 }
 
 static void end_piece(sm_thread *thread, uint64_t now) {
-    sm_piece ended = sm_timing_end(&sm_tree_of(thread)->timing, now);
+    sm_piece ended = sm_timing_end(&thread->timing, now);
     if (ended.of != NULL)
         account(ended.of, &ended);
 }
 
 /* Closed while an exact piece is open: the next event, whatever it is, ends it. */
-static void set_gate(sm_tree_thread *tree, bool closed) {
+static void set_gate(sm_thread *thread, bool closed) {
+    sm_tree_thread *tree = sm_tree_of(thread);
     __atomic_store_n(&tree->gate, closed, __ATOMIC_SEQ_CST);
     __atomic_store_n(&tree->shadows.open, closed ? 0 : tree->shadows.size, __ATOMIC_SEQ_CST);
 }
 
 /* Whoever closes it has set what it is closed for before: one of both sees the other. */
-static void open_gate(sm_tree_thread *tree) {
-    set_gate(tree, false);
-    if (SM_UNLIKELY(__atomic_load_n(&tree->timing.idle, __ATOMIC_SEQ_CST)) || sm_engine_is_unattended())
-        set_gate(tree, true);
+static void open_gate(sm_thread *thread) {
+    set_gate(thread, false);
+    if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_SEQ_CST)) || sm_engine_is_unattended())
+        set_gate(thread, true);
 }
 
-static void begin_piece(sm_tree_thread *tree, sm_node *node) {
+static void begin_piece(sm_thread *thread, sm_node *node) {
     bool exact = node != NULL && node->timed;
-    sm_timing_begin(&tree->timing, exact ? SM_TIME_EXACT : SM_TIME_SAMPLED, exact ? node : NULL);
+    sm_timing_begin(&thread->timing, exact ? SM_TIME_EXACT : SM_TIME_SAMPLED, exact ? node : NULL);
     if (exact)
-        set_gate(tree, true);
+        set_gate(thread, true);
     else
-        open_gate(tree);
+        open_gate(thread);
 }
 
 void sm_tree_entry(sm_node *node) {
@@ -103,17 +101,16 @@ void sm_tree_entry(sm_node *node) {
 }
 
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (SM_UNLIKELY(__atomic_load_n(&tree->timing.idle, __ATOMIC_RELAXED)))
-        sm_sampler_attend(&tree->timing, now);
+    if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED)))
+        sm_sampler_attend(&thread->timing, now);
     end_piece(thread, now);
     sm_engine_attend();
-    begin_piece(tree, to);
+    begin_piece(thread, to);
 }
 
 void sm_tree_look(sm_thread *thread) {
     sm_engine_attend();
-    open_gate(sm_tree_of(thread));
+    open_gate(thread);
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
@@ -130,14 +127,6 @@ void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t no
 }
 
 /* ---- the sampler's ---- */
-
-static sm_tree_thread *tree_of(const sm_timing *timing) {
-    return (sm_tree_thread *)((char *)(uintptr_t)timing - offsetof(sm_tree_thread, timing));
-}
-
-static sm_thread *thread_of(const sm_tree_thread *tree) {
-    return (sm_thread *)((char *)(uintptr_t)tree - offsetof(sm_thread, recorder));
-}
 
 /* The node of a shadow. Its thread may be changing it: what is read is a node in any case. */
 static sm_node *node_of(const sm_shadow *shadow) {
@@ -159,10 +148,11 @@ static sm_node *find_running(const sm_tree_thread *tree, PyThreadState *tstate) 
     return NULL;
 }
 
-sm_node *sm_tree_running(const sm_tree_thread *tree) {
+sm_node *sm_tree_running(sm_thread *thread) {
+    const sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_from_starts(tree))
         return __atomic_load_n(&tree->node, __ATOMIC_RELAXED);
-    PyThreadState *tstate = thread_of(tree)->tstate;
+    PyThreadState *tstate = thread->tstate;
     sm_node *found = NULL;
     for (int i = 0; i < RETRIES && found == NULL && tstate != &sm_no_tstate; i++)
         found = find_running(tree, tstate);
@@ -170,19 +160,19 @@ sm_node *sm_tree_running(const sm_tree_thread *tree) {
 }
 
 static void *current(const sm_timing *timing) {
-    return sm_tree_running(tree_of(timing));
+    return sm_tree_running(sm_thread_of(timing));
 }
 
 /* In a trace the event after a look reads the clock, so that what has been long by then is known to end there. */
 static void add(sm_timing *timing, void *of, const sm_look *look) {
-    sm_tree_thread *tree = tree_of(timing);
+    sm_thread *thread = sm_thread_of(timing);
     sm_node *node = of;
     sm_node_rest *rest = sm_rest(node);
     rest->sampled++;
     rest->sampled_ticks += look->ran;
     rest->sampled_sq += (double)look->ran * (double)look->ran;
-    if (tree->journal.stream != NULL)
-        set_gate(tree, true);
+    if (sm_tree_of(thread)->journal.stream != NULL)
+        set_gate(thread, true);
     if (look->off.all == 0)
         return;
     sm_node_more *more = sm_node_has(node);
@@ -192,53 +182,38 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     more->seen_sq += (double)look->off.all * (double)look->off.all;
 }
 
-static void wake(sm_timing *timing, bool on) {
-    if (on)
-        set_gate(tree_of(timing), true);
-}
-
 void sm_tree_wake(sm_thread *thread) {
-    sm_sampler_lock(); /* as who moves the shadows */
-    set_gate(sm_tree_of(thread), true);
-    sm_sampler_unlock();
+    set_gate(thread, true);
 }
 
-static sm_wait waits(const sm_timing *timing) {
-    return sm_waits_of(timing->native_id);
+static void wake(sm_timing *timing) {
+    sm_tree_wake(sm_thread_of(timing));
 }
 
-void sm_tree_sample(const sm_settings *settings) {
-    static const sm_sampled sampled = {current, add, wake, waits, NULL};
-    if (settings->timing != SM_TIMING_NONE)
-        sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
-}
+const sm_sampled sm_tree_clocked = {current, add, wake};
 
 /* ---- around events ---- */
 
-void sm_tree_hold(sm_thread *thread) {
+void sm_tree_hold(sm_thread *thread, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_engine.settings.timing == SM_TIMING_NONE || tree->held++ > 0)
+    if (sm_engine.settings.timing == SM_TIMING_NONE)
+        return;
+    if (!on) {
+        if (--tree->held == 0)
+            begin_piece(thread, NULL);
+        return;
+    }
+    if (tree->held++ > 0)
         return;
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    if (__atomic_load_n(&tree->timing.idle, __ATOMIC_RELAXED))
-        sm_sampler_attend(&tree->timing, now);
+    if (__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(&thread->timing, now);
     end_piece(thread, now);
-    set_gate(tree, true);
-}
-
-void sm_tree_go_on(sm_thread *thread) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_engine.settings.timing == SM_TIMING_NONE || --tree->held > 0)
-        return;
-    begin_piece(tree, NULL);
+    set_gate(thread, true);
 }
 
 void sm_tree_end_time(sm_thread *thread) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    sm_piece open = sm_sampler_so_far(&tree->timing, now);
+    sm_piece open = sm_sampler_so_far(&thread->timing, sm_clock_read(&sm_engine.clock));
     if (open.of != NULL)
         account(open.of, &open);
-    thread->rest_ticks = sm_sampler_ran(&tree->timing, now);
-    sm_sampler_remove(&tree->timing);
 }

@@ -1,7 +1,6 @@
 /* The calltree's rows in a recording. */
 #include <stdio.h>
 
-#include "clock/sampler.h"
 #include "recorder/calls/store.h"
 
 /* The node's thread may be changing what is read here; what only grows is as it was at some moment. */
@@ -103,7 +102,7 @@ static void mark_all(bool gil, bool on) {
 
 /* The rows of nodes with an exact piece that is open, once more: with what that has so far. */
 static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint64_t now) {
-    const sm_timing *timing = &sm_tree_of(thread)->timing;
+    const sm_timing *timing = &thread->timing;
     sm_node *node = thread->ended ? NULL : sm_sampler_so_far(timing, now).of;
     if (node == NULL || sm_rest(node)->id >= nodes)
         return;
@@ -153,7 +152,7 @@ void sm_calltree_save(sm_output *output) {
     mark_all(output->gil, false);
     char detail[160];
     snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
-             (unsigned long long)sm_engine.settings.max_paths);
+             (unsigned long long)sm_tree_chosen.max_paths);
     sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
     sm_output_loss(output, "journal-gaps", sm_trace_gaps(), -1,
                    "stretches of threads that are missing from the journal: the disk or the memory did not suffice");

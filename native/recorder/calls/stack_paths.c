@@ -135,7 +135,7 @@ void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
     if (thread->ended)
         return;
     if (running)
-        tree->marked = gil ? tree->node : sm_tree_running(tree);
+        tree->marked = gil ? tree->node : sm_tree_running(thread);
     sm_tree_mark(tree->marked, running);
     if (gil && tree->fold_count > 0)
         sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */

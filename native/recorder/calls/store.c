@@ -7,6 +7,7 @@
 #include "base/lookup_count.h"
 #include "recorder/calls/frame_shadows.h"
 
+sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
 static sm_node nobody; /* nobody's child, and of no key */
 sm_node *sm_nodes_recent[SM_NODES_RECENT];

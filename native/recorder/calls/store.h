@@ -96,14 +96,13 @@ void sm_tree_mark(sm_node *node, bool running);
 void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
 /* node_times.c */
-void sm_tree_sample(const sm_settings *settings); /* a recording begins */
-void sm_tree_hold(sm_thread *thread);             /* these two are the recorder's */
-void sm_tree_go_on(sm_thread *thread);
+extern const sm_sampled sm_tree_clocked; /* these three are the recorder's */
+void sm_tree_hold(sm_thread *thread, bool on);
+void sm_tree_wake(sm_thread *thread);
 /* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
 void sm_tree_end_time(sm_thread *thread);
-void sm_tree_wake(sm_thread *thread);
 /* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
-sm_node *sm_tree_running(const sm_tree_thread *tree);
+sm_node *sm_tree_running(sm_thread *thread);
 
 /* stack_paths.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

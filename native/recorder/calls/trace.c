@@ -296,8 +296,8 @@ void sm_trace_thread_end(sm_thread *thread) {
     tree->journal = (sm_trace_end){.at = NULL};
 }
 
-void sm_trace_start(const sm_settings *settings, sm_writer *writer) {
-    bool on = settings->journal;
+void sm_trace_start(sm_writer *writer) {
+    bool on = sm_engine.settings.journal;
     sm_trace_stop(); /* what was recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
@@ -309,9 +309,9 @@ void sm_trace_start(const sm_settings *settings, sm_writer *writer) {
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
            sm_clock_ns(&sm_engine.clock, (double)(2u << sm_trace_unit)) <= UNIT_NS)
         sm_trace_unit++;
-    journal.filtered = settings->journal_depth != 0 || settings->journal_least_ns != 0;
-    journal.depth = settings->journal_depth != 0 ? settings->journal_depth : UINT32_MAX;
-    sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_trace_unit};
+    journal.filtered = sm_tree_chosen.trace_depth != 0 || sm_tree_chosen.trace_least_ns != 0;
+    journal.depth = sm_tree_chosen.trace_depth != 0 ? sm_tree_chosen.trace_depth : UINT32_MAX;
+    sm_blocks_filter filter = {sm_tree_chosen.trace_least_ns, journal.depth, sm_trace_unit};
     if (on)
         sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
 }

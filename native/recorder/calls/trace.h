@@ -32,7 +32,7 @@
 #define SM_TRACE_STRIDE 31 /* bytes between two marks, at most */
 
 /* A recording begins, perhaps with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
-void sm_trace_start(const sm_settings *settings, sm_writer *writer);
+void sm_trace_start(sm_writer *writer);
 /* It ends: all streams have their ends, and everything is in the file. */
 void sm_trace_stop(void);
 void sm_trace_flush(void);    /* what is there goes into the file, if there is one; without the engine's lock */

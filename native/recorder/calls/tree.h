@@ -3,7 +3,6 @@
 #define SM_RECORDER_CALLS_TREE_H
 
 #include "base/map.h"
-#include "clock/timing.h"
 #include "engine/engine.h"
 #include "recorder/awaits.h"
 
@@ -73,6 +72,16 @@ typedef enum {
     SM_WAY_BARE = 4,    /* calls are counted, and no clock is read: settings.timing == SM_TIMING_NONE */
 } sm_tree_way;
 
+/* Of the recording. Guard: the GIL, and changed only before a start. */
+typedef struct {
+    uint64_t max_paths;      /* calls on more paths are counted flat */
+    uint32_t trace_depth;    /* of the deepest calls in a trace; 0: any */
+    uint64_t trace_least_ns; /* of the shortest */
+} sm_tree_settings;
+#define SM_MAX_PATHS 1000000u /* where nothing else is said */
+
+extern sm_tree_settings sm_tree_chosen;
+
 typedef struct {    /* where the journal of a thread goes on: trace.h. All NULL: there is none */
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path is taken: it is time for a mark, or for another block */
@@ -101,7 +110,6 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     sm_shadows shadows;
     uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
     uint32_t held; /* pauses; they nest */
-    sm_timing timing;
     sm_node *root, *folded;
     sm_node *marked;              /* with the engine's lock: whose path is marked as running */
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "code/text.h"
 #include "compat/runtime.h"
-#include "engine/engine.h"
+#include "engine/recording.h"
 #include "engine/fatal_signals.h"
 #include "filter/filter.h"
 #include "recorder/coverage/store.h"

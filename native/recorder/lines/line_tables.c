@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "clock/sampler.h"
 #include "code/linewalk.h"
 
 sm_lines_state sm_lines;
@@ -204,7 +203,6 @@ void sm_lines_free_thread(sm_lines_thread *state) {
 }
 
 void sm_lines_free(void) {
-    sm_sampler_forget();
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_free_thread(sm_lines_of(thread));
     }

@@ -3,13 +3,10 @@
 #include "recorder/lines/lines.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "clock/sampler.h"
-#include "clock/waits.h"
 #include "recorder/frame_depths.h"
 #include "recorder/lines/line_tables.h"
 
@@ -33,50 +30,43 @@ static void attend(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->open != 0 || state->held > 0)
         return;
+    sm_timing *timing = &thread->timing;
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    if (__atomic_load_n(&state->timing.idle, __ATOMIC_RELAXED))
-        sm_sampler_attend(&state->timing, now);
+    if (__atomic_load_n(&timing->idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(timing, now);
     if (sm_engine_is_unattended()) {
-        sm_timing_end(&state->timing, now);
+        sm_timing_end(timing, now);
         sm_engine_attend();
-        sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+        sm_timing_begin(timing, SM_TIME_SAMPLED, NULL);
     }
     set_gate(state, false);
-    if (__atomic_load_n(&state->timing.idle, __ATOMIC_SEQ_CST) || sm_engine_is_unattended())
+    if (__atomic_load_n(&timing->idle, __ATOMIC_SEQ_CST) || sm_engine_is_unattended())
         set_gate(state, true);
 }
 
-static void hold(sm_thread *thread) {
+static void hold(sm_thread *thread, bool on) {
     sm_lines_thread *state = sm_lines_of(thread);
+    if (!on) {
+        if (--state->held == 0)
+            sm_timing_begin(&thread->timing, SM_TIME_SAMPLED, NULL);
+        return;
+    }
     if (state->held++ > 0)
         return;
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    if (__atomic_load_n(&state->timing.idle, __ATOMIC_RELAXED))
-        sm_sampler_attend(&state->timing, now);
-    sm_timing_end(&state->timing, now);
-}
-
-static void go_on(sm_thread *thread) {
-    sm_lines_thread *state = sm_lines_of(thread);
-    if (--state->held == 0)
-        sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+    if (__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED))
+        sm_sampler_attend(&thread->timing, now);
+    sm_timing_end(&thread->timing, now);
 }
 
 /* ---- the sampler's ---- */
 
-static sm_lines_thread *state_of(const sm_timing *timing) {
-    return (sm_lines_thread *)((char *)(uintptr_t)timing - offsetof(sm_lines_thread, timing));
-}
-
-static PyThreadState *tstate_of(const sm_lines_thread *state) {
-    return ((const sm_thread *)((const char *)state - offsetof(sm_thread, recorder)))->tstate;
-}
-
 /* The entry of the running frame; the first one: no frame of the recording runs; NULL: it is not known. */
-static const sm_line_entry *find_running(const sm_lines_thread *state) {
+static const sm_line_entry *find_running(sm_thread *thread) {
+    const sm_lines_thread *state = sm_lines_of(thread);
     if (sm_lines.way == SM_LINES_BY_ENDS)
         return &state->entries[__atomic_load_n(&state->top, __ATOMIC_RELAXED)];
-    PyThreadState *tstate = tstate_of(state);
+    PyThreadState *tstate = thread->tstate;
     if (tstate == &sm_no_tstate)
         return NULL;
     for (int retry = 0; retry < RETRIES; retry++) {
@@ -92,10 +82,10 @@ static const sm_line_entry *find_running(const sm_lines_thread *state) {
 }
 
 static void *current(const sm_timing *timing) {
-    const sm_lines_thread *state = state_of(timing);
-    const sm_line_entry *entry = find_running(state);
+    sm_thread *thread = sm_thread_of(timing);
+    const sm_line_entry *entry = find_running(thread);
     if (entry != NULL && entry->line == NULL)
-        entry = state->entries;
+        entry = sm_lines_of(thread)->entries;
     return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)entry : NULL;
 }
 
@@ -118,7 +108,7 @@ static double without_probes(const sm_line *line, uint64_t ran) {
 }
 
 static void add(sm_timing *timing, void *of, const sm_look *look) {
-    const sm_lines_thread *state = state_of(timing);
+    const sm_lines_thread *state = sm_lines_of(sm_thread_of(timing));
     const sm_line_entry *entry = of;
     sm_line *line = entry->line;
     if (line == NULL || entry < state->entries || entry >= state->entries + state->size)
@@ -141,20 +131,15 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     }
 }
 
-static void wake(sm_timing *timing, bool on) {
-    if (on)
-        set_gate(state_of(timing), true);
-}
-
-static void wake_thread(sm_thread *thread) {
-    sm_sampler_lock(); /* as who moves the entries */
+static void wake(sm_thread *thread) {
     set_gate(sm_lines_of(thread), true);
-    sm_sampler_unlock();
 }
 
-static sm_wait waits(const sm_timing *timing) {
-    return sm_waits_of(timing->native_id);
+static void wake_idle(sm_timing *timing) {
+    wake(sm_thread_of(timing));
 }
+
+static const sm_sampled clocked = {current, add, wake_idle};
 
 /* ---- frames ---- */
 
@@ -317,44 +302,27 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
 
 /* ---- the recorder's interface ---- */
 
-static void start(const sm_settings *settings) {
-    static const sm_sampled sampled = {current, add, wake, waits, NULL};
+static void start(void) {
     sm_lines_free();
-    sm_lines.way = SM_HAS_MONITORING && !settings->narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
+    sm_lines.way = SM_HAS_MONITORING && !sm_engine.settings.narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
     sm_lines.cost = sm_engine.costs.python.inside;
     sm_lines_add_elsewhere();
     if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
         sm_lines.folder[0] = '\0';
-    sm_sampler_start(&sampled, &sm_engine.clock, settings->rate);
 }
 
-static bool thread_start(sm_thread *thread) {
+/* Nothing of its own is kept of a thread that has ended: lines are all threads'. */
+static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     sm_lines_thread *state = sm_lines_of(thread);
-    sm_sampler_remove(&state->timing); /* it begins again in another group of threads */
     sm_lines_free_thread(state);
+    if (step == SM_THREAD_ENDS)
+        return true;
     if (!sm_lines_reserve(state, 0))
         return false;
     state->entries[0].line = sm_lines.elsewhere;
-    sm_timing_start(&state->timing);
-    sm_timing_begin(&state->timing, SM_TIME_SAMPLED, NULL);
+    sm_timing_begin(&thread->timing, SM_TIME_SAMPLED, NULL);
     set_gate(state, false);
-    if (!thread->is_group)
-        sm_sampler_add(&state->timing, thread->cpu_clock, thread->native_id);
     return true;
-}
-
-static uint64_t rest(sm_thread *thread, uint64_t now) {
-    sm_timing *timing = &sm_lines_of(thread)->timing;
-    return timing->listed ? sm_sampler_ran(timing, now) : thread->rest_ticks;
-}
-
-static void thread_end(sm_thread *thread) {
-    sm_lines_thread *state = sm_lines_of(thread);
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    sm_timing_end(&state->timing, now);
-    thread->rest_ticks = rest(thread, now);
-    sm_sampler_remove(&state->timing);
-    sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
 }
 
 /* Puts the frames that the stack has now where they belong. Nothing is repaired by depth: entries are found by address.
@@ -394,31 +362,21 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     return same || !by_ends;
 }
 
-static void code_died(sm_code_entry *entry) {
-    (void)entry; /* no table has the address of one; entries' codes are held by their frames, or compared only */
+static void end(bool forget) {
+    if (forget)
+        sm_lines_free();
+    sm_lines.stopped = !forget;
 }
 
-static void stop(void) {
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session)
-            continue;
-        thread->rest_ticks = rest(thread, now);
-        sm_sampler_remove(&sm_lines_of(thread)->timing);
-    }
-    sm_lines.stopped = true;
-}
-
-static uint64_t events(void) {
-    uint64_t hits = 0;
+static void sum(double sums[2]) {
+    sums[0] = sums[1] = 0;
     for (const sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
         for (uint32_t i = 0; i < block->used; i++)
-            hits += block->lines[i].hits;
+            sums[0] += (double)block->lines[i].hits;
     }
-    return hits;
 }
 
-static bool check(void) {
+bool sm_lines_check(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended)
             continue;
@@ -437,19 +395,16 @@ _Static_assert(sizeof(sm_lines_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_R
 
 const sm_recorder sm_lines_recorder = {
     .name = "linetimes",
+    .thread_size = sizeof(sm_lines_thread),
+    .needs_stacks = true,
+    .counts_lines = true,
+    .clock = &clocked,
     .start = start,
-    .thread_start = thread_start,
-    .thread_end = thread_end,
-    .thread_again = thread_start,
+    .thread = follow_thread,
     .resync = resync,
-    .code_died = code_died,
-    .pause = hold,
-    .go_on = go_on,
-    .wake = wake_thread,
+    .hold = hold,
+    .wake = wake,
     .save = sm_lines_save,
-    .stop = stop,
-    .forget = sm_lines_free,
-    .rest = rest,
-    .events = events,
-    .check = check,
+    .sum = sum,
+    .end = end,
 };

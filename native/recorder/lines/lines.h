@@ -20,7 +20,6 @@
 #ifndef SM_RECORDER_LINES_LINES_H
 #define SM_RECORDER_LINES_LINES_H
 
-#include "clock/timing.h"
 #include "compat/frame.h"
 #include "engine/engine.h"
 #include "recorder/awaits.h"
@@ -68,16 +67,16 @@ typedef struct {       /* of a frame. The sampler reads it at any time: `line` i
 typedef struct {
     sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
     uint32_t size;
-    uint32_t open; /* atomic: the size while the fast path may be taken, else 0 */
-    uint32_t top;  /* SM_LINES_BY_ENDS: of the running frame */
-    uint32_t held; /* pauses; they nest */
-    sm_timing timing;
+    uint32_t open;    /* atomic: the size while the fast path may be taken, else 0 */
+    uint32_t top;     /* SM_LINES_BY_ENDS: of the running frame */
+    uint32_t held;    /* pauses; they nest */
     sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
 } sm_lines_thread;
 
 typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
 
 extern const sm_recorder sm_lines_recorder;
+bool sm_lines_check(void); /* consistency, for debug builds and tests */
 
 static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
     return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);

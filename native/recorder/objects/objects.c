@@ -242,10 +242,16 @@ static void forget(void) {
     memset(&collection, 0, sizeof collection);
 }
 
-static void start(const sm_settings *settings) {
+static void code_died(sm_code_entry *entry) {
+    if (sm_objects.on && sm_engine.running)
+        sm_objects_code_died(entry->code);
+}
+
+static void start(void) {
     forget();
-    sm_objects.lines = settings->lines;
-    sm_objects.max_live = settings->max_live;
+    sm_codes_on_function_death(code_died);
+    sm_objects.lines = sm_objects_chosen.lines;
+    sm_objects.max_live = sm_objects_chosen.max_live;
     sm_objects.weight = 1;
     sm_objects_hot.unsampled = 0;
     sm_objects_hot.seed = sm_monotonic_ns() * 0x9E3779B97F4A7C15u;
@@ -260,27 +266,8 @@ static void start(const sm_settings *settings) {
     sm_objects_rows_start();
 }
 
-static bool thread_start(sm_thread *Py_UNUSED(thread)) {
-    return true;
-}
-
-static void ignore_thread(sm_thread *Py_UNUSED(thread)) {}
-
-static bool resync(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSED(frames), size_t Py_UNUSED(below),
-                   size_t Py_UNUSED(count)) {
-    return true;
-}
-
-static void code_died(sm_code_entry *entry) {
-    sm_objects_code_died(entry->code);
-}
-
-static void look_away(sm_thread *Py_UNUSED(thread)) {
-    sm_objects_quiet(true);
-}
-
-static void look_again(sm_thread *Py_UNUSED(thread)) {
-    sm_objects_quiet(false);
+static void hold(sm_thread *Py_UNUSED(thread), bool on) {
+    sm_objects_quiet(on);
 }
 
 static void wake(sm_thread *Py_UNUSED(thread)) {
@@ -292,8 +279,11 @@ static void settle(bool Py_UNUSED(whole)) {
     sm_objects_note_time();
 }
 
-static void stop(void) {
-    sm_objects_note_end();
+static void end(bool forgotten) {
+    if (forgotten)
+        forget();
+    else
+        sm_objects_note_end();
 }
 
 /* By line, and while nothing was lost, types have what their sites have together. */
@@ -316,27 +306,19 @@ static bool check_sums(void) {
     return born == 0 && gone == 0;
 }
 
-static bool check(void) {
+bool sm_objects_check(void) {
     if (!sm_objects.on)
         return true;
     bool right = sm_objects_types_check() && check_sums();
     return right && (!sm_objects.lines || (sm_objects_live_check() && sm_objects_sites_check()));
 }
 
-const sm_recorder sm_objects_recorder = {.name = "lifetimes",
-                                         .threadless = true,
-                                         .start = start,
-                                         .thread_start = thread_start,
-                                         .thread_end = ignore_thread,
-                                         .thread_again = thread_start,
-                                         .resync = resync,
-                                         .code_died = code_died,
-                                         .poke = sm_objects_poke,
-                                         .pause = look_away,
-                                         .go_on = look_again,
-                                         .settle = settle,
-                                         .wake = wake,
-                                         .save = sm_objects_save,
-                                         .stop = stop,
-                                         .forget = forget,
-                                         .check = check};
+const sm_recorder sm_objects_recorder = {
+    .name = "lifetimes",
+    .start = start,
+    .hold = hold,
+    .wake = wake,
+    .settle = settle,
+    .save = sm_objects_save,
+    .end = end,
+};

@@ -117,6 +117,18 @@ typedef struct {
 extern sm_objects_state sm_objects;
 
 extern const sm_recorder sm_objects_recorder;
+bool sm_objects_check(void); /* consistency, for debug builds and tests */
+/* From the ticker's thread, without the GIL: the next event is to look at the clock. */
+void sm_objects_poke(void);
+
+/* Of the recording. Guard: the GIL, and changed only before a start. */
+typedef struct {
+    bool lines;        /* which line made an object, not only its type */
+    uint64_t max_live; /* objects that are kept track of at once; of more, a sample */
+} sm_objects_settings;
+#define SM_MAX_LIVE 16000000u /* where nothing else is said */
+
+extern sm_objects_settings sm_objects_chosen;
 
 /* ---- what a thread is at ---- */
 

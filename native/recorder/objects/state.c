@@ -2,6 +2,7 @@
 #include "compat/opcodes.h"
 #include "recorder/objects/store.h"
 
+sm_objects_settings sm_objects_chosen;
 sm_objects_state sm_objects;
 sm_objects_hot_state sm_objects_hot;
 sm_objects_passed_state sm_objects_passed;

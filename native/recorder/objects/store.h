@@ -29,7 +29,6 @@ bool sm_objects_sites_check(void);
 /* birth_times.c */
 void sm_objects_times_start(void);
 void sm_objects_times_free(void);
-void sm_objects_poke(void); /* of sm_recorder */
 
 /* state.c: what is passed over. */
 typedef struct {

@@ -126,23 +126,12 @@ static void poll(void) {
         sm_engine.hook_lost += sm_engine.hook_lost == 0;
 }
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
-    return NULL;
-}
-
-static const char *starts_objection(const sm_settings *settings) {
-    if (settings->journal)
-        return "a trace needs the ends of all calls";
-    if (settings->paths)
-        return "objects need the path that runs, and so the ends of all calls";
-    if (settings->narrow && settings->timing != SM_TIMING_NONE)
-        return "nothing is reported of functions that where= leaves out, so the sampler could not find their frames";
+static const char *objection(void) {
     return NULL;
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};
-const sm_source sm_source_starts = {"starts", starts_objection, start, stop, poll, begin_again, false, true, false};
+const sm_source sm_source_starts = {"starts", objection, start, stop, poll, begin_again, false, true, false};
 
 #else
 
@@ -150,13 +139,12 @@ int sm_monitoring_tool_id(void) {
     return -1;
 }
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
+static const char *objection(void) {
     return "sys.monitoring was added in Python 3.12";
 }
 
-static int start(const sm_settings *settings) {
-    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+static int start(const sm_settings *Py_UNUSED(settings)) {
+    PyErr_SetString(PyExc_RuntimeError, objection());
     return -1;
 }
 

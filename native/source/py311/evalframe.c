@@ -9,7 +9,6 @@
 #include "source/py311/evalframe.h"
 
 #include <opcode.h>
-#include <string.h>
 
 #include "compat/exception.h"
 
@@ -68,10 +67,7 @@ bool sm_evalframe_fresh(const sm_frame *frame) {
     return last >= 0 && last < (int)Py_SIZE(code) * 2 && unit[last] == RETURN_GENERATOR;
 }
 
-static const char *objection(const sm_settings *settings) {
-    bool wanted = strcmp(settings->c_functions, "all") == 0;
-    if (wanted || (settings->only_c && strcmp(settings->c_functions, "auto") == 0))
-        return "frame evaluation reports no calls of C functions";
+static const char *objection(void) {
     return NULL;
 }
 
@@ -107,13 +103,12 @@ const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll
 
 #else
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
+static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: no call through C, no loss of specialisation";
 }
 
-static int start(const sm_settings *settings) {
-    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+static int start(const sm_settings *Py_UNUSED(settings)) {
+    PyErr_SetString(PyExc_RuntimeError, objection());
     return -1;
 }
 

@@ -83,8 +83,7 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
 
 /* ---- interface to the engine ---- */
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
+static const char *objection(void) {
     return NULL;
 }
 
@@ -127,13 +126,12 @@ const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll
 
 #else
 
-static const char *objection(const sm_settings *settings) {
-    (void)settings;
+static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: it leaves other code at its speed";
 }
 
-static int start(const sm_settings *settings) {
-    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+static int start(const sm_settings *Py_UNUSED(settings)) {
+    PyErr_SetString(PyExc_RuntimeError, objection());
     return -1;
 }
 

@@ -121,7 +121,7 @@ static void *start_and_stop(void *unused) {
         run_pending();
         if (i % 50 == 49) {
             sm_ticker_stop();
-            sm_ticker_start();
+            sm_ticker_start(poke);
         }
         pthread_mutex_unlock(&gil);
         nap(200);
@@ -130,12 +130,10 @@ static void *start_and_stop(void *unused) {
 }
 
 static void drive_ticker(void) {
-    static const sm_recorder recorder = {.name = "none", .poke = poke};
-    sm_engine.recorder = &recorder;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     if (!sm_ticker_init())
         _exit(2);
-    sm_ticker_start();
+    sm_ticker_start(poke);
     run_beside_forks(start_and_stop);
     sm_ticker_stop();
     if (poked == 0)
@@ -207,18 +205,17 @@ static void *count(void *unused) {
 }
 
 static void drive_flush(void) {
-    static const sm_recorder recorder = {.name = "none", .wake = wake, .save = save_counters};
+    static const sm_recorder recorder = {.name = "none", .thread_size = 1, .wake = wake, .save = save_counters};
     static const sm_source source = {.name = "none"};
     char path[] = "/tmp/seismo-flush-XXXXXX";
     int fd = mkstemp(path);
-    sm_engine.recorder = &recorder;
-    sm_engine.source = &source;
+    sm_engine.pairs[0] = (sm_pair){&recorder, &source};
+    sm_engine.pair_count = 1;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
     sm_engine.session = 1;
     sm_engine.settings.flush_ns = 1000000;
     sm_engine.running = true;
-    sm_engine.settings.timing = SM_TIMING_NONE;
     if (fd < 0 || !sm_flush_init() || sm_threads_init() < 0 ||
         !sm_engine_open(&sm_engine.output, sm_writer_new(fd), false))
         _exit(2);
@@ -256,12 +253,8 @@ static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look
 
 static uint32_t gates; /* atomic: closed so far */
 
-static void close_gate(sm_timing *Py_UNUSED(timing), bool on) {
-    __atomic_fetch_add(&gates, on, __ATOMIC_RELAXED);
-}
-
-static sm_wait waits_of(const sm_timing *timing) {
-    return sm_waits_of(timing->native_id);
+static void close_gate(sm_timing *Py_UNUSED(timing)) {
+    __atomic_fetch_add(&gates, 1, __ATOMIC_RELAXED);
 }
 
 /* Threads that begin and end while they are looked at, in each state, and idle in between. */
@@ -294,7 +287,7 @@ static void drive_sampler(void) {
                                         .parent = sm_sampler_parent_forked,
                                         .child = sm_sampler_child_forked,
                                         .over = sm_sampler_go_on};
-    static const sm_sampled recorder = {current, add, close_gate, waits_of, NULL};
+    static const sm_sampled recorder = {current, add, close_gate};
     static sm_clock clock;
     sm_waits_init();
     if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))

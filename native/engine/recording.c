@@ -1,4 +1,4 @@
-#include "engine/engine.h"
+#include "engine/recording.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "clock/sampler.h"
 #include "clock/waits.h"
 #include "code/text.h"
 #include "compat/exception.h"
@@ -17,14 +16,6 @@
 #include "engine/flush.h"
 #include "engine/threads.h"
 #include "engine/ticker.h"
-
-static void code_died(sm_code_entry *entry) {
-    if (!sm_engine.running)
-        return;
-    sm_engine.recorder->code_died(entry);
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->code_died(entry);
-}
 
 /* From the start of a recording to its end, code objects are known by their addresses. */
 static void hold_codes(bool on) {
@@ -50,7 +41,6 @@ int sm_engine_init(void) {
         return 0;
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
-    sm_codes_on_function_death(code_died);
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
     static const sm_fork_calls sampler = {.before = sm_sampler_before_fork,
@@ -75,10 +65,13 @@ static void stop_workers(void) {
 /* A new recording begins: clock, counters, recorder. */
 static void begin(void) {
     stop_workers();
-    sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->start(&sm_engine.settings);
+    sm_sampler_forget();
+    SM_EACH_PAIR(pair)
+    pair->recorder->start(); /* frees the last tree, which hangs on the threads */
+    if (sm_engine_keeps_time())
+        sm_sampler_start(sm_engine.pairs[0].recorder->clock, &sm_engine.clock, sm_engine.settings.rate);
     sm_threads_forget();
+    sm_groups_forget();
     sm_engine.session++;
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
     sm_engine.sites_off = sm_engine.source_changes = 0;
@@ -95,7 +88,7 @@ static void begin(void) {
 static void end_by_signal(const char *name) {
     if (!sm_engine.running || sm_engine.forked)
         return;
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     stop_workers();
     sm_replace_chars(&sm_engine.exit, name);
     sm_flush_end(false);
@@ -115,31 +108,25 @@ static int open_output(int fd) {
     return 0;
 }
 
-static void stop_sources(void) {
-    if (sm_engine.alongside.source != NULL)
-        sm_engine.alongside.source->stop();
-    sm_engine.source->stop();
-}
-
-/* Puts the exception aside: a source's stop may lead to Python code. */
-static void undo_main(void) {
+/* The first so many, the last of them first. Puts the exception aside: a source's stop may lead to Python code. */
+static void stop_sources(uint32_t count) {
     sm_exception kept = sm_exception_keep();
-    sm_engine.source->stop();
-    sm_engine.running = false;
+    while (count > 0)
+        sm_engine.pairs[--count].source->stop();
     sm_exception_restore(kept);
 }
 
 static int turn_on(void) {
     begin();
     sm_engine.running = true;
-    if (sm_engine.source->start(&sm_engine.settings) < 0) {
-        sm_engine.running = false;
-        return -1;
-    }
-    (void)sm_engine_thread_here(false); /* the thread that starts is met at once */
-    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->start(&sm_engine.settings) < 0) {
-        undo_main();
-        return -1;
+    for (uint32_t i = 0; i < sm_engine.pair_count; i++) {
+        if (sm_engine.pairs[i].source->start(&sm_engine.settings) < 0) {
+            stop_sources(i);
+            sm_engine.running = false;
+            return -1;
+        }
+        if (i == 0)
+            (void)sm_engine_thread_here(false); /* the thread that starts is met at once */
     }
     sm_engine.from_here = false;
     if (sm_engine.settings.journal)
@@ -147,32 +134,33 @@ static int turn_on(void) {
     return 0;
 }
 
-int sm_engine_rehearse(bool on) {
+/* A recording to learn costs from. */
+static int rehearse(bool on) {
     if (on)
         return turn_on();
     if (sm_engine.running)
-        sm_engine.source->stop();
+        stop_sources(sm_engine.pair_count);
     sm_engine.running = false;
     stop_workers(); /* they look at what is about to be set */
     return 0;
 }
 
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
-static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
+static void forget_last(const sm_pair *pairs, uint32_t count) {
     stop_workers();
-    if (sm_engine.recorder != NULL && sm_engine.recorder != recorder)
-        sm_engine.recorder->forget();
-    if (sm_engine.alongside.recorder != NULL && sm_engine.alongside.recorder != alongside)
-        sm_engine.alongside.recorder->forget();
+    sm_sampler_forget();
+    for (uint32_t i = 0; i < sm_engine.pair_count; i++) {
+        if (i >= count || sm_engine.pairs[i].recorder != pairs[i].recorder)
+            sm_engine.pairs[i].recorder->end(true);
+    }
 }
 
-static int start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
-                 bool running, int fd, const char *meta) {
+static int start(const sm_pair *pairs, uint32_t count, const sm_settings *settings, bool calibrate, bool running,
+                 int fd, const char *meta) {
     sm_output_close(&sm_engine.output); /* the last one's: what is recorded to learn costs goes nowhere */
-    forget_last(main->recorder, alongside != NULL ? alongside->recorder : NULL);
-    sm_engine.recorder = main->recorder;
-    sm_engine.source = main->source;
-    sm_engine.alongside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
+    forget_last(pairs, count);
+    memcpy(sm_engine.pairs, pairs, count * sizeof *pairs);
+    sm_engine.pair_count = 1; /* what the first pair costs is measured without the others */
     sm_engine.settings = *settings;
     sm_engine.apart = settings->apart ? sm_skipped_threads_now() : (sm_skipped_threads){0, 0};
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
@@ -183,33 +171,33 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     sm_replace_chars(&sm_engine.meta, meta);
     sm_engine.forked = sm_engine.ahead = false;
     memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
-    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs() < 0)
+    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && sm_engine_find_costs(rehearse) < 0)
         return -1;
     sm_replace_chars(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
-    if (alongside != NULL)
-        sm_engine.alongside = *alongside;
+    sm_engine.pair_count = count;
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
         sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
         if (sm_engine.settings.journal)
-            sm_engine.recorder->stop(); /* before the writer is gone */
+            sm_engine.pairs[0].recorder->end(false); /* before the writer is gone */
         sm_output_close(&sm_engine.output);
         return -1;
     }
-    sm_engine_look_away();
+    sm_engine_hold(NULL, true);
     sm_flush_start();
-    sm_engine_look_again();
+    sm_engine_hold(NULL, false);
     return 0;
 }
 
-int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
-                    bool running, int fd, const char *meta) {
-    assert(PyGILState_Check() && !sm_engine.running);
-    assert(main->recorder != NULL && main->source != NULL && meta != NULL);
+int sm_engine_start(const sm_pair *pairs, uint32_t count, const sm_settings *settings, bool calibrate, bool running,
+                    int fd, const char *meta) {
+    assert(PyGILState_Check() && !sm_engine.running && meta != NULL);
+    assert(count > 0 && count <= SM_MOST_PAIRS && pairs[0].recorder->thread_size <= SM_RECORDER_ROOM);
+    assert(count == 1 || pairs[1].recorder->thread_size == 0);
     hold_codes(true);
-    int result = start(main, alongside, settings, calibrate, running, fd, meta);
+    int result = start(pairs, count, settings, calibrate, running, fd, meta);
     if (result < 0)
         hold_codes(false);
     return result;
@@ -219,10 +207,11 @@ void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_fatal_signal_begin();
-    if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
-        sm_engine.recorder->pause(sm_this_thread); /* what follows is no time of the program */
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    if (sm_this_thread->session == sm_engine.session && recorder->thread_size > 0)
+        recorder->hold(sm_this_thread, true); /* what follows is no time of the program */
     stop_workers();
-    stop_sources();
+    stop_sources(sm_engine.pair_count);
     if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
         sm_writer_regain(sm_engine.output.writer); /* its end cannot be made up for in another file */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
@@ -235,10 +224,11 @@ void sm_engine_stop(const char *exit) {
             thread->cpu_ns = cpu - thread->cpu_start_ns;
         thread->end_ns = sm_engine.end_ns;
         thread->end_ticks = sm_clock_read(&sm_engine.clock);
+        sm_thread_take_rest(thread);
     }
-    sm_engine.recorder->stop();
-    if (sm_engine.alongside.recorder != NULL)
-        sm_engine.alongside.recorder->stop();
+    SM_EACH_PAIR(pair)
+    pair->recorder->end(false);
+    sm_sampler_forget();
     sm_flush_end(true);
     sm_engine.running = false;
     hold_codes(false);
@@ -246,19 +236,19 @@ void sm_engine_stop(const char *exit) {
 }
 
 void sm_engine_look_after(void) {
-    assert(PyGILState_Check() && sm_engine.source != NULL);
+    assert(PyGILState_Check() && sm_engine.pair_count > 0);
     __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
     sm_engine_stir();
     if (sm_engine.forked)
         return; /* the child has not said yet how it goes on */
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
-    sm_engine_look_away();
-    if (sm_engine.source->poll != NULL)
-        sm_engine.source->poll();
-    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->poll != NULL)
-        sm_engine.alongside.source->poll();
-    sm_engine_look_again();
+    sm_engine_hold(NULL, true);
+    SM_EACH_PAIR(pair) {
+        if (pair->source->poll != NULL)
+            pair->source->poll();
+    }
+    sm_engine_hold(NULL, false);
     errno = saved_errno;
     sm_exception_restore(kept);
 }
@@ -269,7 +259,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     if (!sm_engine.running)
         return 0;
     if (fd == -2) {
-        stop_sources();
+        stop_sources(sm_engine.pair_count);
         sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
         sm_engine.running = sm_engine.forked = false;
         hold_codes(false);
@@ -281,10 +271,10 @@ int sm_engine_after_fork(int fd, const char *meta) {
     sm_engine.forked = sm_engine.ahead = false;
     sm_threads_forked();
     begin();
-    if (sm_engine.source->begin_again != NULL)
-        sm_engine.source->begin_again();
-    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->begin_again != NULL)
-        sm_engine.alongside.source->begin_again();
+    SM_EACH_PAIR(pair) {
+        if (pair->source->begin_again != NULL)
+            pair->source->begin_again();
+    }
     sm_engine.same_frames = true;
     (void)sm_engine_thread_here(false);
     sm_engine.same_frames = false;

@@ -1,0 +1,161 @@
+/* Threads' records: whose they are, and their beginning and end in a recording. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "engine/threads.h"
+
+/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends.
+ * Guard: the engine's lock, but for `next` of one that has ended, which is atomic. */
+typedef struct keeper {
+    struct keeper *next;
+    sm_thread *thread;
+} keeper;
+
+static pthread_key_t keepers;
+static keeper *left; /* atomic: of threads of the system that have ended */
+static sm_thread
+    *free_list; /* with the engine's lock: records that may be another thread's; they stay in sm_engine.threads */
+
+static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
+    keeper *ended = mine;
+    ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+int sm_threads_init(void) {
+    if (pthread_key_create(&keepers, thread_of_system_ended) == 0)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
+    return -1;
+}
+
+void sm_thread_retire(sm_thread *thread) {
+    thread->unreachable = true;
+    if (!thread->grouped && thread->session == sm_engine.session)
+        return;
+    thread->session = 0;
+    thread->next_free = free_list;
+    free_list = thread;
+}
+
+static void detach(keeper *mine) {
+    sm_thread *thread = mine->thread;
+    mine->thread = NULL;
+    if (thread == NULL || --thread->attached > 0 || !thread->cleared)
+        return;
+    thread->tstate = &sm_no_tstate;
+    sm_thread_retire(thread);
+}
+
+static bool attach_locked(sm_thread *thread) {
+    keeper *mine = pthread_getspecific(keepers);
+    if (mine == NULL) {
+        mine = sm_calloc(1, sizeof *mine);
+        if (mine == NULL || pthread_setspecific(keepers, mine) != 0) {
+            sm_free(mine);
+            return false;
+        }
+    }
+    if (mine->thread != thread) {
+        detach(mine);
+        mine->thread = thread;
+        thread->attached++;
+    }
+    sm_this_thread = thread;
+    return true;
+}
+
+bool sm_thread_attach(sm_thread *thread) {
+    sm_engine_lock();
+    bool attached = attach_locked(thread);
+    sm_engine_unlock();
+    return attached;
+}
+
+static void look_for_left(void) {
+    for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
+        next = ended->next;
+        detach(ended);
+        sm_free(ended);
+    }
+}
+
+static sm_thread *new_record(void) {
+    look_for_left();
+    sm_thread *thread = free_list;
+    if (thread != NULL) {
+        free_list = thread->next_free;
+        sm_free(thread->below_frames);
+        memset(thread, 0, offsetof(sm_thread, next));
+        return thread; /* what is its recorder's is the recorder's to clear */
+    }
+    thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
+    if (thread == NULL)
+        return NULL;
+    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
+    thread->next = sm_engine.threads;
+    sm_engine.threads = thread;
+    return thread;
+}
+
+sm_thread *sm_thread_new_record(void) {
+    sm_engine_lock();
+    sm_thread *thread = new_record();
+    sm_engine_unlock();
+    return thread;
+}
+
+/* ---- in a recording ---- */
+
+void sm_thread_take_rest(sm_thread *thread) {
+    if (thread->timing.listed)
+        thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
+}
+
+int64_t sm_thread_cpu_ns(const sm_thread *thread) {
+    return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
+}
+
+bool sm_thread_enter(sm_thread *thread) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    sm_sampler_remove(&thread->timing); /* it begins again in another group of threads */
+    if (sm_engine_keeps_time())
+        sm_timing_start(&thread->timing);
+    if (recorder->thread != NULL && !recorder->thread(thread, SM_THREAD_BEGINS))
+        return false;
+    if (sm_engine_keeps_time() && !thread->is_group)
+        sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id);
+    return true;
+}
+
+void sm_thread_leave(sm_thread *thread) {
+    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    if (recorder->thread == NULL)
+        return;
+    recorder->hold(thread, true);
+    sm_thread_take_rest(thread);
+    sm_sampler_remove(&thread->timing);
+    (void)recorder->thread(thread, SM_THREAD_ENDS);
+}
+
+void sm_threads_forget(void) {
+    look_for_left();
+    free_list = NULL;
+    for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
+        sm_thread *thread = *link;
+        thread->chunk = SM_NO_CHUNK;
+        if (thread->unreachable) {
+            *link = thread->next;
+            sm_free(thread->below_frames);
+            free(thread);
+        } else {
+            thread->home = thread; /* groups go, too */
+            link = &thread->next;
+        }
+    }
+    sm_engine.thread_count = sm_engine.finished = 0;
+    sm_engine.kept = 0;
+}
