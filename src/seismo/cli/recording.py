@@ -6,7 +6,7 @@
     VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
-A verb that wants another recorder, or another end, overrides recorder() or make().
+A verb that wants more than that, such as another end, overrides make().
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from seismo.cli.verb import Given
     from seismo.process.merge_parts import TakenParts
     from seismo.process.output_file import Output
-    from seismo.process.recorder_users import Recorder
     from seismo.process.run_program import Program
 
 
@@ -96,11 +95,6 @@ class RecordingVerb(Verb):
         """The program, ready to run."""
         return RecordedRun(self, given, program, self.settings(given, program))
 
-    def recorder(self) -> Recorder:
-        """What is started and stopped: by default the recorder of the kind."""
-        recorder: Recorder = recording_kinds.recorder(self.kind)
-        return recorder
-
 
 class RecordedRun:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
@@ -125,7 +119,6 @@ class RecordedRun:
         from seismo.process.output_file import SUFFIX, Output, out_of_the_way
 
         self.program, self.summary, self.always = program, summary, always
-        self.recorder = verb.recorder()
         self.folder = current_folder()
         self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()
@@ -137,7 +130,8 @@ class RecordedRun:
             output.discard()
             raise
         quiet = bool(given.get("quiet"))
-        self.process = process = children.Process(output, settings, folder, quiet, self.recorder)
+        recorder = recording_kinds.recorder(verb.kind)
+        self.process = process = children.Process([(recorder, settings, output)], folder, quiet)
         self.stderr = -1
         if not quiet:
             try:
@@ -166,22 +160,17 @@ class RecordedRun:
 
     def _discard(self) -> None:
         """Nothing ran: no recording."""
-        process = self.process
-        if process.begun and not process.done:
-            self.recorder.stop()
-        process.done = True
-        if process.output is not None:
-            process.output.discard()
-        if process.parts:
+        self.process.abandon()
+        if self.process.parts:
             from seismo.process.children import remove_folder
 
-            remove_folder(process.parts)
+            remove_folder(self.process.parts)
 
     def _put_back(self, output: Output) -> None:
         """The process did not become another."""
         if self.taken is not None:
             self.taken.put_back(self.process.parts)
-            self.taken.give_place(output, self.recorder.move)
+            self.taken.give_place(output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
         """Does what the end does, for nobody to see: whatever it loads is loaded now, and not before it is needed."""
@@ -191,7 +180,7 @@ class RecordedRun:
             if self.process.parts:
                 from seismo.process import merge_parts  # noqa: F401
             if self.stderr >= 0 or self.always:
-                self.summary(self.recorder.snapshot(), Screen(nowhere, "", self.coloured))
+                self.summary(self.process.recorder.snapshot(), Screen(nowhere, "", self.coloured))
         finally:
             sys.path = programs
             os.close(nowhere)
@@ -204,7 +193,7 @@ class RecordedRun:
         from seismo import _core
         from seismo.process.output_file import say
 
-        told = [output.finish(self.recorder)] if self.process.done else []  # else the process becomes another
+        told = [output.finish(self.process.recorder)] if self.process.done else []  # else the process becomes another
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
@@ -231,7 +220,7 @@ class RecordedRun:
                     stderr,
                 )
             elif stderr >= 0 or self.always:
-                return self.summary(output.path if there else self.recorder.snapshot(), screen) or 0
+                return self.summary(output.path if there else self.process.recorder.snapshot(), screen) or 0
         except KeyboardInterrupt:
             return 130
         except BaseException as error:  # noqa: BLE001  the program has ended well: so do we
