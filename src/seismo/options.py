@@ -2,16 +2,16 @@
 
     Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
 
-`seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. The options of
-coverage are coverage.py's, and seismo.coverage.settings has them. Nothing is imported: programs wait for this at their
-start.
+`seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. What a file can
+set for coverage is coverage.py's, and seismo.coverage.settings has it. Nothing is imported: programs wait for this at
+their start.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
     from seismo.expression import Expression
@@ -46,17 +46,30 @@ if TYPE_CHECKING:
         max_live: int | None
         span: str | Expression | None
 
+    class CoverOptions(TypedDict, total=False):
+        """What seismo.cover takes; None stands for what the project's settings say."""
+
+        branch: bool | None
+        counts: bool | None
+        source: str | Iterable[str] | None
+        include: str | Iterable[str] | None
+        omit: str | Iterable[str] | None
+        contexts: str | None
+        context: str | None
+
 
 class Setting:
     """An option of recordings.
 
     name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
-    between. choices: the words that it can be, the default first. but: of a verb, the choices that it lacks. metavar:
-    what help calls its value; without it and choices it is a flag. read: the function of seismo.cli.options that reads
-    its text. help: {NAME} in it is the core's default of that name. word: on the command line, if it is not the name.
+    between; for coverage also seismo.cover and pytest, and of IPython's magics %profile and so on. choices: the words
+    that it can be, the default first. but: of a verb, the choices that it lacks. metavar: what help calls its value;
+    without it and choices it is a flag. read: the function of seismo.cli.options that reads its text. help: {NAME} in
+    it is the core's default of that name. word: on the command line, if it is not the name. many: it may be given
+    several times.
     """
 
-    __slots__ = ("but", "choices", "help", "metavar", "name", "read", "verbs", "word")
+    __slots__ = ("but", "choices", "help", "many", "metavar", "name", "read", "verbs", "word")
 
     def __init__(
         self,
@@ -69,10 +82,16 @@ class Setting:
         metavar: str = "",
         read: str = "",
         word: str = "",
+        many: bool = False,
     ) -> None:
         self.name, self.verbs, self.help, self.choices = name, verbs.split(), help, choices
-        self.but, self.metavar, self.read = but or {}, metavar, read
+        self.but, self.metavar, self.read, self.many = but or {}, metavar, read, many
         self.word = word or "--" + name.replace("_", "-")
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar and not self.choices
 
     def choices_of(self, verb: str) -> tuple[str, ...]:
         """The words that it can be when this verb records."""
@@ -85,7 +104,7 @@ SETTINGS = {
     for setting in (
         Setting(
             "c_functions",
-            "profile trace",
+            "profile trace %profile",
             "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
             "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             ("auto", "all", "none"),
@@ -119,7 +138,7 @@ SETTINGS = {
         ),
         Setting(
             "where",
-            "profile trace lines",
+            "profile trace lines %profile",
             "record only functions for which the expression is true, such as 'module(\"app.*\")' "
             "(see docs/expressions.md); the time of all other functions counts as time of their callers",
             metavar="EXPR",
@@ -167,7 +186,48 @@ SETTINGS = {
     )
 }
 
+COVERAGE = (
+    Setting("branch", "cover seismo.cover pytest %cover", "also record which branches were taken"),
+    Setting("counts", "cover seismo.cover pytest %cover", "count how often each line was executed"),
+    Setting(
+        "source",
+        "cover seismo.cover %cover",
+        "measure only this package, or the files below this folder; files that were never executed are reported, too",
+        metavar="PKG|DIR",
+        read="parts",
+        many=True,
+    ),
+    Setting(
+        "include",
+        "cover seismo.cover",
+        "measure only files that match; ignored if --source is given",
+        metavar="GLOB",
+        read="parts",
+        many=True,
+    ),
+    Setting("omit", "cover seismo.cover", "do not measure files that match", metavar="GLOB", read="parts", many=True),
+    Setting(
+        "contexts",
+        "cover seismo.cover",
+        "record in which context each line was executed; test: every test function is a context",
+        ("test",),
+    ),
+    Setting(
+        "context",
+        "cover seismo.cover",
+        "record that everything in this run was executed in the context of this name",
+        metavar="NAME",
+    ),
+    Setting(
+        "fail_under",
+        "cover",
+        "exit with status 1 if less than N percent were executed, unless the program itself failed",
+        metavar="N",
+        read="percent",
+    ),
+)
+
 
 def of(verb: str) -> Iterator[Setting]:
-    """The options of a verb, in the order of its help."""
-    return (setting for setting in SETTINGS.values() if verb in setting.verbs)
+    """Return the options of a verb, in the order of its help."""
+    return (setting for setting in (*SETTINGS.values(), *COVERAGE) if verb in setting.verbs)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declares the options; docs/pytest.md says more of each."""
+    from seismo.options import of
+
     add = parser.getgroup("seismo", "coverage with seismo").addoption
     add(
         "--seismo-cover",
@@ -41,22 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="do not measure coverage, whatever other options say",
     )
-    add(
-        "--seismo-branch",
-        "--seismo-cover-branch",
-        dest="seismo_cover_branch",
-        action="store_true",
-        default=None,
-        help="also record which branches were taken",
-    )
-    add(
-        "--seismo-counts",
-        "--seismo-cover-counts",
-        dest="seismo_cover_counts",
-        action="store_true",
-        default=None,
-        help="count how often each line was executed",
-    )
+    for option in of("pytest"):
+        name = f"--seismo-cover-{option.name}"
+        add(name, dest=f"seismo_cover_{option.name}", action="store_true", default=None, help=option.help)
     add(
         "--seismo-cover-report",
         dest="seismo_cover_report",
