@@ -8,6 +8,8 @@ import pytest
 
 import seismo
 from seismo import _core, options
+from seismo.plugins.ipython.magics import VERBS as MAGICS
+from seismo.plugins.pytest_plugin import pytest_addoption
 
 PACKAGE = Path(seismo.__file__).parent
 TYPES = {"profile": "CallOptions", "trace": "TraceOptions", "lines": "LineOptions", "objects": "ObjectOptions"}
@@ -65,12 +67,13 @@ def test_the_core_takes_each_option_of_coverage():
         _core.cover_start(where="nothing", **flags)
 
 
-def test_guests_have_the_options_that_say_so(pytestconfig):
+def test_guests_have_the_options_that_say_so():
+    parser = pytest.Parser(_ispytest=True)
+    pytest_addoption(parser)
     for setting in options.of("pytest"):
-        assert pytestconfig.getoption(f"seismo_cover_{setting.name}") is None
-    from seismo.plugins.ipython.magics import VERBS
-
-    for verb, known in VERBS.items():
+        name = f"seismo_cover_{setting.name}"
+        assert vars(parser.parse_known_args([f"--{name.replace('_', '-')}"]))[name] is True
+    for verb, known in MAGICS.items():
         mine = {setting.word: setting for setting in options.of(verb)}
         for word in known.keys() & mine.keys():
             assert known[word] != mine[word].is_flag, word
