@@ -25,16 +25,21 @@ class Entry:
     times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
     a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
     columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
-    untimed: its recorder can do without times.
+    untimed: its recorder can do without times. plain: its verb has no options but those of seismo.options, and no
+    module of its own. pytest: the plugin of a run of pytest that is recorded, with --seismo-VERB; asks: what help says
+    of that option.
     """
 
     __slots__ = (
+        "asks",
         "beside",
         "by_settings",
         "columns",
         "does",
         "engine",
         "of",
+        "plain",
+        "pytest",
         "recorder",
         "report",
         "times",
@@ -58,12 +63,16 @@ class Entry:
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
         untimed: bool = False,
+        plain: bool = False,
+        pytest: str = "",
+        asks: str = "",
     ) -> None:
         self.what, self.verb, self.does = what, verb, does
         self.report, self.recorder, self.engine = report, recorder, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
-        self.untimed = untimed
+        self.untimed, self.plain = untimed, plain
+        self.pytest, self.asks = pytest, asks
 
 
 # In the order of a day's work.
@@ -79,6 +88,10 @@ KINDS = {
         columns=(("nodes", "id"),),
         beside=(LINES, COVERAGE),
         untimed=True,
+        plain=True,
+        pytest="seismo.plugins.pytest.profile:Profile",
+        asks="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
+        "recording to write (default: profile.seismo)",
     ),
     LINES: Entry(
         "lines",
@@ -134,6 +147,11 @@ def found(holds: Callable[[str, str], bool]) -> str:
     fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
     beside = {other for name in fitting for other in KINDS[name].beside}
     return next((name for name in fitting if name not in beside), "")
+
+
+def plain(verb: str) -> str:
+    """Return the kind that a verb without a module of its own records; "": the verb has one."""
+    return next((name for name, entry in KINDS.items() if entry.plain and entry.verb == verb), "")
 
 
 def recorder(name: str) -> Any:

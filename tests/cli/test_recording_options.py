@@ -1,13 +1,13 @@
 """The table of options of recordings, and those who take them: the command line, Python, type checkers, the core."""
 
 import ast
-import importlib
 from pathlib import Path
 
 import pytest
 
 import seismo
 from seismo import _core, options
+from seismo.cli.main import home
 from seismo.plugins.ipython.magics import VERBS as MAGICS
 from seismo.plugins.pytest_plugin import pytest_addoption
 
@@ -22,7 +22,7 @@ def keywords(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_has_each_option(verb):
-    given = {option.key: option for option in importlib.import_module(f"seismo.cli.{verb}").VERB.options}
+    given = {option.key: option for option in home(verb).VERB.options}
     for setting in options.of(verb):
         if setting.name == "objects":
             assert "types" in given  # its one word besides the default

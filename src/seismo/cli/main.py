@@ -1,6 +1,6 @@
 """The `seismo` command: finds the verb, runs it, and turns what goes wrong into an exit status and plain lines.
 
-A verb is a module of this package named as the verb. It has
+A verb is a module of this package named as the verb, unless seismo.recording_kinds says that it is plain. It has
 
     add_arguments(parser)      its arguments, added to an argparse.ArgumentParser
     run(args) -> int           does the work; the exit status: 0 ok, 1 a check said no
@@ -24,8 +24,7 @@ from seismo.process import startup_guard
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
     from argparse import Namespace
-    from types import ModuleType
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from seismo.cli.parsing import Parser
 
@@ -68,10 +67,20 @@ def main(argv: list[str] | None = None) -> int:
     return _unknown(verb)
 
 
+def home(verb: str) -> Any:
+    """Return the module of a verb, or what stands for it."""
+    kind = recording_kinds.plain(verb)
+    if kind:
+        from seismo.cli.recording import PlainVerb
+
+        return PlainVerb(kind)
+    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+
+
 def _run(verb: str, words: list[str]) -> int:
     startup_guard.defer_interrupts()
     startup_guard.disable_lazy_imports()
-    module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+    module = home(verb)
     fast = getattr(module, "main", None)
     if fast is not None:  # what comes out of it is the recorded program's, and goes up to the interpreter as if bare
         status = int(fast(words))  # nothing of it has run
@@ -121,7 +130,7 @@ class _NoOutput:
         raise SeismoError("there is no standard output", hint="it was closed already when the command began")
 
 
-def _parser(verb: str, module: ModuleType) -> Parser:
+def _parser(verb: str, module: Any) -> Parser:
     from seismo.cli.parsing import Help, Parser
 
     parser = Parser(
