@@ -86,7 +86,7 @@ def suite_tools(folder: str) -> dict[str, Tool]:
         "bare": Tool([*pytest, "-p", "no:seismo", "-p", "no:pytest_cov"], environment=path),
         "seismo lines": Tool([*seismo, "--seismo-cover-context=none"], environment=path),
         "seismo lines, contexts": Tool(seismo, environment=path),
-        "seismo branches, contexts": Tool([*seismo, "--seismo-branch"], environment=path),
+        "seismo branches, contexts": Tool([*seismo, "--seismo-cover-branch"], environment=path),
     }
     covered = [*pytest, "--cov=packaging", "--cov-report=", "--cov-config=/dev/null"]
     for core in CORES if installed("pytest-cov") else ():

@@ -9,16 +9,10 @@ _R = TypeVar("_R")
 
 # ---- the engine (engine.c); start raises RuntimeError with the reason if it is not possible ----
 
+# settings: seismo.options.SETTINGS has those of recorders.
 def start(
     *,
-    source: str | None = None,
-    c_functions: str = "auto",
-    clock: str = "auto",
-    timing: str = "sampled",
-    rate: int = 0,
     fd: int = -1,
-    flush_ms: int = ...,
-    max_paths: int = ...,
     hide: str = "",
     meta: str = "{}",
     calibrate: bool = True,
@@ -27,15 +21,8 @@ def start(
     argv: str = ...,
     running: bool = True,
     where: Filter | None = None,
-    recorder: str = "calltree",
-    objects: str = "lines",
-    paths: bool = False,
-    max_live: int = ...,
     span: Filter | None = None,
-    apart: bool = False,
-    journal: bool = False,
-    depth: int = 0,
-    min_duration_ns: int = 0,
+    **settings: Any,
 ) -> None: ...
 
 DEFAULTS: dict[str, int]  # flush_ms, max_paths, max_live
@@ -110,12 +97,10 @@ def code_branches(code: CodeType, /) -> list[_Branch]: ...
 
 # ---- coverage (coverage.c); cover_start raises RuntimeError with the reason if it is not possible ----
 
-# tests: a context MODULE.QUALNAME for each function test* or runTest. fd: -1 records to memory.
+# settings: the flags of seismo.options.COVERAGE; tests: a context for each function test* or runTest, MODULE.QUALNAME.
+# fd: -1 memory.
 def cover_start(
     *,
-    branch: bool = False,
-    counts: bool = False,
-    tests: bool = False,
     where: Filter | None = None,
     fd: int = -1,
     flush_ms: int = ...,
@@ -125,6 +110,8 @@ def cover_start(
     host: str | None = None,
     argv: str | None = None,
     apart: bool = False,
+    tests: bool = False,
+    **settings: bool,
 ) -> None: ...
 def cover_stop(exit: str = "") -> None: ...  # noqa: A002
 def cover_snapshot() -> bytes: ...

@@ -2,16 +2,16 @@
 
     Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
 
-`seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. The options of
-coverage are those of coverage.py and are in seismo.coverage.settings. This module imports nothing, because recorded
-programs wait for it at their start.
+`seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. What a file can
+set for coverage is coverage.py's, and seismo.coverage.settings has it. Nothing is imported: programs wait for this at
+their start.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
     from seismo.expression import Expression
@@ -46,21 +46,30 @@ if TYPE_CHECKING:
         max_live: int | None
         span: str | Expression | None
 
+    class CoverOptions(TypedDict, total=False):
+        """What seismo.cover takes; None stands for what the project's settings say."""
+
+        branch: bool | None
+        counts: bool | None
+        source: str | Iterable[str] | None
+        include: str | Iterable[str] | None
+        omit: str | Iterable[str] | None
+        contexts: str | None
+        context: str | None
+
 
 class Setting:
     """An option of recordings.
 
-    name: the keyword in Python and in C; the command line uses dashes in it
-    verbs: the verbs that accept it, separated by spaces
-    help: the text for --help, in which {NAME} is replaced by the core's default for NAME
-    choices: the accepted words, the default first
-    but: for a verb, the choices that it does not accept
-    metavar: the name of its value in help; an option with neither this nor choices is a flag
-    read: the function of seismo.cli.options that parses its text
-    word: the option on the command line, if it differs from the name
+    name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
+    between; for coverage also seismo.cover and pytest, and of IPython's magics %profile and so on. choices: the words
+    that it can be, the default first. but: of a verb, the choices that it lacks. metavar: what help calls its value;
+    without it and choices it is a flag. read: the function of seismo.cli.options that reads its text. help: {NAME} in
+    it is the core's default of that name. word: on the command line, if it is not the name. many: it may be given
+    several times.
     """
 
-    __slots__ = ("but", "choices", "help", "metavar", "name", "read", "verbs", "word")
+    __slots__ = ("but", "choices", "help", "many", "metavar", "name", "read", "verbs", "word")
 
     def __init__(
         self,
@@ -73,10 +82,16 @@ class Setting:
         metavar: str = "",
         read: str = "",
         word: str = "",
+        many: bool = False,
     ) -> None:
         self.name, self.verbs, self.help, self.choices = name, verbs.split(), help, choices
-        self.but, self.metavar, self.read = but or {}, metavar, read
+        self.but, self.metavar, self.read, self.many = but or {}, metavar, read, many
         self.word = word or "--" + name.replace("_", "-")
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar and not self.choices
 
     def choices_of(self, verb: str) -> tuple[str, ...]:
         """Return the words that this verb accepts."""
@@ -89,9 +104,9 @@ SETTINGS = {
     for setting in (
         Setting(
             "c_functions",
-            "profile trace",
-            "which C functions to record; auto: all, except at call sites where they prove trivial (default: auto; on "
-            "Python 3.11 none, because recording them slows every instruction there)",
+            "profile trace %profile",
+            "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
+            "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             ("auto", "all", "none"),
         ),
         Setting("clock", "profile trace lines", "the clock to read (default: auto)", ("auto", "tsc", "monotonic")),
@@ -123,9 +138,9 @@ SETTINGS = {
         ),
         Setting(
             "where",
-            "profile trace lines",
-            "record only functions that match the expression, such as 'module(\"app.*\")' (see docs/expressions.md); "
-            "the time of others counts as their callers'",
+            "profile trace lines %profile",
+            "record only functions for which the expression is true, such as 'module(\"app.*\")' "
+            "(see docs/expressions.md); the time of all other functions counts as time of their callers",
             metavar="EXPR",
             read="static",
         ),
@@ -170,7 +185,48 @@ SETTINGS = {
     )
 }
 
+COVERAGE = (
+    Setting("branch", "cover seismo.cover pytest %cover", "also record which branches were taken"),
+    Setting("counts", "cover seismo.cover pytest %cover", "count how often each line was executed"),
+    Setting(
+        "source",
+        "cover seismo.cover %cover",
+        "measure only this package, or the files below this folder; files that were never executed are reported, too",
+        metavar="PKG|DIR",
+        read="parts",
+        many=True,
+    ),
+    Setting(
+        "include",
+        "cover seismo.cover",
+        "measure only files that match; ignored if --source is given",
+        metavar="GLOB",
+        read="parts",
+        many=True,
+    ),
+    Setting("omit", "cover seismo.cover", "do not measure files that match", metavar="GLOB", read="parts", many=True),
+    Setting(
+        "contexts",
+        "cover seismo.cover",
+        "record in which context each line was executed; test: every test function is a context",
+        ("test",),
+    ),
+    Setting(
+        "context",
+        "cover seismo.cover",
+        "record that everything in this run was executed in the context of this name",
+        metavar="NAME",
+    ),
+    Setting(
+        "fail_under",
+        "cover",
+        "exit with status 1 if less than N percent were executed, unless the program itself failed",
+        metavar="N",
+        read="percent",
+    ),
+)
+
 
 def of(verb: str) -> Iterator[Setting]:
-    """Yield the options of a verb, in the order of its help."""
-    return (setting for setting in SETTINGS.values() if verb in setting.verbs)
+    """Return the options of a verb, in the order of its help."""
+    return (setting for setting in (*SETTINGS.values(), *COVERAGE) if verb in setting.verbs)

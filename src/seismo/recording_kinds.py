@@ -18,27 +18,28 @@ CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetime
 class Entry:
     """A kind of recording.
 
-    what: the recorded things, as in "recordings of calls"
-    of: the same, for use outside such a phrase
-    verb: the command that records it
-    does: the description of that command in `seismo --help`
-    report: the home of the seismo.report.kind.Kind that shows it
-    recorder: the home of the factory of its recorder, which is called with the kind's name
-    engine: (what is happening, what to do) as phrases for error messages, for recorders that share the engine
-    times: the table whose rows have separate running and waiting times, or ""
-    columns: (table, column) pairs; a recording without a kind's name is of this kind if one of them holds data
-    beside: the kinds whose columns a recording of this kind may also have
-    by_settings: True if the project's coverage settings apply when it is read
-    untimed: True if its recorder can work without times
+    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
+    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. recorder: what
+    a recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
+    for recorders that the engine runs one at a time.
+    times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
+    a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
+    columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
+    untimed: its recorder can do without times. plain: its verb has no options but those of seismo.options, and no
+    module of its own. pytest: the plugin of a run of pytest that is recorded, with --seismo-VERB; asks: what help says
+    of that option.
     """
 
     __slots__ = (
+        "asks",
         "beside",
         "by_settings",
         "columns",
         "does",
         "engine",
         "of",
+        "plain",
+        "pytest",
         "recorder",
         "report",
         "times",
@@ -62,12 +63,16 @@ class Entry:
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
         untimed: bool = False,
+        plain: bool = False,
+        pytest: str = "",
+        asks: str = "",
     ) -> None:
         self.what, self.verb, self.does = what, verb, does
         self.report, self.recorder, self.engine = report, recorder, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
-        self.untimed = untimed
+        self.untimed, self.plain = untimed, plain
+        self.pytest, self.asks = pytest, asks
 
 
 # In the order of the help text.
@@ -83,6 +88,10 @@ KINDS = {
         columns=(("nodes", "id"),),
         beside=(LINES, COVERAGE),
         untimed=True,
+        plain=True,
+        pytest="seismo.plugins.pytest.profile:Profile",
+        asks="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
+        "recording to write (default: profile.seismo)",
     ),
     LINES: Entry(
         "lines",
@@ -141,6 +150,11 @@ def found(holds: Callable[[str, str], bool]) -> str:
     fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
     beside = {other for name in fitting for other in KINDS[name].beside}
     return next((name for name in fitting if name not in beside), "")
+
+
+def plain(verb: str) -> str:
+    """Return the kind that a verb without a module of its own records; "": the verb has one."""
+    return next((name for name, entry in KINDS.items() if entry.plain and entry.verb == verb), "")
 
 
 def recorder(name: str) -> Any:

@@ -227,10 +227,32 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
             str(number)
     path = tmp_path / "counted.seismo"
     data = bytearray(session.recording.to_bytes())
-    assert not counted_runs._read([_written(path, data)])[0].problems
+    assert not counted_runs._read(_written(path, data)).problems
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(CheckError, match="cannot be read whole"):
-        counted_runs._read([_written(path, data)])
+        counted_runs._read(_written(path, data))
+
+
+FULL = """\
+import os, resource, sys
+sys.dont_write_bytecode = True
+most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
+def work(): exec(compile("x = 1\\n" * 100_000, "run.py", "exec"))
+"""
+
+
+@pytest.mark.parametrize("full", ["the program's disk", "a child's disk"])
+def test_lines_that_cannot_be_written_are_not_passed_over(project, full):
+    """The calls fit into their file and the lines do not."""
+    end = "work()\n" if full == "the program's disk" else "if not os.fork(): work()\nelse: os.wait()\n"
+    (project / "run.py").write_text(FULL + end)
+    done = check(project, "--no-objects", "--update", "run.py")
+    if full == "the program's disk":
+        assert done.returncode == 2
+        assert "what was counted cannot be read whole" in done.stderr
+    else:
+        assert re.search(r"a process could not be counted: .*File too large", done.stdout), done.stdout + done.stderr
 
 
 def _written(path, data):

@@ -17,7 +17,7 @@ from seismo.report.kind import OF_PSTATS
 
 def options(verb):
     """The long options of a verb, by asking it."""
-    module = __import__(f"seismo.cli.{verb}", fromlist=["_"])
+    module = command.home(verb)
     if hasattr(module, "VERB"):
         return [name for option in module.VERB.options for name in option.names if name.startswith("--")]
     parser = Parser()

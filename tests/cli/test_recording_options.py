@@ -1,25 +1,28 @@
 """The table of options of recordings, and those who take them: the command line, Python, type checkers, the core."""
 
 import ast
-import importlib
 from pathlib import Path
 
 import pytest
 
 import seismo
 from seismo import _core, options
+from seismo.cli.main import home
+from seismo.plugins.ipython.magics import VERBS as MAGICS
+from seismo.plugins.pytest_plugin import pytest_addoption
 
 PACKAGE = Path(seismo.__file__).parent
 TYPES = {"profile": "CallOptions", "trace": "TraceOptions", "lines": "LineOptions", "objects": "ObjectOptions"}
+VERBS = [*TYPES, "cover"]
 
 
 def keywords(verb):
     return {setting.name for setting in options.of(verb)}
 
 
-@pytest.mark.parametrize("verb", TYPES)
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_has_each_option(verb):
-    given = {option.key: option for option in importlib.import_module(f"seismo.cli.{verb}").VERB.options}
+    given = {option.key: option for option in home(verb).VERB.options}
     for setting in options.of(verb):
         if setting.name == "objects":
             assert "types" in given  # its one word besides the default
@@ -28,8 +31,8 @@ def test_the_command_line_has_each_option(verb):
         assert given[setting.name].choices == setting.choices_of(verb)
 
 
-@pytest.mark.parametrize("verb", TYPES)
-def test_type_checkers_know_each_option(verb):
+@pytest.mark.parametrize(("verb", "type_"), [*TYPES.items(), ("seismo.cover", "CoverOptions")])
+def test_type_checkers_know_each_option(verb, type_):
     tree = ast.parse((PACKAGE / "options.py").read_text())
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
@@ -37,31 +40,44 @@ def test_type_checkers_know_each_option(verb):
         own = {part.target.id for part in classes[name].body if isinstance(part, ast.AnnAssign)}
         return own.union(*(fields(base.id) for base in classes[name].bases if base.id in classes))
 
-    assert fields(TYPES[verb]) == keywords(verb)
+    assert fields(type_) == keywords(verb)
 
 
-@pytest.mark.parametrize("verb", TYPES)
+@pytest.mark.parametrize("verb", VERBS)
 def test_python_refuses_what_is_no_option(verb):
     with pytest.raises(TypeError, match=rf"{verb}\(\) got an unexpected keyword argument 'tempo'"):
         getattr(seismo, verb)(tempo=1)
 
 
-def test_the_core_takes_each_option():
-    values = {
-        name: setting.choices[0] if setting.choices else 1 if setting.read else None if setting.metavar else False
-        for name, setting in options.SETTINGS.items()
-    }
-    with pytest.raises(ValueError, match="recorder"):
-        _core.start(recorder="nothing", **{**values, "where": None})
-    tree = ast.parse((PACKAGE / "_core.pyi").read_text())
-    start = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "start")
-    defaults = {
-        arg.arg: ast.unparse(value) for arg, value in zip(start.args.kwonlyargs, start.args.kw_defaults, strict=True)
-    }
-    for name, setting in options.SETTINGS.items():
-        assert name in defaults
-        if setting.choices and name != "source":
-            assert defaults[name] == repr(setting.choices[0])
+@pytest.mark.parametrize("name", options.SETTINGS)
+def test_the_core_takes_each_option(name):
+    """All else is checked before the recorder is looked for."""
+    setting = options.SETTINGS[name]
+    for value in setting.choices or ([None] if name in ("where", "span") else [1] if setting.read else [False, True]):
+        with pytest.raises(ValueError, match=r"no recorder 'nothing'|only calls are timed|only calls can be recorded"):
+            _core.start(recorder="nothing", **{name: value})
+    if setting.choices and name != "source":  # which there are is the interpreter's
+        with pytest.raises(ValueError, match=f"{name} cannot be 'another'"):
+            _core.start(recorder="nothing", **{name: "another"})
+
+
+def test_the_core_takes_each_option_of_coverage():
+    flags = {setting.name: False for setting in options.COVERAGE if setting.is_flag}
+    with pytest.raises(TypeError, match="expected a Filter, not str"):
+        _core.cover_start(where="nothing", **flags)
+
+
+def test_guests_have_the_options_that_say_so():
+    parser = pytest.Parser(_ispytest=True)
+    pytest_addoption(parser)
+    for setting in options.of("pytest"):
+        name = f"seismo_cover_{setting.name}"
+        assert vars(parser.parse_known_args([f"--{name.replace('_', '-')}"]))[name] is True
+    for verb, known in MAGICS.items():
+        mine = {setting.word: setting for setting in options.of(verb)}
+        for word in known.keys() & mine.keys():
+            assert known[word] != mine[word].is_flag, word
+        assert known.keys() >= {setting.word for setting in options.of(f"%{verb}")}
 
 
 @pytest.mark.parametrize(

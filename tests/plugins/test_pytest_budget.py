@@ -308,7 +308,7 @@ def test_over(): work(10)
 
 def test_lines_beside_coverage_need_its_counts(run):
     source = "@budget(lines=31)\ndef test_it():\n    work(10)\n"
-    assert run(source, "--seismo-cover", "--seismo-counts").parseoutcomes() == {"failed": 1}
+    assert run(source, "--seismo-cover", "--seismo-cover-counts").parseoutcomes() == {"failed": 1}
     done = run(source, "--seismo-cover")
     assert done.parseoutcomes() == {"skipped": 1}
-    done.stdout.fnmatch_lines(["*add --seismo-counts*"])
+    done.stdout.fnmatch_lines(["*add --seismo-cover-counts*"])

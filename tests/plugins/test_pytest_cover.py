@@ -132,7 +132,9 @@ def test_settings_files_say_what_to_cover(project):
 def test_reports_go_where_they_are_sent(project):
     kinds = ["json:out/c.json", "xml:c.xml", "lcov", "term-missing:skip-covered", "html:pages"]
     (project.folder / "out").mkdir()
-    done = project.run("--seismo-cover=app", "--seismo-branch", *(f"--seismo-cover-report={kind}" for kind in kinds))
+    done = project.run(
+        "--seismo-cover=app", "--seismo-cover-branch", *(f"--seismo-cover-report={kind}" for kind in kinds)
+    )
     assert done.ret == 0
     document = json.loads((project.folder / "out" / "c.json").read_text())
     assert document["files"]["app/calc.py"]["missing_lines"] == [12]
@@ -160,7 +162,7 @@ def test_reports_replace_reports_and_nothing_else(project, report):
 
 
 def test_counts(project):
-    assert project.run("--seismo-cover=app", "--seismo-counts").ret == 0
+    assert project.run("--seismo-cover=app", "--seismo-cover-counts").ret == 0
     recording = project.recording
     functions = {row.id for row in recording.functions if row.file.endswith("app/calc.py")}
     assert {row.line: row.hits for row in recording.lines if row.function in functions}[2] == 3

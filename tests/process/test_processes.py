@@ -293,15 +293,14 @@ WAYS = [
 def test_settings_arrive_as_they_were_given(recorder, name, value):
     settings = {name: value, "flush_ms": 7, "branch": 1, "nothing": None, "real": 0.5, "flag": True, "list": ["a", 1]}
     for folder in ("/plain", "/a\nfolder\n{}", "/\udcff"):
-        assert exit_and_exec.unpack(exit_and_exec.pack(recorder, settings, folder, 7)) == (
-            recorder,
-            settings,
-            folder,
-            7,
-        )
+        recorders = {recorder: settings, "another": {}}
+        assert exit_and_exec.unpack(exit_and_exec.pack(recorders, folder, 7)) == (recorders, folder, 7)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{} x", '{"settings": 3}', "\0", '{"settings": {}, "recorder": '])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{} x", '{"recorders": 3}', '{"recorders": {"cover": 3}}', "\0", '{"recorders": {}, "heir": '],
+)
 def test_what_is_no_settings_is_refused(text):
     with pytest.raises(ValueError, match=r"no JSON|cannot be read|Expecting"):
         exit_and_exec.unpack(f"{text}\n/folder")

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
 from seismo.check.portable_paths import INSTALLED, PortablePaths
@@ -22,9 +22,11 @@ from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read
+from seismo.model.recording import UNENDED
+from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from seismo.model import Recording
 
@@ -79,11 +81,10 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
     can be measured.
     """
     with tempfile.TemporaryDirectory(prefix="seismo-check-") as scratch:
-        first = os.path.join(scratch, "counted.seismo")
-        command = [sys.executable, "-m", "seismo", "check", "--counted", kind, "-q", "-o", first]
-        lines = os.path.join(scratch, "lines.seismo")
+        first, lines = Path(scratch, "counted.seismo"), Path(scratch, "lines.seismo")
+        command = [sys.executable, "-m", "seismo", "check", "--counted", kind, "-q", "-o", str(first)]
         if kind == RUN_OF_CALLS:
-            command += ["--lines", lines]
+            command += ["--lines", str(lines)]
             command += ["--everywhere"] if side.lines == ALL else []
             command += ["--source", side.source] if side.source else []
         status, output = run([*command, *side.words], side, show)
@@ -96,40 +97,30 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
                 b"" if show else output,
             )
         parts, uncounted = _parts(f"{first}.parts")
-        counted = _read([Path(first), *parts.kept])
-        if kind == RUN_OF_BIRTHS:
-            found = of_recordings(PortablePaths(side.root), objects=counted)
-        else:
-            by_line = [path for path in sorted(Path(scratch).glob("lines.seismo*")) if not parts.is_left(path)]
-            found = of_recordings(PortablePaths(side.root), calls=counted, lines=_read(by_line))
+        recordings = [_read(path, ended=True) for path in ([first] if kind == RUN_OF_BIRTHS else [first, lines])]
+        recordings += [_read(path) for path in parts]
+        calls, by_line, births = (
+            [recording for recording in recordings if recording.kind == name] for name in (CALLS, COVERAGE, OBJECTS)
+        )
+        found = of_recordings(PortablePaths(side.root), calls, by_line, births)
         found.uncounted = uncounted
         return found
 
 
-class _Parts(NamedTuple):
-    """Files of the program's other processes: their recordings, and the pids of those still running."""
-
-    kept: list[Path]
-    running: set[str]
-
-    def is_left(self, lines: Path) -> bool:
-        """Return True if this file of lines (lines.seismo.PID-NUMBER) belongs to a process that is still running."""
-        return lines.name.rpartition(".")[2].partition("-")[0] in self.running
-
-
-def _parts(folder: str) -> tuple[_Parts, list[str]]:
-    """Return the parts in the folder, and a sentence for each kind of process that is missing."""
+def _parts(folder: str) -> tuple[list[Path], list[str]]:
+    """The parts in the folder, and a sentence for each kind of process that is not among them."""
     from seismo.process import merge_parts
 
     if not os.path.isdir(folder):
-        return _Parts([], set()), []
+        return [], []
     paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
     alive = merge_parts.still_written(paths)
     said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]]
     if alive:
-        said.append(f"processes that still ran when the program had ended are not counted: {len(alive)}")
+        running = {os.path.basename(path).partition("-")[0] for path in alive}
+        said.append(f"processes that still ran when the program had ended are not counted: {len(running)}")
     kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]
-    return _Parts(kept, {os.path.basename(path).partition("-")[0] for path in alive}), list(dict.fromkeys(said))
+    return kept, list(dict.fromkeys(said))
 
 
 def _ended(status: int) -> str:
@@ -143,20 +134,18 @@ def _ended(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-def _read(paths: Iterable[Path]) -> list[Recording]:
-    found = []
-    for path in paths:
-        try:
-            recording = read(path)
-        except RecordingError as error:
-            raise CheckError("what was counted cannot be read", error.what) from None
-        lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # killed processes
-        if lost:
-            raise CheckError("what was counted cannot be read whole", lost[0])
-        found.append(recording)
-    if not found:
-        raise CheckError("nothing was counted", hint="did the program replace itself (os.exec*)?")
-    return found
+def _read(path: Path, ended: bool = False) -> Recording:
+    """Read what a process has counted. ended: it was not killed, so a file without an end could not be written."""
+    try:
+        recording = read(path)
+    except RecordingError as error:
+        raise CheckError("what was counted cannot be read", error.what) from None
+    lost = [problem for problem in recording.problems if ended or not problem.startswith("cut off")]
+    if ended and UNENDED in recording.losses["kind"]:
+        lost.append("its end could not be written: is the disk full?")
+    if lost:
+        raise CheckError("what was counted cannot be read whole", lost[0])
+    return recording
 
 
 def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] | None = None) -> tuple[int, bytes]:

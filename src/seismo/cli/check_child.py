@@ -3,12 +3,14 @@
 seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
-Every process that the program starts or forks writes its own files. Their recordings go to the folder
-calls.seismo.parts and are not merged: seismo.check.counted_runs reads all of them. So a process that execs another
-program is counted as well.
+Every process that the program starts or forks writes files of its own, its parts of the recordings into the folder
+calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.counted_runs). So
+what becomes another program by exec is counted as well.
 """
 
 from __future__ import annotations
+
+import sys
 
 from seismo import recording_kinds
 from seismo.cli.options import Option
@@ -26,42 +28,36 @@ class _Counted(RecordingVerb):
     """A verb that counts in every process."""
 
     def make(self, given: Given, program: Program) -> RecordedRun:
-        """Return the program, ready to run. No process merges the other processes' files."""
+        """The program, ready to run: no process gathers what the others write."""
+        sys.meta_path.insert(0, _OneRound())
         found = super().make({**given, "children": True}, program)
         found.process.at_end = None
+        if "lines" in given:
+            from seismo.process.output_file import Output
+
+            lines: dict[str, object] = {"counts": 1}
+            if given.get("everywhere"):
+                lines["include"] = "/**"
+            output = Output(given["lines"], option="--lines")
+            found.process.runs.append((recording_kinds.recorder(recording_kinds.COVERAGE), lines, output))
         return found
 
 
-class _Calls(_Counted):
-    """A verb that counts calls and lines."""
-
-    def recorder(self) -> Any:
-        """Return the recorder of calls and lines."""
-        from seismo.process.check_recorder import CheckRecorder
-
-        return CheckRecorder()
-
-
 def _calls(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.process.check_recorder import one_round
-
-    one_round()
-    settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
-    return settings | {name: given[name] for name in ("lines", "everywhere", "source") if name in given}
+    return {"c_functions": "all", "timing": "none"} | {name: given[name] for name in ("source",) if name in given}
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
-    from seismo.process.check_recorder import begin_collecting, one_round
+    from seismo.process import engine
     from seismo.process.objects import recorder
 
     recorder.check_possible()
-    one_round()
-    begin_collecting()
+    engine.begin_collecting()
     return {"holders": 0}
 
 
 VERBS = {
-    "calls": _Calls(
+    "calls": _Counted(
         recording_kinds.CALLS,
         __doc__,
         (
@@ -80,3 +76,45 @@ def main(words: list[str]) -> int:
     """Run the program; the first word is one of VERBS. Return only if there is no program."""
     what, *rest = words
     return VERBS[what].run(rest)
+
+
+class _OneRound:
+    """Has pyperf run each benchmark once, in one process: how often it would, it chooses by time.
+
+    It finds pyperf's runner, once, and gives it the option that it has for this.
+    """
+
+    NAME, OPTION = "pyperf._runner", "debug_single_value"
+
+    def find_spec(self, name: str, path: Any, _target: Any = None) -> Any:
+        """The module's spec, if it is that one."""
+        if name != self.NAME:
+            return None
+        sys.meta_path.remove(self)
+        others = (one.find_spec(name, path) for one in sys.meta_path)
+        spec: Any = next(filter(None, others), None)
+        if spec is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        loader: Any = spec.loader
+        real = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            real(module)
+            try:
+                self._change(module.Runner)
+            except AttributeError:  # another version
+                return
+
+        loader.exec_module = exec_module
+        return spec
+
+    def _change(self, runner: Any) -> None:
+        real = runner._set_args
+
+        def _set_args(self: Any, args: Any) -> None:
+            if hasattr(args, _OneRound.OPTION) and not getattr(args, "worker", False):
+                args.rigorous = args.fast = False
+                args.debug_single_value = True
+            real(self, args)
+
+        runner._set_args = _set_args

@@ -43,7 +43,7 @@ def every_verb() -> argparse.ArgumentParser:
     from shtab import FILE
 
     from seismo import formats
-    from seismo.cli.main import VERBS
+    from seismo.cli.main import VERBS, home
     from seismo.cli.parsing import Parser, add_options
     from seismo.cli.report import orders
     from seismo.report.kind import OF_PSTATS
@@ -52,7 +52,7 @@ def every_verb() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="seismo")
     verbs = parser.add_subparsers(parser_class=Parser)
     for verb, summary in VERBS.items():
-        module = __import__(f"seismo.cli.{verb}", fromlist=["_"])
+        module = home(verb)
         made = verbs.add_parser(verb, help=summary)
         if hasattr(module, "VERB"):
             made.add_argument("-m", metavar="MODULE", help="run a module")

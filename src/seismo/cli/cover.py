@@ -8,11 +8,10 @@ pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]), and options over
 
 from __future__ import annotations
 
-import os
-
 from seismo import recording_kinds
-from seismo.cli.options import Option, of_a_program, parts, percent
+from seismo.cli.options import Option, of_a_program, settings
 from seismo.cli.recording import RecordedRun, RecordingVerb
+from seismo.options import of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,22 +24,12 @@ if TYPE_CHECKING:
 
 
 def wanted(given: dict[str, Any]) -> Settings:
-    """Return the project's settings, overridden by the options. Raise UsageError if they are invalid."""
-    from seismo.coverage import settings
+    """The project's settings, and what the options say over them. Raises UsageError."""
+    from seismo.coverage.settings import current, rcfile_of
 
-    folder = os.getcwd()
-    rcfile = settings.rcfile_of(given.get("rcfile"), bool(given.get("no_config")))
-    if rcfile == "" or not (rcfile or settings.is_there(folder)):
-        found = settings.Settings(folder=folder)
-    else:
-        found = settings.load(folder, rcfile)
-    over: dict[str, Any] = {
-        name: given[name] for name in ("branch", "counts", "contexts", "context", "fail_under") if name in given
-    }
-    for name in ("source", "include", "omit"):
-        if name in given:
-            over[name] = tuple(one for part in given[name] for one in part)
-    return found.overridden(**over)
+    over = {option.name: given[option.name] for option in of("cover") if option.name in given}
+    over |= {name: tuple(one for part in value for one in part) for name, value in over.items() if type(value) is list}
+    return current(rcfile_of(given.get("rcfile"), bool(given.get("no_config")))).overridden(**over)
 
 
 class _End:
@@ -71,55 +60,17 @@ class _Cover(RecordingVerb):
         """Return the program, ready to run."""
         from seismo.process import coverage
 
-        settings = wanted(given)
-        given["children"] = given.get("children") or settings.children
-        options = coverage.options(settings) | {name: given[name] for name in given if name == "flush_ms"}
-        return RecordedRun(self, given, program, options, _End(settings).tell, settings.fail_under > 0)
+        measured = wanted(given)
+        given["children"] = given.get("children") or measured.children
+        options = coverage.options(measured) | {name: given[name] for name in given if name == "flush_ms"}
+        return RecordedRun(self, given, program, options, _End(measured).tell, measured.fail_under > 0)
 
 
 VERB = _Cover(
     recording_kinds.COVERAGE,
     of_a_program(__doc__, "a table"),
     (
-        Option("--branch", "branch", "also record which branches were taken"),
-        Option("--counts", "counts", "count how often each line was executed"),
-        Option(
-            "--source",
-            "source",
-            "measure only this package, or the files below this folder; files that were never executed "
-            "are reported, too",
-            metavar="PKG|DIR",
-            read=parts,
-            many=True,
-        ),
-        Option(
-            "--include",
-            "include",
-            "measure only files that match; ignored if --source is given",
-            metavar="GLOB",
-            read=parts,
-            many=True,
-        ),
-        Option("--omit", "omit", "do not measure files that match", metavar="GLOB", read=parts, many=True),
-        Option(
-            "--contexts",
-            "contexts",
-            "record in which context each line was executed; test: every test function is a context",
-            choices=("test",),
-        ),
-        Option(
-            "--context",
-            "context",
-            "record that everything in this run was executed in the context of this name",
-            metavar="NAME",
-        ),
-        Option(
-            "--fail-under",
-            "fail_under",
-            "exit with status 1 if less than N percent were executed, unless the program itself failed",
-            metavar="N",
-            read=percent,
-        ),
+        *settings("cover"),
         Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
         Option("--no-config", "no_config", "do not read any settings file"),
     ),

@@ -1,6 +1,6 @@
 """The `seismo` command: finds and runs the verb, and reports errors as plain lines and exit statuses.
 
-A verb is a module of this package with the verb's name. It has
+A verb is a module of this package named as the verb, unless seismo.recording_kinds says that it is plain. It has
 
     add_arguments(parser)      adds its arguments to an argparse.ArgumentParser
     run(args) -> int           does the work and returns the exit status: 0 ok, 1 a check failed
@@ -24,8 +24,7 @@ from seismo.process import startup_guard
 TYPE_CHECKING = False  # avoids the import of typing
 if TYPE_CHECKING:
     from argparse import Namespace
-    from types import ModuleType
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from seismo.cli.parsing import Parser
 
@@ -71,10 +70,20 @@ def main(argv: list[str] | None = None) -> int:
     return _unknown(verb)
 
 
+def home(verb: str) -> Any:
+    """Return the module of a verb, or what stands for it."""
+    kind = recording_kinds.plain(verb)
+    if kind:
+        from seismo.cli.recording import PlainVerb
+
+        return PlainVerb(kind)
+    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+
+
 def _run(verb: str, words: list[str]) -> int:
     startup_guard.defer_interrupts()
     startup_guard.disable_lazy_imports()
-    module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be another import
+    module = home(verb)
     fast = getattr(module, "main", None)
     if fast is not None:  # exceptions of the recorded program propagate as if it ran bare
         status = int(fast(words))  # returns only if the program did not run
@@ -124,7 +133,7 @@ class _NoOutput:
         raise SeismoError("there is no standard output", hint="it was closed already when the command began")
 
 
-def _parser(verb: str, module: ModuleType) -> Parser:
+def _parser(verb: str, module: Any) -> Parser:
     from seismo.cli.parsing import Help, Parser
 
     parser = Parser(

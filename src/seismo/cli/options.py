@@ -144,6 +144,7 @@ READERS: dict[str, Callable[[str, str], object]] = {
     "number": number,
     "whole": whole,
     "count": count,
+    "parts": parts,
     "percent": percent,
     "span_ns": span_ns,
     "static": static,
@@ -221,6 +222,7 @@ def settings(verb: str, *names: str) -> tuple[Option, ...]:
             metavar=setting.metavar,
             choices=setting.choices_of(verb),
             read=READERS[setting.read] if setting.read else None,
+            many=setting.many,
         )
         for setting in of(verb)
         if not names or setting.name in names

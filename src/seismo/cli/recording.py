@@ -6,7 +6,7 @@
     VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
-A verb with another recorder or another end overrides recorder() or make().
+A verb that wants more than that, such as another end, overrides make().
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import sys
 
 from seismo import recording_kinds
-from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET
+from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET, of_a_program, settings
 from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import RecordingError, SeismoError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from seismo.cli.verb import Given
     from seismo.process.merge_parts import TakenParts
     from seismo.process.output_file import Output
-    from seismo.process.recorder_users import Recorder
     from seismo.process.run_program import Program
 
 
@@ -96,10 +95,23 @@ class RecordingVerb(Verb):
         """Return the program, ready to run."""
         return RecordedRun(self, given, program, self.settings(given, program))
 
-    def recorder(self) -> Recorder:
-        """Return the recorder to start and stop, by default that of the kind."""
-        recorder: Recorder = recording_kinds.recorder(self.kind)
-        return recorder
+
+class PlainVerb:
+    """Stands for the module of a verb whose options are all declared in seismo.options."""
+
+    def __init__(self, kind: str) -> None:
+        entry = recording_kinds.KINDS[kind]
+        text = f"{entry.does[0].upper()}{entry.does[1:]}."
+        self.VERB = RecordingVerb(kind, of_a_program(text), settings(entry.verb), _checked)
+        self.main = self.VERB.run
+
+
+def _checked(given: Given, program: Program) -> dict[str, object]:
+    from seismo.process.engine import check
+
+    found = settings_of(given, program)
+    check(found)
+    return found
 
 
 class RecordedRun:
@@ -125,7 +137,6 @@ class RecordedRun:
         from seismo.process.output_file import SUFFIX, Output, out_of_the_way
 
         self.program, self.summary, self.always = program, summary, always
-        self.recorder = verb.recorder()
         self.folder = current_folder()
         self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()
@@ -137,7 +148,8 @@ class RecordedRun:
             output.discard()
             raise
         quiet = bool(given.get("quiet"))
-        self.process = process = children.Process(output, settings, folder, quiet, self.recorder)
+        recorder = recording_kinds.recorder(verb.kind)
+        self.process = process = children.Process([(recorder, settings, output)], folder, quiet)
         self.stderr = -1
         if not quiet:
             try:
@@ -165,23 +177,18 @@ class RecordedRun:
         return run(self.program, begin, ended, self._discard)
 
     def _discard(self) -> None:
-        """Discard the recording, because nothing ran."""
-        process = self.process
-        if process.begun and not process.done:
-            self.recorder.stop()
-        process.done = True
-        if process.output is not None:
-            process.output.discard()
-        if process.parts:
+        """Nothing ran: no recording."""
+        self.process.abandon()
+        if self.process.parts:
             from seismo.process.children import remove_folder
 
-            remove_folder(process.parts)
+            remove_folder(self.process.parts)
 
     def _put_back(self, output: Output) -> None:
         """Undo the preparations for an exec that failed."""
         if self.taken is not None:
             self.taken.put_back(self.process.parts)
-            self.taken.give_place(output, self.recorder.move)
+            self.taken.give_place(output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
         """Run the end's work with output to os.devnull, so that the modules it needs are loaded now."""
@@ -191,7 +198,7 @@ class RecordedRun:
             if self.process.parts:
                 from seismo.process import merge_parts  # noqa: F401
             if self.stderr >= 0 or self.always:
-                self.summary(self.recorder.snapshot(), Screen(nowhere, "", self.coloured))
+                self.summary(self.process.recorder.snapshot(), Screen(nowhere, "", self.coloured))
         finally:
             sys.path = programs
             os.close(nowhere)
@@ -204,8 +211,8 @@ class RecordedRun:
         from seismo import _core
         from seismo.process.output_file import say
 
-        told = [output.finish(self.recorder)] if self.process.done else []  # else the process execs another program
-        programs, sys.path = sys.path, self.path  # the program's folder may contain a json.py or a grp.py
+        told = [output.finish(self.process.recorder)] if self.process.done else []  # else the process becomes another
+        programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
@@ -231,7 +238,7 @@ class RecordedRun:
                     stderr,
                 )
             elif stderr >= 0 or self.always:
-                return self.summary(output.path if there else self.recorder.snapshot(), screen) or 0
+                return self.summary(output.path if there else self.process.recorder.snapshot(), screen) or 0
         except KeyboardInterrupt:
             return 130
         except BaseException as error:  # noqa: BLE001  a failed summary must not change the program's exit

@@ -20,6 +20,7 @@ import os
 
 from seismo.coverage.default_exclusions import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 from seismo.errors import UsageError
+from seismo.options import of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ FILES = (
     ("tox.ini", False),
     ("pyproject.toml", False),
 )
+RECORDED = tuple(option.name for option in of("seismo.cover") if option.is_flag)
+"""What is recorded or not, and stands in the recording."""
 SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
 _COVERAGE_SORTS = {
     "name": "name",
@@ -136,7 +139,7 @@ class Settings:
         parts = merged if isinstance(merged, list) and merged else [recording.meta]
         parts = [part if isinstance(part, dict) else {} for part in parts]
         given: dict[str, Any] = {"source": ()}
-        for name in ("branch", "counts"):
+        for name in RECORDED:
             given[name] = any(part.get(name) is True for part in parts)
         for name in ("source_dirs", "source_pkgs", "include", "omit"):
             lists = [_strings(part.get("settings"), name) for part in parts]
@@ -271,6 +274,14 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
         if also:
             found[name] = (*found.get(name, getattr(Settings, name)), *also)
     return Settings(folder=folder, file=used, notes=tuple(notes), **found)
+
+
+def current(rcfile: str | None = None) -> Settings:
+    """Return the settings that hold in the current folder: as `load`, which is spared where there is no file."""
+    folder = os.getcwd()
+    if rcfile == "" or not (rcfile or is_there(folder)):
+        return Settings(folder=folder)
+    return load(folder, rcfile)
 
 
 def rcfile_of(rcfile: str | None, no_config: bool) -> str | None:

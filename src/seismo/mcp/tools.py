@@ -19,6 +19,7 @@ from seismo import formats
 from seismo.errors import SeismoError, UsageError, did_you_mean
 from seismo.query import TABLES, Database, Source, described
 from seismo.query.result_writers import json_rows
+from seismo.recording_kinds import KINDS
 from seismo.report import facts
 from seismo.report.kind import of
 from seismo.report.words import Signs
@@ -37,8 +38,8 @@ LISTED = 200  # the most recordings in a list
 SECONDS = 30
 RUNS = 600  # the most seconds that a program may run
 MEMORY = "1GB"
-ANYTHING = {".json", ".json.gz", ".txt", ".xml", ".info", ".pb", ".pb.gz", ".html"}  # suffixes of other files, too
-VERBS = ("profile", "trace", "lines", "cover", "objects")
+ANYTHING = {".json", ".json.gz", ".txt", ".xml", ".info", ".pb", ".pb.gz", ".html"}  # suffixes of much else, too
+VERBS = ("trace", *(entry.verb for entry in KINDS.values()))
 
 
 def answer(rows: list[dict[str, Any]], more: str, **others: Any) -> dict[str, Any]:

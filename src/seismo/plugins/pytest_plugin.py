@@ -14,15 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Generator
+    from typing import Any
 
     from seismo.plugins.pytest.check_fixture import Blocks
-    from seismo.plugins.pytest.cover import Cover
     from seismo.plugins.pytest.objects_fixture import ObjectCounts
-    from seismo.plugins.pytest.profile import Profile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options; docs/pytest.md describes them."""
+    """Declares the options; docs/pytest.md says more of each."""
+    from seismo.options import of
+    from seismo.recording_kinds import KINDS
+
     add = parser.getgroup("seismo", "coverage with seismo").addoption
     add(
         "--seismo-cover",
@@ -41,22 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="do not measure coverage, whatever other options say",
     )
-    add(
-        "--seismo-branch",
-        "--seismo-cover-branch",
-        dest="seismo_cover_branch",
-        action="store_true",
-        default=None,
-        help="also record which branches were taken",
-    )
-    add(
-        "--seismo-counts",
-        "--seismo-cover-counts",
-        dest="seismo_cover_counts",
-        action="store_true",
-        default=None,
-        help="count how often each line was executed",
-    )
+    for option in of("pytest"):
+        name = f"--seismo-cover-{option.name}"
+        add(name, dest=f"seismo_cover_{option.name}", action="store_true", default=None, help=option.help)
     add(
         "--seismo-cover-report",
         dest="seismo_cover_report",
@@ -90,7 +79,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="also cover the processes that tests start or fork",
     )
     _add_files(add)
-    _add_profile(parser.getgroup("seismo-profile", "profile of the tests with seismo").addoption)
+    for entry in KINDS.values():
+        if entry.pytest:
+            group = parser.getgroup(f"seismo-{entry.verb}", f"{entry.verb} of the tests with seismo")
+            group.addoption(f"--seismo-{entry.verb}", metavar="FILE", nargs="?", const="", help=entry.asks)
+    _add_profile(parser.getgroup("seismo-profile").addoption)
     _add_check(parser.getgroup("seismo-check", "counts of the tests against what they were, with seismo").addoption)
     parser.addini(
         "seismo_objects_unavailable",
@@ -124,16 +117,6 @@ def _add_files(add: Callable[..., None]) -> None:
 
 def _add_profile(add: Callable[..., None]) -> None:
     """Declare the options of a profile."""
-    add(
-        "--seismo-profile",
-        dest="seismo_profile",
-        metavar="FILE",
-        nargs="?",
-        const="",
-        default=None,
-        help="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
-        "recording to write (default: profile.seismo)",
-    )
     add(
         "--seismo-profile-limit",
         dest="seismo_profile_limit",
@@ -235,14 +218,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     options: Namespace = early_config.known_args_namespace
     if options.help or options.version:
         return
+    from seismo.recording_kinds import KINDS, load
+
     if options.seismo_cover and not options.seismo_no_cover:
         from seismo.plugins.pytest.cover import Cover
 
         _begin(early_config, Cover)
-    if options.seismo_profile is not None:
-        from seismo.plugins.pytest.profile import Profile
-
-        _begin(early_config, Profile)
+    for entry in KINDS.values():
+        if entry.pytest and getattr(options, f"seismo_{entry.verb}") is not None:
+            _begin(early_config, load(entry.pytest))
     if options.seismo_check:
         _begin_check(early_config)
 
@@ -260,7 +244,7 @@ def _begin_check(config: pytest.Config) -> None:
         config.pluginmanager.register(plugin, "seismo-check-order")
 
 
-def _begin(config: pytest.Config, run: type[Cover | Profile]) -> None:
+def _begin(config: pytest.Config, run: Any) -> None:
     from seismo.errors import SeismoError
 
     try:

@@ -21,6 +21,7 @@ import os
 import sys
 
 from seismo import recording_kinds
+from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, exit_and_exec, fork_handlers
@@ -44,10 +45,11 @@ PATIENCE = 0.5  # seconds that the end of the program waits for children that ar
 class Process:
     """What this process records into, and how it ends.
 
-    output: the file, None while there is none (forked, and not worth one). recorder: by default the
-    engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
-    recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
-    itself ends with 0. went_on: called with the output when an exec failed before which at_end had been called.
+    runs: the recorders, each with its settings and its file; None: there is none (forked, and not worth one). What is
+    written first of all, the recording, is the first one's. parts: the folder of --children, or "". quiet: say nothing.
+    at_end: called with the recording after the recorders stopped; not in forked children, which only close theirs. It
+    gives the exit status of a program that itself ends with 0, and finishes the recording. went_on: called with the
+    recording when an exec failed before which at_end had been called.
     has_over: over() will be called. prepare: loads what at_end needs, before the program gives up its root or its
     rights. heir: what this process becomes by exec is to gather, into the file that the folder of parts is named
     after.
@@ -55,16 +57,12 @@ class Process:
 
     def __init__(
         self,
-        output: Output | None,
-        settings: dict[str, object],
+        runs: list[tuple[Recorder, dict[str, object], Output | None]],
         parts: str = "",
         quiet: bool = True,
-        recorder: Recorder | None = None,
     ) -> None:
-        self.output = output
-        self.recorder = recorder or engine.EngineRecorder()
+        self.runs = runs
         self.quiet = quiet
-        self.settings = settings
         self.parts = parts
         self.pid = os.getpid()
         self.exit = ""
@@ -77,25 +75,57 @@ class Process:
         self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
 
+    @property
+    def output(self) -> Output | None:
+        """The recording."""
+        return self.runs[0][2]
+
+    @property
+    def recorder(self) -> Recorder:
+        """The recorder of the recording."""
+        return self.runs[0][0]
+
     def begin(self) -> None:
-        """Starts the recorder into the output, and arranges the end. Raises SeismoError when it cannot."""
+        """Start the recorders into their files, and arrange the end. Raise SeismoError when one cannot start."""
         import atexit
         from types import MethodType
 
-        fd = -1 if self.output is None else self.output.fd
         # First to be registered, last to run; and what it does is for no debugger that the program has left at work.
         last = MethodType(_core.at_end, MethodType(_core.quietly, self._last))
         self._register = MethodType(atexit.register, last)
         self._register()
         try:
-            self.recorder.start(self.settings, fd, self.forked)
+            self._start(self.runs[::-1])  # what the first one records is not to have the start of another in it
         except BaseException:
             atexit.unregister(last)
             raise
         self.begun = True
-        if self.output is not None:
-            self.output.belongs_to(self.recorder)
-        self.recorder.flush()  # a process that dies young leaves a file that says whose it is
+        self._written()
+
+    def _start(self, runs: list[tuple[Recorder, dict[str, object], Output | None]]) -> None:
+        """Start all of these recorders or none."""
+        if not runs:
+            return
+        recorder, settings, output = runs[0]
+        # In a forked child the first recorder that hears of it sees to all of them.
+        recorder.start(settings, -1 if output is None else output.fd, self.forked)
+        try:
+            self._start(runs[1:])
+        except BaseException:
+            recorder.abandon()
+            raise
+
+    def _written(self) -> None:
+        """Write what is known at the start: a process that dies young leaves files that say whose they are."""
+        for recorder, _, output in self.runs:
+            if output is not None:
+                output.belongs_to(recorder)
+        self.flush()
+
+    def flush(self) -> None:
+        """Bring the files up to date."""
+        for recorder, _, _ in self.runs:
+            recorder.flush()
 
     def over(self, how: str) -> None:
         """The program's main module is through: its threads and exit functions are not."""
@@ -126,11 +156,13 @@ class Process:
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def _finish(self, exit_: str | None) -> None:
-        self.recorder.stop(self.exit if exit_ is None else exit_)
-        if self.output is None:
-            return
-        if self.at_end is None:
-            self.output.finish(self.recorder)
+        for recorder, _, _ in self.runs:
+            recorder.stop(self.exit if exit_ is None else exit_)
+        for recorder, _, output in self.runs[self.at_end is not None :]:
+            trouble = "" if output is None else output.finish(recorder)
+            if trouble:
+                self._lost(trouble, RecordingError(trouble))
+        if self.output is None or self.at_end is None:
             return
         self.verdict = self.at_end(self.output)
         if self.verdict and self.exit == "0" and exit_ is None:
@@ -144,7 +176,8 @@ class Process:
     def packed(self) -> str:
         """What another process has to know to be recorded, too."""
         heir = self.pid if self.ahead and self.heir and self.first else 0
-        return exit_and_exec.pack(self.recorder.name, self.settings, self.parts, heir)
+        recorders = {recorder.name: settings for recorder, settings, _ in self.runs}
+        return exit_and_exec.pack(recorders, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
         """Makes the file whole; if the exec is likely to succeed, ends all but the recorder. exec_failed() goes on."""
@@ -153,7 +186,8 @@ class Process:
         self.ahead = True
         try:
             with Restored():
-                self.recorder.ahead("exec", likely)
+                for recorder, _, _ in self.runs:
+                    recorder.ahead("exec", likely)
                 if likely and self.at_end is not None:
                     engine.unrecorded(self.at_end, self.output)
         except BaseException as error:
@@ -163,7 +197,8 @@ class Process:
         """Goes on as if nothing had been."""
         if self.ahead and not self.done and self.pid == os.getpid():
             self.ahead = False
-            self.recorder.ahead("")
+            for recorder, _, _ in self.runs:
+                recorder.ahead("")
             if self.went_on is not None and self.output is not None:
                 with Restored():
                     engine.unrecorded(self.went_on, self.output)
@@ -175,13 +210,28 @@ class Process:
             with Restored():
                 engine.unrecorded(prepare)
 
+    def abandon(self) -> None:
+        """Stop the recorders, and remove what they have written."""
+        begun, self.done = self.begun and not self.done, True
+        for recorder, _, output in self.runs:
+            if begun:
+                recorder.abandon()
+            if output is not None:
+                output.discard()
+
     def complain(self, text: str) -> None:
         """Says on stderr what was lost, unless the user asked for silence."""
         if not self.quiet:
             say(text)
 
+    def _lost(self, text: str, error: Exception) -> None:
+        self.complain(text)
+        mark(self.parts, error)
+
     def forked(self) -> None:
         """In a forked child: a recording of its own, or none."""
+        if self.pid == os.getpid():
+            return  # another recorder was the first to hear of it
         parent_pid, self.pid = self.pid, os.getpid()
         self.at_end = None
         self.exit = ""
@@ -191,28 +241,34 @@ class Process:
             except OSError:
                 pass
         self.close_in_child = []
-        parent, self.output = self.output, None
-        if self.done or _forked_to_exec():
-            self.done = True
-            self.recorder.after_fork(-2, {})
+        parents = [output for _, _, output in self.runs]
+        self.runs = [(recorder, settings, None) for recorder, settings, _ in self.runs]
+        if not (self.done or _forked_to_exec()):
+            self._open(parents, parent_pid)
+        self.done = self.output is None
+        for recorder, settings, output in self.runs:
+            recorder.after_fork(-2 if output is None else output.fd, settings)
+        if not self.done:
+            self._written()
+            if self.parts:
+                _watch_pools(self.flush)
+
+    def _open(self, parents: list[Output | None], parent_pid: int) -> None:
+        """In a forked child: open a file for each of the parent's, all or none."""
+        opened: list[Output] = []
+        try:
+            for parent in parents:
+                if parent is not None:
+                    path = parent.path
+                    parent.close()
+                    opened.append(part(self.parts) if self.parts else child_output(path, parent_pid, self.pid))
+        except Exception as error:
+            for output in opened:
+                output.discard()
+            self._lost(f"the recording of process {self.pid} is lost: {error}", error)
             return
-        if parent is not None:
-            try:
-                path = parent.path
-                parent.close()
-                self.output = part(self.parts) if self.parts else child_output(path, parent_pid, self.pid)
-            except Exception as error:
-                self.complain(f"the recording of process {self.pid} is lost: {error}")
-                mark(self.parts, error)
-        if self.output is None:
-            self.done = True
-            self.recorder.after_fork(-2, {})
-            return
-        self.recorder.after_fork(self.output.fd, self.settings)
-        self.output.belongs_to(self.recorder)
-        self.recorder.flush()
-        if self.parts:
-            _watch_pools(self.recorder)
+        for number, output in enumerate(opened):
+            self.runs[number] = (*self.runs[number][:2], output)
 
 
 def _forked_to_exec() -> bool:
@@ -274,7 +330,7 @@ _followed: Process | None = None
 def follow(packed: str) -> None:
     """Called by the hook at the start of an interpreter, with what the variable has. Raises what prevents recording."""
     global _followed
-    name, settings, folder, heir = exit_and_exec.unpack(packed)
+    recorders, folder, heir = exit_and_exec.unpack(packed)
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
@@ -283,8 +339,13 @@ def follow(packed: str) -> None:
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
     server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
-    recorder = _recorder(name, settings)
-    process = Process(None if server else part(folder), settings, folder, recorder=recorder)
+    process = Process(
+        [
+            (recording_kinds.recorder(name), settings, None if server else part(folder))
+            for name, settings in recorders.items()
+        ],
+        folder,
+    )
     _followed = process
     if heir == process.pid:
         _inherit(process)
@@ -298,7 +359,7 @@ def follow(packed: str) -> None:
         abandon()
         raise
     if "from multiprocessing.spawn import" in words:
-        _watch_pools(process.recorder, load=True)
+        _watch_pools(process.flush, load=True)
 
 
 def _inherit(process: Process) -> None:
@@ -324,16 +385,6 @@ def _inherit(process: Process) -> None:
     process.heir, process.at_end, process.prepare = True, end, load
 
 
-def _recorder(name: str, settings: dict[str, object]) -> Recorder:
-    """What is started here: of `seismo check`, both of its recorders."""
-    if "lines" in settings:
-        from seismo.process import check_recorder
-
-        return check_recorder.CheckRecorder(name)
-    recorder: Recorder = recording_kinds.recorder(name)
-    return recorder
-
-
 def _fork_only(process: Process) -> None:
     """Records not this process but those it forks."""
 
@@ -342,13 +393,12 @@ def _fork_only(process: Process) -> None:
         if _forked_to_exec():
             return
         try:
-            process.output = part(process.parts)
+            process.runs = [(recorder, settings, part(process.parts)) for recorder, settings, _ in process.runs]
             process.begin()
         except Exception as error:
-            process.complain(f"the recording of process {process.pid} is lost: {error}")
-            mark(process.parts, error)
+            process._lost(f"the recording of process {process.pid} is lost: {error}", error)
 
-    _watch_pools(process.recorder, load=True)
+    _watch_pools(process.flush, load=True)
     fork_handlers.register(child, fork_handlers.LAST)
 
 
@@ -358,17 +408,13 @@ def abandon() -> None:
     if _followed is None:
         return
     process, _followed = _followed, None
-    process.done = True
-    if process.begun:
-        process.recorder.abandon()
-    if process.output is not None:
-        process.output.discard()
+    process.abandon()
     if process.first:
         remove_folder(process.parts)
     exit_and_exec.unsubscribe(process)
 
 
-def _watch_pools(recorder: Recorder, load: bool = False) -> None:
+def _watch_pools(flush: Callable[[], None], load: bool = False) -> None:
     """A multiprocessing pool ends by killing its workers, at once after the last result and while they wait for work.
 
     So a worker writes its part before it hands over a result, unless that is dear and would take a good share of its
@@ -384,21 +430,21 @@ def _watch_pools(recorder: Recorder, load: bool = False) -> None:
     real_get, real_put = queues.SimpleQueue.get, queues.SimpleQueue.put
     due = 0.0
 
-    def flush() -> None:
+    def flush_and_measure() -> None:
         nonlocal due
         begin = monotonic()
-        recorder.flush()
+        flush()
         end = monotonic()
         due = end + 2 * (end - begin) if end - begin > 0.002 else 0.0
 
     def get(self):  # type: ignore[no-untyped-def]
         if self.empty():
-            flush()
+            flush_and_measure()
         return real_get(self)
 
     def put(self, obj):  # type: ignore[no-untyped-def]
         if monotonic() >= due:
-            flush()
+            flush_and_measure()
         return real_put(self, obj)
 
     get.seismo = True  # type: ignore[attr-defined]

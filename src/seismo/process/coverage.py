@@ -19,6 +19,7 @@ import sys
 from seismo import recording_kinds
 from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
+from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.recorder_users import Recorder, RecorderUsers
@@ -36,7 +37,8 @@ else:
 # Lists in the settings of a process, which travel through an environment variable.
 _BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
-_HOW = ("branch", "counts", "tests")
+_FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
+_HOW = (*_FLAGS, "tests")
 
 _settings: dict[str, object] = {}
 _context = ""
@@ -55,8 +57,7 @@ def options(settings: Settings) -> dict[str, object]:
         if path == "/":
             raise UsageError("a source folder cannot be the root of all", name)
     found: dict[str, object] = {
-        "branch": int(settings.branch),
-        "counts": int(settings.counts),
+        **{name: int(getattr(settings, name)) for name in _FLAGS},
         "tests": int(settings.contexts == "test"),
         "context": settings.context,
         "pylib": int(settings.cover_pylib),
@@ -358,8 +359,7 @@ def meta(settings: dict[str, object]) -> str:
     return engine.meta(
         {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
         recording_kinds.COVERAGE,
-        branch=how["branch"],
-        counts=how["counts"],
+        **{name: how[name] for name in _FLAGS},
         folder=folder,
         **({"config": engine.Json(str(config))} if config else {}),
     )

@@ -227,16 +227,20 @@ def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
 # ---- what travels in the variable ----
 
 
-def pack(recorder: str, settings: dict[str, object], folder: str, heir: int) -> str:
-    """A line of JSON, then the folder of the parts, which may be anything. heir: who gathers after an exec, or 0."""
-    return f"{engine.json_text({'recorder': recorder, 'settings': settings, 'heir': heir})}\n{folder}"
+def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str:
+    """Return a line of JSON, then the folder of the parts, which may be anything.
+
+    recorders: the settings of each, by its name. heir: who gathers after an exec, or 0.
+    """
+    return f"{engine.json_text({'recorders': recorders, 'heir': heir})}\n{folder}"
 
 
-def unpack(text: str) -> tuple[str, dict[str, object], str, int]:
-    """Recorder, settings, folder, heir. ValueError for what is no such text."""
+def unpack(text: str) -> tuple[dict[str, dict[str, object]], str, int]:
+    """Return the recorders, the folder and the heir. Raise ValueError for what is no such text."""
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
-    if not (isinstance(known, dict) and isinstance(known.get("settings"), dict)):
-        raise ValueError("the settings of the first process cannot be read")  # noqa: TRY004
-    heir = known.get("heir", 0)
-    return str(known.get("recorder", "")), known["settings"], folder, heir if isinstance(heir, int) else 0
+    known = known if isinstance(known, dict) else {}
+    recorders, heir = known.get("recorders"), known.get("heir", 0)
+    if not (recorders and isinstance(recorders, dict) and all(isinstance(how, dict) for how in recorders.values())):
+        raise ValueError("the settings of the first process cannot be read")
+    return recorders, folder, heir if isinstance(heir, int) else 0

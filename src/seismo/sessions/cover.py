@@ -14,6 +14,7 @@ from itertools import count
 
 from seismo import recording_kinds
 from seismo.errors import UsageError
+from seismo.options import of
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
@@ -22,12 +23,13 @@ from seismo.sessions.session_results import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, ParamSpec, TextIO, TypeVar, overload
+    from collections.abc import Callable
+    from typing import Any, ParamSpec, TextIO, TypeVar, Unpack, overload
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.options import CoverOptions
     from seismo.report.coverage import Coverage
 
     P = ParamSpec("P")
@@ -148,15 +150,9 @@ if TYPE_CHECKING:
     @overload
     def cover(
         *,
-        branch: bool | None = None,
-        counts: bool | None = None,
-        source: str | Iterable[str] | None = None,
-        include: str | Iterable[str] | None = None,
-        omit: str | Iterable[str] | None = None,
-        contexts: str | None = None,
-        context: str | None = None,
         output: str | os.PathLike[str] | None = None,
         rcfile: str | None = None,
+        **options: Unpack[CoverOptions],
     ) -> Cover: ...
 
 
@@ -164,15 +160,9 @@ def cover(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    branch: bool | None = None,
-    counts: bool | None = None,
-    source: str | Iterable[str] | None = None,
-    include: str | Iterable[str] | None = None,
-    omit: str | Iterable[str] | None = None,
-    contexts: str | None = None,
-    context: str | None = None,
     output: str | os.PathLike[str] | None = None,
     rcfile: str | None = None,
+    **options: Unpack[CoverOptions],
 ) -> Any:
     """Record the lines and branches that a `with` block, or a function whenever it runs, executes on all threads.
 
@@ -193,25 +183,21 @@ def cover(
     callees are. Raise UsageError for invalid values, and for values that differ from those of a running recording of
     coverage. Raise RecordingError if this interpreter cannot be recorded.
     """
-    settings = engine.quietly(_settings, rcfile)
-    given: dict[str, Any] = {
-        name: value
-        for name, value in (("branch", branch), ("counts", counts), ("contexts", contexts), ("context", context))
-        if value is not None
-    }
-    if given.get("contexts", "") not in ("", "test"):
-        raise UsageError(f"contexts cannot be {contexts!r}", hint="it is 'test'")
-    for name, value in (("source", source), ("include", include), ("omit", omit)):
+    known = {option.name: option for option in of("seismo.cover")}
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(f"cover() got an unexpected keyword argument {name!r}")
         if value is not None:
-            given[name] = (value,) if isinstance(value, str) else tuple(value)
-    session = Cover(output, settings.overridden(**given))
+            many: Any = (value,) if isinstance(value, str) else value
+            given[name] = tuple(many) if known[name].many else value
+    if given.get("contexts", "") not in ("", "test"):
+        raise UsageError(f"contexts cannot be {given['contexts']!r}", hint="it is 'test'")
+    session = Cover(output, engine.quietly(_settings, rcfile).overridden(**given))
     return session if function is None else session(function)
 
 
 def _settings(rcfile: str | None) -> Settings:
-    from seismo.coverage import settings
+    from seismo.coverage.settings import current
 
-    folder = os.getcwd()
-    if rcfile == "" or not (rcfile or settings.is_there(folder)):
-        return settings.Settings(folder=folder)
-    return settings.load(folder, rcfile)
+    return current(rcfile)

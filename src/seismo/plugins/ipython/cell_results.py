@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.options import of
 from seismo.report.html import WIDTH, HtmlPaper
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
@@ -102,7 +103,7 @@ class Profiled(CellResult):
         from seismo.report.kind import named
 
         self.order = named(recording_kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
-        settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
+        settings: Any = {option.name: self.options.get(option.word) for option in of("%profile")}
         self.session = seismo.profile(**settings)
 
     @property
@@ -166,9 +167,9 @@ class Covered(CellResult):
         """Create a session of seismo.cover."""
         import seismo
 
-        sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
-        branch, counts = "--branch" in self.options, "--counts" in self.options
-        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts).apart()
+        settings: Any = {option.name: self.options.get(option.word) for option in of("%cover")}
+        settings["source"] = [os.path.dirname(self.file), *(settings["source"] or ())]
+        self.session = seismo.cover(rcfile="", **settings).apart()
 
     def write(self, paper: Paper) -> None:
         """Write the cell's lines with marks, and a table of other files."""

@@ -20,6 +20,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import SeismoError, UsageError
+from seismo.options import of
 from seismo.plugins.ipython import cell_results
 
 if TYPE_CHECKING:
@@ -60,10 +61,13 @@ USAGE = """seismo profile|lines|cover|objects [options] [STATEMENT]
 # The options of each verb, with True for those that take a value. SEVERAL lists those that may be repeated.
 COMMON = {"-o": True, "--force": False, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
 VERBS: dict[str, dict[str, bool]] = {
-    "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True, "--time": True},
-    "lines": COMMON | {"-f": True, "-m": True, "--time": True},
-    "cover": COMMON | {"--source": True, "--branch": False, "--counts": False},
-    "objects": COMMON | {"--sort": True, "--type": True, "--types": False},
+    verb: COMMON | own | {option.word: not option.is_flag for option in of(f"%{verb}")}
+    for verb, own in (
+        ("profile", {"--sort": True, "--time": True}),
+        ("lines", {"-f": True, "-m": True, "--time": True}),
+        ("cover", {}),
+        ("objects", {"--sort": True, "--type": True, "--types": False}),
+    )
 }
 SEVERAL = ("-f", "-m", "--source", "--type")
 _OPTION = re.compile(r"\s*(--?[a-z][a-z-]*)(=)?")

@@ -147,7 +147,7 @@ def _lines(counted: Counted) -> Cover | None:
 
     if coverage.users:
         if not _core.cover_status()["counts"]:
-            counted.trouble["lines"] = "coverage is being recorded without counts: add --seismo-counts"
+            counted.trouble["lines"] = "coverage is being recorded without counts: add --seismo-cover-counts"
         return None
     session: Cover = seismo.cover(rcfile="", counts=True)
     return session

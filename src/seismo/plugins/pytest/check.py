@@ -38,6 +38,7 @@ from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, Order, SuiteSide, 
 from seismo.plugins.pytest.recorded_run import is_worker, words
 from seismo.plugins.pytest.suite_counts import Counting, CountingBirths, test_of
 from seismo.process.objects.recorder import why_not
+from seismo.recording_kinds import KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -57,9 +58,9 @@ MOST = 10  # findings of tests to show
 
 
 def role(options: Namespace) -> type[Front | Run]:
-    """Return the role of this process. Raise UsageError for incompatible options."""
-    for other, name in (("seismo_cover", "cover"), ("seismo_profile", "profile")):
-        given = getattr(options, other)
+    """What this process is. Raises UsageError for options that do not go together."""
+    for name in ("cover", *(entry.verb for entry in KINDS.values() if entry.pytest)):
+        given = getattr(options, f"seismo_{name}")
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
             raise UsageError(f"--seismo-check and --seismo-{name} record the same things differently: take one of them")
     if is_worker():

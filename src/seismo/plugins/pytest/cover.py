@@ -105,7 +105,7 @@ class Contexts:
 
     def __init__(self, process: children.Process) -> None:
         self._switch = coverage.context
-        self._settings = process.settings
+        _, self._settings, _ = process.runs[0]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
+from seismo.options import of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -93,8 +94,8 @@ def settings(options: Namespace) -> Settings:
     """Return the settings files' values, overridden by the command line. Raise UsageError for invalid ones."""
     from seismo.coverage.settings import load
 
-    given: dict[str, Any] = {"contexts": ""}  # the plugin determines the running test by itself
-    for name in ("branch", "counts", "fail_under"):
+    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
+    for name in (*(option.name for option in of("pytest")), "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
             given[name] = value

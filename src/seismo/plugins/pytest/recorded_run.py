@@ -102,7 +102,7 @@ class RecordedTestRun:
             raise
 
     def _begin(self, output: Output | None, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
-        self.process = Quiet(output, settings, self.parts if follow else "", True, recorder)
+        self.process = Quiet([(recorder, settings, output)], self.parts if follow else "")
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:

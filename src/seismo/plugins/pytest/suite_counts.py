@@ -26,7 +26,8 @@ from seismo.check.read_recordings import functions_of, of_recordings
 from seismo.plugins.pytest.parametrized_growth import families, sizes_of
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
 from seismo.plugins.pytest.recorded_run import Quiet
-from seismo.process import check_recorder, engine
+from seismo.process import engine
+from seismo.process.coverage import CoverageRecorder
 from seismo.process.objects import recorder
 from seismo.process.output_file import SUFFIX, Output
 
@@ -50,14 +51,6 @@ STARTERS = {
 }
 
 
-class _SuiteRecorder(check_recorder.CheckRecorder):
-    """The recorders of calls and lines, without pytest's own functions."""
-
-    def __init__(self, hide: Collection[str]) -> None:
-        super().__init__()
-        self._hide = (*machinery(), *_folders(OTHERS), *hide)
-
-
 def _folders(modules: Collection[str]) -> list[str]:
     from importlib.util import find_spec
 
@@ -78,14 +71,20 @@ class Counting:
         self._sizes: dict[str, dict[str, int]] = {}
         self._began = 0
         self._frames: Frames | None = None
-        lines = os.path.join(folder, f"lines-{self._pid}{SUFFIX}")
-        output = Output(os.path.join(folder, f"calls-{self._pid}{SUFFIX}"), exclusive=True)
-        settings: dict[str, object] = {"c_functions": "all", "timing": "none", "lines": lines}
-        self._process = Quiet(output, settings, "", True, _SuiteRecorder(hide))
+        calls, lines = (
+            Output(os.path.join(folder, f"{what}-{self._pid}{SUFFIX}"), exclusive=True) for what in ("calls", "lines")
+        )
+        hidden = (*machinery(), *_folders(OTHERS), *hide)
+        self._process = Quiet(
+            [
+                (engine.EngineRecorder(hide=hidden), {"c_functions": "all", "timing": "none"}, calls),
+                (CoverageRecorder(), {"counts": 1}, lines),
+            ]
+        )
         try:
             self._process.begin()
         except BaseException:
-            output.discard()
+            self._process.abandon()
             raise
 
     def begin_tests(self, config: pytest.Config) -> None:
@@ -130,12 +129,12 @@ class CountingBirths:
         from seismo import _core
 
         output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
-        self._process = Quiet(output, {"holders": 0}, "", True, recorder.ObjectRecorder())
-        check_recorder.begin_collecting()
+        self._process = Quiet([(recorder.ObjectRecorder(), {"holders": 0}, output)])
+        engine.begin_collecting()
         try:
             self._process.begin()
         except BaseException:
-            output.discard()
+            self._process.abandon()
             raise
         _core.objects_quiet(True)
         self._frames = _BornFrames(config, self._tests)
