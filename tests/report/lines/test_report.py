@@ -7,8 +7,9 @@ import zlib
 import pytest
 
 from seismo.model import Builder
+from seismo.report.lines.story import LinesView
 from seismo.report.lines.summary import write as write_summary
-from seismo.report.lines.text import LinesView, write_report
+from seismo.report.lines.text import write_report
 from seismo.report.lines.timed_source import timed_program
 from seismo.report.paper import Paper
 from seismo.report.shown_functions import Modules

@@ -146,7 +146,8 @@ class Timed(CellResult):
 
     def write(self, paper: Paper) -> None:
         """The sources with their times."""
-        from seismo.report.lines.text import LinesView, write_sources
+        from seismo.report.lines.story import LinesView
+        from seismo.report.lines.text import write_sources
         from seismo.report.lines.timed_source import timed_program
 
         recording = self.timed(paper)

@@ -57,7 +57,9 @@ class Section:
     """Rows of one sort. form: how they are laid out, "table", "tree", "list" or "code".
 
     headings: of a table. numbers: how many columns, from the left, are numbers. more: rows that the story leaves out.
-    none: what is said where there are no rows.
+    none: what is said where there are no rows. besides: what the rows leave out because it is of libraries. total: the
+    numbers of all rows together. On a terminal, about: the heading of what a row is about; noun: what rows are called;
+    narrow: the headings of columns that go first where there is little width.
     """
 
     name: str
@@ -69,6 +71,16 @@ class Section:
     remark: str = ""
     more: int = 0
     none: str = "none"
+    besides: str = ""
+    total: Sequence[str] = ()
+    about: str = ""
+    noun: str = ""
+    narrow: Sequence[str] = ()
+
+    @property
+    def remarks(self) -> str:
+        """The remark, and what there is besides."""
+        return "; ".join(filter(None, (self.remark, f"besides, {self.besides}" if self.besides else "")))
 
 
 @dataclass(slots=True)
