@@ -1,7 +1,8 @@
-"""Tables of a report: columns of numbers, then what each row is about. The summaries use them: no import but words."""
+"""Tables of a report: columns of numbers, then what each row is about. The summaries use them, too: few imports."""
 
 from __future__ import annotations
 
+from seismo.report.facts import write_facts
 from seismo.report.words import beginning, cells, right, wrapped
 
 TYPE_CHECKING = False
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from seismo.report.kind import Facts
     from seismo.report.paper import Paper, Span
     from seismo.report.story import Row, Section
 
@@ -89,7 +91,11 @@ def grid_of(section: Section, width: int) -> Grid:
     """Return the columns of numbers of a section."""
     rows = [row.cells for row in section.rows]
     return Grid(
-        section.headings[: section.numbers], [*rows, section.total] if section.total else rows, width, section.narrow
+        section.headings[: section.numbers],
+        [*rows, section.total] if section.total else rows,
+        width,
+        section.narrow,
+        section.least,
     )
 
 
@@ -125,3 +131,10 @@ def write_rest(paper: Paper, section: Section) -> None:
     for number, line in enumerate(besides):
         paper.line((f"{'    ' if number else '  '}{line}", "quiet"))
     paper.flush()
+
+
+def write_marks(paper: Paper, found: Facts) -> None:
+    """Write what columns and signs mean, as notes at the end."""
+    if found:
+        paper.line()
+        write_facts(paper, found)

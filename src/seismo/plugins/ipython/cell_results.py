@@ -210,7 +210,7 @@ class Counted(CellResult):
     def begin(self) -> None:
         """A session of seismo.objects."""
         import seismo
-        from seismo.report.objects.text import ORDERS
+        from seismo.report.objects.columns import ORDERS
 
         self.order = self.options.get("--sort", "born")
         if self.order not in ORDERS:
@@ -220,11 +220,12 @@ class Counted(CellResult):
     def write(self, paper: Paper) -> None:
         """The types, then the lines."""
         from seismo.report.objects.group_descriptions import ObjectWords
-        from seismo.report.objects.text import ObjectsView, write_one
+        from seismo.report.objects.story import ObjectsView
+        from seismo.report.objects.text import write_tables
 
         words = ObjectWords(self.recording, paper.signs)
         for by in ("type", "line") if len(self.recording.objects) else ("type",):
-            write_one(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+            write_tables(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
 
 
 def _quoted(text: str) -> str:

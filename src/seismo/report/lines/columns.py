@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 WHY = "for" + " " * 6  # the heading of what was waited for
 NARROW = ("for", "each", "own %")  # the columns that go first where there is little width
 HEAT = 5  # columns
+MEANINGS = {
+    "inner": "time in Python functions that the line called",
+    "each": "own and inner time a hit",
+    "<": "no more is known of a time than that it is less",
+}
 
 
 class LineCells:

@@ -9,10 +9,22 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import command_line, cpu_ns, filter_words, header, losses, thread_count, wall_ns
 from seismo.report.libraries import library_words
-from seismo.report.lines.columns import NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
+from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
 from seismo.report.lines.timed_source import timed_program
 from seismo.report.shown_functions import Modules, chosen_modules
-from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
+from seismo.report.story import (
+    Name,
+    Row,
+    Section,
+    Story,
+    facts_section,
+    falling,
+    marks,
+    marks_section,
+    next_section,
+    rounded,
+    share,
+)
 from seismo.report.story.steps import Steps, option
 from seismo.report.tables import made
 from seismo.report.waiting import WAITED, WORDS
@@ -71,7 +83,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     program, view, hidden = shown_program(recording, view, _SIGNS)
     sections = [facts_section(header(recording, _SIGNS)), *tables(program, view, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
-    sections.append(next_section(_steps(recording, file, program, view)))
+    sections += [marks_section(marks(MEANINGS, sections)), next_section(_steps(recording, file, program, view))]
     lost = bool(losses(recording, _SIGNS))
     return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
 

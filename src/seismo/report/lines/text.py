@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import header, write_facts
-from seismo.report.lines.columns import HEAT, NARROW, OF_SOURCES, LineCells, of_times
+from seismo.report.lines.columns import HEAT, MEANINGS, NARROW, OF_SOURCES, LineCells, of_times
 from seismo.report.lines.story import shown_program, source_text, tables
 from seismo.report.paper import ROOMY
-from seismo.report.tables import Grid, made, write_table
+from seismo.report.story import marks
+from seismo.report.tables import Grid, made, write_marks, write_table
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -28,10 +29,14 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     write_facts(paper, header(recording, paper.signs))
     paper.flush()
     program, view, hidden = shown_program(recording, view, paper.signs)
-    for section in tables(program, view, hidden, paper.signs, paper.width >= ROOMY):
+    shown = list(tables(program, view, hidden, paper.signs, paper.width >= ROOMY))
+    for section in shown:
         if section.rows or section.name == "lines":
             write_table(paper, section, lambda row, room: _about(row, room, paper.signs))
     write_sources(paper, program, view)
+    found = marks(MEANINGS, shown)
+    small = any(function.small for file in program.files for function in file.functions)
+    write_marks(paper, [*found, (paper.signs.hot, "a lambda or comprehension of the line above")] if small else found)
 
 
 def _about(row: Row, room: int, signs: Signs) -> list[Span]:
