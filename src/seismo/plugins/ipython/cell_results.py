@@ -173,7 +173,8 @@ class Covered(CellResult):
 
     def write(self, paper: Paper) -> None:
         """The cell's lines, marked, and a table of what else there is."""
-        from seismo.report.coverage.text import View, write_problems, write_table
+        from seismo.report.coverage.story import View
+        from seismo.report.coverage.text import write_problems, write_table
 
         report = self.session.analysis()
         cell = next((file for file in report.files if file.absolute == self.file), None)
@@ -186,7 +187,7 @@ class Covered(CellResult):
         write_problems(paper, report)
 
     def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:
-        from seismo.report.coverage.text import total_text
+        from seismo.report.coverage.story import total_text
 
         paper.line((total_text(cell.numbers), "title"))
         partial: dict[int, list[str]] = {}
