@@ -8,8 +8,9 @@ from page_data import data_of
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
 from seismo.report.lines.page import lines_page
+from seismo.report.lines.story import LinesView
 from seismo.report.lines.summary import write as write_summary
-from seismo.report.lines.text import LinesView, write_report
+from seismo.report.lines.text import write_report
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
 

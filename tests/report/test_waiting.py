@@ -20,6 +20,7 @@ from seismo.report.facts import header
 from seismo.report.lines import summary as lines_summary
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
+from seismo.report.lines.story import LinesView
 from seismo.report.paper import Paper
 from seismo.report.waiting import reasons, told
 from seismo.report.words import Signs, cells
@@ -194,7 +195,7 @@ def test_the_summaries():
 
 def test_lines():
     out = io.StringIO()
-    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), lines_report.LinesView())
+    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), LinesView())
     lines = out.getvalue().splitlines()
     assert [row[:4] for row in table(lines, "Lines by")[1:3]] == [
         ["80.0 ms", "80.0 %", "16.0 ms", "5"],
@@ -202,7 +203,7 @@ def test_lines():
     ]
     assert any(line.split()[:2] == ["waiting", "1.90"] for line in lines)
     out = io.StringIO()
-    lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), lines_report.LinesView())
+    lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), LinesView())
     assert max(map(cells, out.getvalue().splitlines())) <= 72
     head, columns = data_of(lines_page(timed_lines()))
     assert set(head["there"]) == {"cpu", "wall", "wait"}

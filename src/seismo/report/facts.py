@@ -433,11 +433,12 @@ def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:
     """Writes labels and their sentences, the sentences wrapped beside the labels; a label is written once a run."""
     before = ""
+    least = max([LABEL, *(len(label) + 2 for label, _ in facts)])
     for label, sentence in facts:
         style = "warning" if label == "lost" and sentence != "nothing" else ""
-        room = paper.width - LABEL
+        room = paper.width - least
         lines = [part for line in wrapped(sentence, room) for part in pieces(line, room, paper.signs)]
         for index, line in enumerate(lines):
             shown = label if index == 0 and label != before else ""
-            paper.line((f"{shown:<{LABEL}}", "label"), (line, style))
+            paper.line((f"{shown:<{least}}", "label"), (line, style))
         before = label

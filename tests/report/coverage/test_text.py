@@ -7,15 +7,8 @@ import pytest
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage, Problem
 from seismo.coverage.percentages import too_little
 from seismo.errors import UsageError
-from seismo.report.coverage.text import (
-    View,
-    missing_text,
-    total_text,
-    write_end,
-    write_line,
-    write_problems,
-    write_table,
-)
+from seismo.report.coverage.story import View, missing_text, total_text
+from seismo.report.coverage.text import write_end, write_line, write_problems, write_table
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
@@ -99,6 +92,13 @@ def test_a_common_folder_is_said_once():
     lines = table(report(file("/opt/lib/a.py", [1], []), file("/opt/lib/sub/b.py", [1], [1])))
     assert lines[0] == "below /opt/lib/"
     assert names(lines[1:]) == ["a.py", "b.py"]
+
+
+def test_a_file_that_changed_is_marked_and_the_mark_explained():
+    lines = table(report(file("a.py", [1], []), file("b.py", [1], [], changed=True)))
+    assert [line.split()[:2] for line in lines if ".py" in line] == [["a.py", "1"], ["b.py", "*"]]
+    assert lines[-1] == "* has changed since it ran"
+    assert not any("*" in line for line in table())
 
 
 def test_percentages_never_round_to_a_lie():

@@ -7,12 +7,16 @@ import zlib
 import pytest
 
 from seismo.model import Builder
+from seismo.report.kind import of
+from seismo.report.lines import columns
+from seismo.report.lines.story import LinesView
 from seismo.report.lines.summary import write as write_summary
-from seismo.report.lines.text import LinesView, write_report
+from seismo.report.lines.text import write_report
 from seismo.report.lines.timed_source import timed_program
 from seismo.report.paper import Paper
 from seismo.report.shown_functions import Modules
 from seismo.report.sources import read_source
+from seismo.report.story.markdown import written_closely
 from seismo.report.words import Signs
 
 MS = 1_000_000
@@ -84,6 +88,19 @@ def test_source_with_times_beside_it(path):
     assert "\\x1b[31m" in text
     assert "evil\\x1b" in text
     assert "the code was made while the program ran" in text
+
+
+def test_a_column_is_declared_once(path, monkeypatch):
+    """The terminal, Markdown and the summary have it from there."""
+    monkeypatch.setitem(columns.COLUMNS, "hits", ("seen", lambda _, line: f"{line.hits}x"))
+    what = recording(path)
+    table = shown(what).split("Lines by own time")[1]
+    assert "seen" in table.splitlines()[1]
+    assert table.count("1000x") == 2, "in the table and beside the source"
+    assert ", seen 1000x" in written_closely(of(what).story(what))
+    stream = io.StringIO()
+    write_summary(what, stream)
+    assert "1000x" in stream.getvalue()
 
 
 def test_order_limit_and_choice(path):

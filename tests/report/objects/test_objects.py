@@ -15,7 +15,8 @@ from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import median, one_digit, rough_duration
 from seismo.report.objects.leak_descriptions import each
-from seismo.report.objects.text import ObjectsView, write_report
+from seismo.report.objects.story import ObjectsView
+from seismo.report.objects.text import write_report
 from seismo.report.paper import ColourPaper, Paper
 from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 
@@ -28,7 +29,7 @@ def told(recording, width=100, signs=None, **view):
     return out.getvalue().splitlines()
 
 
-TITLES = ("Alive", "Born in", "Types", "Lines", "Call paths", "Made and", "Cycles", "/")
+TITLES = ("Alive", "Born in", "Types", "Lines", "Call paths", "Made and", "Cycles", "short  ", "life  ", "/")
 
 
 def section(lines, title):
@@ -184,8 +185,73 @@ def test_the_programs_own_lines_come_before_libraries():
         assert len(section(told(recording, **more), "Lines by births")) == 7
         assert any(" importlib._bootstrap_external:2  str" in line for line in told(recording, **more))
     summary = summed_up(recording)
-    assert summary[-2].endswith("app.py:2  str  main")
-    assert summary[-1] == besides
+    assert [line.split("  ")[-2:] for line in summary if "app.py:2" in line] == [["str", "main"]]
+
+
+def leak(plain, others):
+    """A recording of so many strings and so many of two of the program's types that are alive, with their holders."""
+    b = Builder()
+    b.process()
+    handle = b.function("app", "handle", "app.py", 1)
+    for type_, line, live, holder in (
+        ("str", 2, plain, ()),
+        ("app.Response", 3, others, (("dict", "[…]", 0), ("app.Cache", ".pages", 0), ("module app", "CACHE", 1))),
+        ("app.Listener", 4, others - 1, (("list", "[…]", 0), ("module app", "LISTENERS", 1))),
+    ):
+        module, _, name = type_.rpartition(".")
+        row = b.object(
+            b.type(module or "builtins", name, born=live + 9, died=9), handle, line, born=live + 9, died=9, peak=live
+        )
+        for number in range(3):
+            b.lifetime(row, number % 2, 1, 3)
+        above = -1
+        for held_by, by, root in holder:
+            above = b.holder(row, above, held_by, by, count=20, asked=20, flags=root)
+    return b.build({"recorder": "lifetimes"})
+
+
+def test_what_lives_on_comes_first_with_its_holders():
+    lines = told(leak(2_000, 1_000))
+    tables = [line.split(" (")[0] for line in lines if line.startswith(TITLES[:-3])]
+    assert tables == ["Alive at the end", "Made and dropped at once", "Types by births", "Lines by births"]
+    alive = section(lines, "Alive at the end")
+    assert [row.split()[0] + row.split()[-1] for row in alive if "app.py" in row] == [
+        "1,000app.Response",
+        "999app.Listener",
+        "2,000str",
+    ]
+    assert "      └─ 20 ← […] of dict ← .pages of app.Cache ← CACHE of module app" in alive
+    assert "      └─ 20 ← […] of list ← LISTENERS of module app" in alive
+    summary = summed_up(leak(2_000, 1_000), "x.seismo")
+    top = next(at for at, line in enumerate(summary) if line.endswith("app.py:3  app.Response  handle"))
+    assert summary[top - 1].split() == ["live", "born", "peak", "line", "and", "types"]
+    assert summary[top + 1].strip() == "← […] of dict ← .pages of app.Cache ← CACHE of module app"
+    assert summary[top + 3].strip() == "← […] of list ← LISTENERS of module app"
+    assert len(summary) <= 20
+
+
+def test_plain_types_lead_where_there_are_many_more_of_them():
+    alive = section(told(leak(9_000, 1_000)), "Alive at the end")
+    assert [row.split()[-1] for row in alive if "app.py" in row] == ["str", "app.Response", "app.Listener"]
+
+
+def test_a_long_way_to_a_root_keeps_both_ends():
+    b = Builder()
+    b.process()
+    row = b.object(b.type("app", "T", born=5), b.function("app", "f", "app.py", 1), 2, born=5, peak=5)
+    above = -1
+    for number in range(9):
+        above = b.holder(row, above, f"app.Holder{number}", ".x", count=5, asked=5)
+    b.holder(row, above, "module app", "ROOT", count=5, asked=5, flags=1)
+    (line,) = [line for line in summed_up(b.build({"recorder": "lifetimes"})) if "ROOT" in line]
+    assert re.fullmatch(r" +← \.x of app\.Holder0 ← .*← … ← ROOT of module app", line)
+    assert cells(line) <= 80
+
+
+def test_columns_are_explained_where_they_occur(leaking):
+    assert "life      median age at death: other objects born meanwhile / time" in told(leaking)
+    assert "short     died before 256 others were born, or within a millisecond" in told(leaking)
+    assert not any(line.startswith("short ") for line in told(leaking, by="type"))
 
 
 def test_cycles_and_their_lines(leaking):
@@ -198,7 +264,7 @@ def test_one_table_sorted_and_cut(leaking):
     lines = told(leaking, by="type", order="live", limit=2)
     table = section(lines, "Types by objects alive at the end")
     assert [row.split()[-1] for row in table[1:3]] == ["app.Session", "list"]
-    assert table[3] == "  … 5 more (--limit N, --all)"
+    assert table[3] == "  … 5 more types (--limit N, --all)"
     assert not any(line.startswith("Lines") for line in lines)
     only = section(told(leaking, by="line", types=("app.*",)), "Lines by births")
     assert not any(row.endswith((" str", " list", "dict")) for row in only)
@@ -267,7 +333,7 @@ def test_the_summary_tells_leaks_with_their_holders(leaking):
     assert len(lines) <= 20
     assert lines[0].startswith("seismo: 1,113,055 objects born, 1,110,985 died (980 by the cycle collector)")
     leak = next(index for index, line in enumerate(lines) if "leak: app.py:15  app.Session" in line)
-    assert "1,000 of 1,000 calls" in lines[leak]
+    assert lines[leak].split()[:3] == ["1,000", "1", "1,000"]
     assert lines[leak + 1].strip() == "← ['…'] of dict ← SESSIONS of module app"
     assert lines[-1].startswith("seismo report app-1.seismo ")
 

@@ -18,7 +18,8 @@ from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
 from seismo.report.coverage.page import write_coverage
-from seismo.report.coverage.text import View, write_table
+from seismo.report.coverage.story import View
+from seismo.report.coverage.text import write_table
 from seismo.report.paper import Paper
 
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'

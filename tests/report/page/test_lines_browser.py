@@ -8,8 +8,10 @@ from browser import cells_of
 from browsers import violations
 
 from seismo.model import Builder
+from seismo.report import tables
 from seismo.report.lines import text
 from seismo.report.lines.page import write_lines
+from seismo.report.lines.story import LinesView
 from seismo.report.paper import Paper
 
 pytestmark = pytest.mark.browser
@@ -181,32 +183,32 @@ def test_the_page_has_the_report_to_the_letter(show, tmp_path, times, monkeypatc
     """Every cell of the tables of lines and functions, and of the source, is the one that `seismo report` prints."""
     recording = _doubtful(tmp_path)
     printed = []
-    fitting = text._fitting
 
-    def kept(headings, rows, width):
-        found = fitting(headings, rows, width)
-        printed.append(found)
-        return found
+    class Kept(tables.Grid):
+        def __init__(self, headings, rows, *more):
+            super().__init__(headings, rows, *more)
+            printed.append((headings, [row[: len(headings)] for row in rows]))
 
-    monkeypatch.setattr(text, "_fitting", kept)
-    view = text.LinesView(limit=None, files=None, share=0.0, times=times)
+    monkeypatch.setattr(tables, "Grid", Kept)
+    monkeypatch.setattr(text, "Grid", Kept)
+    view = LinesView(limit=None, files=None, share=0.0, times=times)
     text.write_report(Paper(io.StringIO(), 240), recording, view)
     (line_heads, lines), (_, functions), *sources = printed
     shown = show(recording, times=times, size=(2_400, 9_000))
 
     def table(cells):
-        return sorted([cell.strip() for cell in row[:-1]] for row in cells)
+        return sorted([cell.strip() for cell in row] for row in cells)
 
     assert len(lines) == 4 * 59
     assert sorted(row[1:] for row in rows(shown, ".list")) == table(functions)
     shown.press("2")
     heads = shown.page.eval_on_selector_all(".list thead th", "heads => heads.map(head => head.textContent.trim())")
     own = line_heads[0].strip()
-    assert heads[1:] == [head.strip().replace("own %", f"{own} %") or "±" for head in line_heads[:-1]]
+    assert heads[1:] == [head.strip().replace("own %", f"{own} %") for head in line_heads]
     assert sorted(row[1:] for row in rows(shown, ".list")) == table(lines)
     expected = {}
     for heads, cells in sources:
-        at = {head.strip() or "±": place for place, head in enumerate(heads[:-1])}
+        at = {head.strip(): place for place, head in enumerate(heads)}
         for row in cells:
             expected[row[at["line"]]] = {head: row[place].strip() for head, place in at.items() if row[at["hits"]]}
     wanted = {line: cells for line, cells in expected.items() if cells}

@@ -8,8 +8,10 @@ from browsers import violations
 from made_objects import server
 
 from seismo.model import Builder
+from seismo.report.objects.columns import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES
 from seismo.report.objects.page import write_objects
-from seismo.report.objects.text import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES, ObjectsView, write_report
+from seismo.report.objects.story import ObjectsView
+from seismo.report.objects.text import write_report
 from seismo.report.paper import Paper
 
 pytestmark = pytest.mark.browser

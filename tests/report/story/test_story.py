@@ -205,7 +205,8 @@ def test_coverage_has_the_numbers_of_the_report(folder, stories, monkeypatch):
 def test_objects_have_the_numbers_of_the_report(tmp_path):
     from made_objects import server
 
-    from seismo.report.objects.text import ObjectsView, write_report
+    from seismo.report.objects.story import ObjectsView
+    from seismo.report.objects.text import write_report
 
     recording = server(tmp_path / "app")
     out = io.StringIO()

@@ -147,7 +147,8 @@ class Timed(CellResult):
 
     def write(self, paper: Paper) -> None:
         """Write the sources with their times."""
-        from seismo.report.lines.text import LinesView, write_sources
+        from seismo.report.lines.story import LinesView
+        from seismo.report.lines.text import write_sources
         from seismo.report.lines.timed_source import timed_program
 
         recording = self.timed(paper)
@@ -173,7 +174,8 @@ class Covered(CellResult):
 
     def write(self, paper: Paper) -> None:
         """Write the cell's lines with marks, and a table of other files."""
-        from seismo.report.coverage.text import View, write_problems, write_table
+        from seismo.report.coverage.story import View
+        from seismo.report.coverage.text import write_problems, write_table
 
         report = self.session.analysis()
         cell = next((file for file in report.files if file.absolute == self.file), None)
@@ -186,7 +188,7 @@ class Covered(CellResult):
         write_problems(paper, report)
 
     def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:
-        from seismo.report.coverage.text import total_text
+        from seismo.report.coverage.story import total_text
 
         paper.line((total_text(cell.numbers), "title"))
         partial: dict[int, list[str]] = {}
@@ -210,7 +212,7 @@ class Counted(CellResult):
     def begin(self) -> None:
         """Create a session of seismo.objects."""
         import seismo
-        from seismo.report.objects.text import ORDERS
+        from seismo.report.objects.columns import ORDERS
 
         self.order = self.options.get("--sort", "born")
         if self.order not in ORDERS:
@@ -220,11 +222,12 @@ class Counted(CellResult):
     def write(self, paper: Paper) -> None:
         """Write the types, then the lines."""
         from seismo.report.objects.group_descriptions import ObjectWords
-        from seismo.report.objects.text import ObjectsView, write_one
+        from seismo.report.objects.story import ObjectsView
+        from seismo.report.objects.text import write_tables
 
         words = ObjectWords(self.recording, paper.signs)
         for by in ("type", "line") if len(self.recording.objects) else ("type",):
-            write_one(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+            write_tables(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
 
 
 def _quoted(text: str) -> str:

@@ -149,7 +149,8 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
 
 
 def _table(paper: Paper, result: Result, report: Wanted) -> None:
-    from seismo.report.coverage.text import View, write_table
+    from seismo.report.coverage.story import View
+    from seismo.report.coverage.text import write_table
 
     view = View.of(result.settings)
     view.show_missing |= report.kind == "term-missing"

@@ -24,6 +24,7 @@ class Coverage(Kind):
     """Which lines and branches were executed."""
 
     name = recording_kinds.COVERAGE
+    sorted_by = "story:ORDERS"
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -63,7 +64,8 @@ class Coverage(Kind):
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
         from seismo.errors import UsageError
-        from seismo.report.coverage.text import View, write_problems, write_table
+        from seismo.report.coverage.story import View
+        from seismo.report.coverage.text import write_problems, write_table
 
         if times:
             raise UsageError("there is no choice of times in a recording of coverage", "time")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.coverage.text import nothing_text, total_text
+from seismo.report.coverage.story import nothing_text, total_text
 from seismo.report.gutter import Note, as_story, joined, noted_file
 
 if TYPE_CHECKING:

@@ -116,7 +116,8 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
 def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Shows the recording. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
-    from seismo.report.coverage.text import View, write_line, write_report
+    from seismo.report.coverage.story import View
+    from seismo.report.coverage.text import write_line, write_report
 
     settings = _checked(recording, options)
     if options.changed_since:

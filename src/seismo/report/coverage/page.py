@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage.coverage_report import common_folder
 from seismo.errors import FormatError
-from seismo.report.coverage.text import missing_text
+from seismo.report.coverage.story import missing_text
 from seismo.report.page.document import drawn_in_parts, save
 from seismo.report.page.payload import counts, packed, shown
 from seismo.report.page.sources import safe

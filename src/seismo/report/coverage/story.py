@@ -3,27 +3,87 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.percentages import ranges
 from seismo.coverage.recorded_settings import settings_text
+from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.coverage.text import missing_text, nothing_text, total_text
 from seismo.report.facts import command_line, header, losses, wall_ns
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded
 from seismo.report.story.steps import Steps, option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
+    from seismo.report.kind import Facts
     from seismo.report.options import Options
+    from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
 PROBLEMS = 12
+# The columns of a table of files, by the numbers that they have; and each heading as a terminal has it.
+COLUMNS = {"statements": "statements", "missing": "missing", "branches": "branches", "partial_branches": "partial"}
+SHORT = {"statements": "Stmts", "missing": "Miss", "branches": "Branch", "partial": "Partial", "covered": "Cover"}
+# What --sort takes, and the number of it.
+ORDERS = {"name": "", **{head: name for name, head in COLUMNS.items()}, "percent": "percent"}
+
+
+@dataclass
+class View:
+    """What of a report of coverage to show, and how."""
+
+    show_missing: bool = False  # the missing lines in full
+    skip_covered: bool = False
+    skip_empty: bool = False
+    sort: str = ""  # one of ORDERS, "-" before it: the largest first
+    precision: int = 0
+    rows: int | None = None  # at most so many files, those with the most to do
+    minor: bool = False  # problems of generated code, too
+
+    @classmethod
+    def of(cls, settings: Settings) -> View:
+        """As the settings say."""
+        return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
+
+
+def total_text(totals: Percentages, precision: int = 0) -> str:
+    """What it comes to: `87 % of 120 statements and 40 branches in 3 files`."""
+    what = text.number_of(totals.statements, "statement")
+    if totals.branches:
+        what += f" and {text.number_of(totals.branches, 'branch', 'branches')}"
+    files = text.number_of(totals.files, "file")
+    return f"{totals.percent_text(precision)} % of {what} in {files}"
+
+
+def missing_text(file: FileCoverage) -> str:
+    """The missing lines and branches: `12-15, 20->25, 33->exit`. Branches to or from missing lines are not repeated."""
+    items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in _ranges(file)]
+    missing = set(file.missing)
+    items += [
+        (line, f"{line}->{to if to > 0 else 'exit'}")
+        for line, to in file.missing_branches
+        if line not in missing and to not in missing
+    ]
+    return ", ".join(words for _, words in sorted(items))
+
+
+def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
+    return ranges(file.missing, file.statements)
+
+
+def nothing_text(report: CoverageReport) -> str:
+    """Why there is no file to report."""
+    if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
+        return "no source of what was executed can be read"
+    return "no line of any file that was to be recorded ran"
 
 
 def story(kind: Coverage, recording: Recording, file: str, most: int, options: Options | None) -> Story:
@@ -33,8 +93,9 @@ def story(kind: Coverage, recording: Recording, file: str, most: int, options: O
 
         kind = kind.by(settings_of(options, recording))
     report, settings = kind.analysis(recording)
+    words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     sections = [
-        facts_section(_facts(recording, report, settings)),
+        facts_section([("covered", words), *story_facts(recording, settings, _SIGNS)]),
         _files(report, most, settings.precision),
         _missing(report, most),
         _branches(report, most),
@@ -46,12 +107,10 @@ def story(kind: Coverage, recording: Recording, file: str, most: int, options: O
     return Story("coverage", "Coverage of", command_line(recording), file, _totals(recording, report), sections, lost)
 
 
-def _facts(recording: Recording, report: CoverageReport, settings: Settings) -> list[tuple[str, str]]:
-    """Those of the terminal's report, and what it all comes to."""
-    words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
-    facts = [("covered", words), *header(recording, _SIGNS)]
+def story_facts(recording: Recording, settings: Settings, signs: Signs) -> Facts:
+    """Those of the recording, and by which settings it was read."""
     by = settings_text(settings)
-    facts += [("settings", printable(by))] if by else []
+    facts = [*header(recording, signs), *([("settings", printable(by))] if by else [])]
     return facts + [("note", printable(note)) for note in settings.notes]
 
 
@@ -72,30 +131,68 @@ def _totals(recording: Recording, report: CoverageReport) -> dict[str, Any]:
     }
 
 
-def _files(report: CoverageReport, most: int, precision: int) -> Section:
-    """The files, those first in which most is missing."""
-    files = sorted(report.files, key=lambda one: (-one.numbers.missing - one.numbers.missing_branches, one.path))
-    largest = files[0].numbers.missing + files[0].numbers.missing_branches if files else 0
-    branches = report.branch or any(file.has_branches for file in files)
+def files_section(report: CoverageReport, files: Sequence[FileCoverage], precision: int) -> Section:
+    """Return a table of these files, in their order, and the total of all."""
+    branches = report.branch or any(file.has_branches for file in report.files)
+    names = [name for name in COLUMNS if branches or name not in ("branches", "partial_branches")]
+
+    def cells(of: Percentages) -> list[str]:
+        return [f"{of.percent_text(precision)} %", *(text.count(getattr(of, name)) for name in names)]
+
+    to_do = [file.numbers.missing + file.numbers.missing_branches for file in files]
+    largest = max([1, *to_do])
     rows = []
-    for place, file in enumerate(files[:most]):
-        of = file.numbers
-        data = {"file": file.absolute, "path": file.path, "changed": file.changed, **numbers(of)}
-        missing = missing_text(file)
-        counts = [of.statements, of.missing, *([of.branches, of.partial_branches] if branches else [])]
-        cells = [f"{of.percent_text(precision)} %", *map(text.count, counts), Name(file.path), missing]
-        to_do = of.missing + of.missing_branches
-        rows.append(Row({**data, "missing_lines": file.missing}, cells, falling(0.9, place, to_do / max(1, largest))))
-    heads = ["covered", "statements", "missing", *(["branches", "partial"] if branches else [])]
+    for place, (file, left) in enumerate(zip(files, to_do, strict=True)):
+        data = {"file": file.absolute, "path": file.path, "changed": file.changed, **numbers(file.numbers)}
+        row = [*cells(file.numbers), Name(file.path), missing_text(file)]
+        rows.append(Row({**data, "missing_lines": file.missing}, row, falling(0.9, place, left / largest)))
+    heads = ["covered", *(COLUMNS[name] for name in names)]
     return Section(
         "files",
         "Files, those with the most to do first",
         rows,
         headings=[*heads, "file", "lines and branches that are missing"],
         numbers=len(heads),
-        more=len(files) - len(rows),
+        total=cells(report.totals),
         none=f"no file to report: {nothing_text(report)}",
     )
+
+
+def _files(report: CoverageReport, most: int, precision: int) -> Section:
+    """The files, those first in which most is missing."""
+    files = sorted(report.files, key=lambda one: (-one.numbers.missing - one.numbers.missing_branches, one.path))
+    section = files_section(report, files[:most], precision)
+    section.more = len(files) - len(section.rows)
+    return section
+
+
+def chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
+    """The files to show, in the order of the view. Raises UsageError for an order that is none."""
+    shown = [
+        file
+        for file in files
+        if not (view.skip_covered and file.numbers.statements and file.numbers.percent == 100)
+        and not (view.skip_empty and not file.numbers.statements)
+        and not (view.skip_covered and view.skip_empty and not file.numbers.statements)
+    ]
+    turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
+    if name not in ORDERS:
+        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
+    number = ORDERS[name]
+    if number:
+        shown.sort(key=lambda file: getattr(file.numbers, number), reverse=turned)  # stable: then by name
+    elif turned:
+        shown.reverse()
+    return shown
+
+
+def most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
+    """So many files, in the order they are in: those with the most missing."""
+    if len(files) <= rows:
+        return files
+    by_work = sorted(files, key=lambda file: -(file.numbers.missing + file.numbers.missing_branches))
+    chosen = {id(file) for file in by_work[:rows]}
+    return [file for file in files if id(file) in chosen]
 
 
 def _region(file: FileCoverage, line: int) -> str:

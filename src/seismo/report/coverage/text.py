@@ -7,17 +7,26 @@ shortened, or in full on as many as they need. Everything is laid out for the wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seismo.coverage.coverage_report import common_folder
-from seismo.coverage.percentages import Percentages, percent_text, ranges
-from seismo.coverage.recorded_settings import settings_text
+from seismo.coverage.percentages import percent_text
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.report.facts import header, losses, write_facts
+from seismo.report.coverage.story import (
+    SHORT,
+    View,
+    chosen,
+    files_section,
+    most_to_do,
+    nothing_text,
+    story_facts,
+    total_text,
+)
+from seismo.report.facts import losses, write_facts
 from seismo.report.paper import ColourPaper, Paper
-from seismo.report.words import beginning, cells, count, left, number_of, right, shorten, wrapped
+from seismo.report.tables import Grid
+from seismo.report.words import beginning, cells, count, left, number_of, shorten, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +34,11 @@ if TYPE_CHECKING:
 
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.git_changes import Change
+    from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Span
+    from seismo.report.story import Section
     from seismo.report.words import Signs
 
 BAR = 10  # columns
@@ -38,70 +49,12 @@ GOOD_MISSING = 22  # the bar is left out rather than to have less
 ROOMY_MISSING = 30  # columns that all the missing lines need, or they get lines of their own
 LEAST_NAME = 16
 
-# What --sort takes, and the number of it.
-ORDERS = {
-    "name": None,
-    "statements": "statements",
-    "missing": "missing",
-    "branches": "branches",
-    "partial": "partial_branches",
-    "percent": "percent",
-}
-
-
-@dataclass
-class View:
-    """What of a report of coverage to show, and how."""
-
-    show_missing: bool = False  # the missing lines in full
-    skip_covered: bool = False
-    skip_empty: bool = False
-    sort: str = ""  # one of ORDERS, "-" before it: the largest first
-    precision: int = 0
-    rows: int | None = None  # at most so many files, those with the most to do
-    minor: bool = False  # problems of generated code, too
-
-    @classmethod
-    def of(cls, settings: Settings) -> View:
-        """As the settings say."""
-        return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
-
-
-def total_text(totals: Percentages, precision: int = 0) -> str:
-    """What it comes to: `87 % of 120 statements and 40 branches in 3 files`."""
-    what = number_of(totals.statements, "statement")
-    if totals.branches:
-        what += f" and {number_of(totals.branches, 'branch', 'branches')}"
-    files = number_of(totals.files, "file")
-    return f"{totals.percent_text(precision)} % of {what} in {files}"
-
-
-def missing_text(file: FileCoverage) -> str:
-    """The missing lines and branches: `12-15, 20->25, 33->exit`. Branches to or from missing lines are not repeated."""
-    items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in _ranges(file)]
-    missing = set(file.missing)
-    items += [
-        (line, f"{line}->{to if to > 0 else 'exit'}")
-        for line, to in file.missing_branches
-        if line not in missing and to not in missing
-    ]
-    return ", ".join(words for _, words in sorted(items))
-
-
-def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
-    return ranges(file.missing, file.statements)
-
-
 # ---- the whole report, and the few lines at the end of a program ----
 
 
 def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
     """Writes what the recording is, the table, and what was wrong."""
-    facts = header(recording, paper.signs)
-    words = settings_text(settings)
-    facts += [("settings", printable(words))] if words else []
-    facts += [("note", printable(note)) for note in settings.notes]
-    write_facts(paper, facts)
+    write_facts(paper, story_facts(recording, settings, paper.signs))
     paper.line()
     paper.flush()
     write_table(paper, report, view)
@@ -137,13 +90,6 @@ def write_end(
     if path:
         paper.line(f"seismo report {printable(path)}   shows the rest")
     paper.flush()
-
-
-def nothing_text(report: CoverageReport) -> str:
-    """Why there is no file to report."""
-    if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
-        return "no source of what was executed can be read"
-    return "no line of any file that was to be recorded ran"
 
 
 def _verdict(totals: Percentages, settings: Settings) -> str:
@@ -187,20 +133,18 @@ def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
 
 def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     """Writes the table of files and their total; of no file, a sentence."""
-    shown = _chosen(report.files, view)
+    shown = chosen(report.files, view)
     if not report.files:  # a total of 100 % would be true, and would mislead
         paper.line((f"no file to report: {nothing_text(report)}", "warning"))
         return
-    kept = shown if view.rows is None else _most_to_do(shown, view.rows)
-    layout = _Layout(paper, kept, report, view)
-    if layout.folder:
-        paper.line("below ", (printable(layout.folder), "strong"))
-    paper.line((layout.head(), "head"))
-    for file in kept:
-        layout.write(file)
+    kept = shown if view.rows is None else most_to_do(shown, view.rows)
+    section = files_section(report, kept, view.precision)
+    folder = common_folder(kept)
+    if folder:
+        paper.line("below ", (printable(folder), "strong"))
+    _Layout(paper, section, view.show_missing, len(folder)).write(section, report.totals)
     if not shown:
         paper.line(("no file to show", "quiet"))
-    layout.write_total(report.totals)
     skipped = len(report.files) - len(shown)
     if skipped:
         why = [words for words, on in (("covered", view.skip_covered), ("empty", view.skip_empty)) if on]
@@ -209,104 +153,66 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     if len(kept) < len(shown):
         more = number_of(len(shown) - len(kept), "more file")
         paper.line((f"{paper.signs.cut} {more}, with less to do", "quiet"))
-
-
-def _chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
-    shown = [
-        file
-        for file in files
-        if not (view.skip_covered and file.numbers.statements and file.numbers.percent == 100)
-        and not (view.skip_empty and not file.numbers.statements)
-        and not (view.skip_covered and view.skip_empty and not file.numbers.statements)
-    ]
-    turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
-    if name not in ORDERS:
-        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
-    number = ORDERS[name]
-    if number is not None:
-        shown.sort(key=lambda file: getattr(file.numbers, number), reverse=turned)  # stable: then by name
-    elif turned:
-        shown.reverse()
-    return shown
-
-
-def _most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
-    """So many files, in the order they are in: those with the most missing."""
-    if len(files) <= rows:
-        return files
-    by_work = sorted(files, key=lambda file: -(file.numbers.missing + file.numbers.missing_branches))
-    chosen = {id(file) for file in by_work[:rows]}
-    return [file for file in files if id(file) in chosen]
+    if any(file.changed for file in kept):
+        paper.line(("* has changed since it ran", "quiet"))
 
 
 class _Layout:
-    """The widths of the columns, and the writing of rows."""
+    """The widths of the columns of a section of files. folder: how much of each path is said once, above the table."""
 
-    def __init__(self, paper: Paper, files: Sequence[FileCoverage], report: CoverageReport, view: View) -> None:
-        self.paper, self.view = paper, view
+    def __init__(self, paper: Paper, section: Section, show_missing: bool, folder: int) -> None:
+        self.paper, self.show_missing = paper, show_missing
         self.signs: Signs = paper.signs
-        self.has_branches = report.branch or any(file.has_branches for file in files)
-        self.folder = common_folder(files)
-        names = {id(file): file.path[len(self.folder) :] for file in files}
-        self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
-        totals = report.totals
-        columns = [("Stmts", totals.statements), ("Miss", totals.missing)]
-        if self.has_branches:
-            columns += [("Branch", totals.branches), ("Partial", totals.partial_branches)]
-        self.heads = [(head, max(len(head), len(count(largest)))) for head, largest in columns]
-        self.percent = max(5, 3 + (view.precision + 1 if view.precision else 0) + 2)
-        fixed = sum(width + 2 for _, width in self.heads) + self.percent + 2
-        longest = max([5, *map(cells, self.names.values())])
-        texts = [missing_text(file) for file in files]
-        wanted = max(map(len, texts), default=0)
+        self.names = [printable(row.cells[-2][folder:]) + (" *" if row.data["changed"] else "") for row in section.rows]
+        heads = [SHORT[head] for head in section.headings[1 : section.numbers]]
+        numbers = [self._numbers(row.cells[: section.numbers]) for row in section.rows]
+        self.grid = Grid([*heads, SHORT["covered"]], [*numbers, self._numbers(section.total)], paper.width)
+        longest = max([5, *map(cells, self.names)])
+        wanted = max((len(row.cells[-1]) for row in section.rows), default=0)
         self.least = min(LEAST_MISSING, max(wanted, len("Missing")))
-        room = paper.width - fixed - max(LEAST_NAME, longest) - min(max(wanted, self.least), GOOD_MISSING) - 2
+        room = paper.width - self.grid.used - max(LEAST_NAME, longest) - min(max(wanted, self.least), GOOD_MISSING) - 2
         self.bar = BAR if room > BAR else 0
-        fixed += self.bar + (1 if self.bar else 0)
-        room = paper.width - fixed
+        room = paper.width - self.grid.used - (self.bar + 1 if self.bar else 0)
         least = self.least + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
         self.missing = max(0, room - self.name - 2) if wanted else 0
-        if view.show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
+        if show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
             self.name, self.missing = max(LEAST_NAME, min(longest, room)), 0
-        self.texts = {id(file): words for file, words in zip(files, texts, strict=True)}
 
-    def head(self) -> str:
-        """The line over the table."""
-        line = left("File", self.name)
-        for head, width in self.heads:
-            line += "  " + right(head, width)
-        line += "  " + right("Cover", self.percent)
-        line += " " * (self.bar + 1 if self.bar else 0)
-        return line + ("  Missing" if self.missing >= self.least else "")
+    @staticmethod
+    def _numbers(row: Sequence[str]) -> list[str]:
+        """The numbers as they stand on a terminal: the percentage last."""
+        return [*row[1:], row[0]]
 
-    def _numbers(self, numbers: Percentages) -> str:
-        values = [numbers.statements, numbers.missing]
-        if self.has_branches:
-            values += [numbers.branches, numbers.partial_branches]
-        pairs = zip(values, self.heads, strict=True)
-        return "".join("  " + right(count(value), width) for value, (_, width) in pairs)
+    def write(self, section: Section, totals: Percentages) -> None:
+        """Writes the heading, the rows, and the total."""
+        head = left("File", self.name) + "  " + self.grid.head.removesuffix("  ")
+        head += " " * (self.bar + 1 if self.bar else 0) + ("  Missing" if self.missing >= self.least else "")
+        self.paper.line((head, "head"))
+        for name, row in zip(self.names, section.rows, strict=True):
+            name = left(shorten(name, self.name, self.signs), self.name)
+            numbers = self._cells(row.cells[: section.numbers], row.data["percent"])
+            self._write([(name, "name"), *numbers], row.cells[-1])
+        self.paper.line((left("TOTAL", self.name), "strong"), *self._cells(section.total, totals.percent))
 
-    def _cover(self, numbers: Percentages) -> list[Span | str]:
-        style = _style(numbers)
-        shown: list[Span | str] = [(right(f"{numbers.percent_text(self.view.precision)} %", self.percent + 2), style)]
+    def _cells(self, row: Sequence[str], percent: float) -> list[Span | str]:
+        style = "good" if percent >= 90 else "warning" if percent >= 60 else "bad"
+        numbers, cover = "  " + self.grid.line(self._numbers(row)).removesuffix("  "), cells(row[0])
+        shown: list[Span | str] = [numbers[:-cover], (numbers[-cover:], style)]
         if self.bar:
-            full = _full(numbers.percent, self.bar)
+            full = _full(percent, self.bar)
             shown += [" ", (self.signs.full * full, style), (self.signs.empty * (self.bar - full), "quiet")]
         return shown
 
-    def write(self, file: FileCoverage) -> None:
+    def _write(self, row: list[Span | str], words: str) -> None:
         """Writes a file's row, and what of the missing lines needs lines of its own."""
-        name = left(shorten(self.names[id(file)], self.name, self.signs), self.name)
-        row: list[Span | str] = [(name, "name"), self._numbers(file.numbers), *self._cover(file.numbers)]
-        words = self.texts[id(file)]
-        lines = wrapped(words, self.missing) if self.missing >= self.least and self.view.show_missing else []
+        lines = wrapped(words, self.missing) if self.missing >= self.least and self.show_missing else []
         if lines:
             indent = " " * (self.paper.width - self.missing)
             self.paper.line(*row, "  ", lines[0])
             for line in lines[1:]:
                 self.paper.line(indent, line)
-        elif self.view.show_missing and words:
+        elif self.show_missing and words:
             self.paper.line(*row)
             for line in wrapped(words, self.paper.width - 4):
                 self.paper.line("    ", line)
@@ -314,10 +220,6 @@ class _Layout:
             self.paper.line(*row, "  ", (_cut(words, self.missing, self.signs), "quiet"))
         else:
             self.paper.line(*row)
-
-    def write_total(self, totals: Percentages) -> None:
-        """Writes the last row."""
-        self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:
@@ -333,10 +235,6 @@ def _full(percent: float, width: int) -> int:
     if percent in (0, 100):
         return round(width * percent / 100)
     return min(width - 1, max(1, round(width * percent / 100)))
-
-
-def _style(numbers: Percentages) -> str:
-    return "good" if numbers.percent >= 90 else "warning" if numbers.percent >= 60 else "bad"
 
 
 # ---- one line: who ran it ----

@@ -19,13 +19,15 @@ class Lines(Kind):
     """Times of lines."""
 
     name = recording_kinds.LINES
+    sorted_by = "story:ORDERS"
     rows = "lines"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.facts import filter_words
-        from seismo.report.lines.text import LinesView, write_report
+        from seismo.report.lines.story import LinesView
+        from seismo.report.lines.text import write_report
         from seismo.report.shown_functions import chosen_modules
 
         modules = chosen_modules(options)

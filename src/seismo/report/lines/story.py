@@ -2,32 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import command_line, cpu_ns, filter_words, header, losses, thread_count, wall_ns
-from seismo.report.lines.text import (
-    FUNCTION_HEADINGS,
-    ORDERS,
-    LinesView,
-    function_cells,
-    functions_by_own,
-    heading,
-    hottest_lines,
-    line_cells,
-    shown_program,
+from seismo.report.libraries import library_words
+from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
+from seismo.report.lines.timed_source import timed_program
+from seismo.report.shown_functions import Modules, chosen_modules
+from seismo.report.story import (
+    Name,
+    Row,
+    Section,
+    Story,
+    facts_section,
+    falling,
+    marks,
+    marks_section,
+    next_section,
+    rounded,
+    share,
 )
-from seismo.report.shown_functions import chosen_modules
-from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
-from seismo.report.waiting import WAITED
+from seismo.report.tables import made
+from seismo.report.waiting import WAITED, WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from seismo.model import Recording
-    from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram
+    from seismo.report.lines.timed_source import TimedFunction, TimedLine, TimedProgram
     from seismo.report.options import Options
+    from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
+MOSTLY = 0.5  # of all time: with less in the program's own lines, they are sorted by own and inner time
+TAB = 4
+
+# What --sort takes, and the words for it.
+ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
+    "own": (lambda line: text.rank(line.own_ns, line.own_error_ns), "own time"),
+    "inner": (lambda line: text.rank(line.inner_ns, line.inner_error_ns), "inner time"),
+    "total": (lambda line: text.rank(line.total_ns, line.total_error_ns), "own and inner time"),
+    "hits": (lambda line: line.hits, "hits"),
+    "calls": (lambda line: line.hits, "hits"),
+    "awaiting": (lambda line: line.await_ns, "time awaiting"),
+}
+
+
+@dataclass
+class LinesView:
+    """What of a recording of line times to show. limit: lines and functions of a table, None for all.
+
+    files: how many files' sources, None for all. share: of all own time, from which on a function's source is shown.
+    libraries: the lines of the standard library and of installed packages, too. order: one of ORDERS; "": by own time,
+    or by own and inner time where most of it is in libraries that are not shown.
+    """
+
+    order: str = "own"
+    limit: int | None = 20
+    files: int | None = 5
+    share: float = 0.02
+    libraries: bool = True
+    modules: Modules = field(default_factory=Modules)
+    times: str = "cpu"  # as --time has it
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
@@ -35,22 +75,38 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     modules = chosen_modules(options)
     view = LinesView(
         order="",
+        limit=most,
         libraries=bool(options.libraries or modules or filter_words(recording)),
         modules=modules,
         times=options.time or "cpu",
     )
     program, view, hidden = shown_program(recording, view, _SIGNS)
-    files = {one.id: of for of in program.files for function in of.functions for one in function.all()}
-    sections = [
-        facts_section(header(recording, _SIGNS)),
-        _lines(program, view, hidden, files, most),
-        _functions(program, files, most),
-        _problems(program),
-    ]
+    sections = [facts_section(header(recording, _SIGNS)), *tables(program, view, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
-    sections.append(next_section(_steps(recording, file, program, view)))
+    sections += [marks_section(marks(MEANINGS, sections)), next_section(_steps(recording, file, program, view))]
     lost = bool(losses(recording, _SIGNS))
     return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
+
+
+def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
+    """What is shown of a recording; the view, its order chosen; and what is not shown, in words."""
+    recording = recording.timed(view.times)
+    program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
+    hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
+    if hidden:
+        program = program.own_files()
+    if not view.order:  # in a program that mostly calls libraries, what it calls is the news
+        own_ns = sum(line.own_ns for line in program.lines)
+        view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
+    return program, view, hidden
+
+
+def heading(program: TimedProgram, view: LinesView, signs: Signs) -> tuple[str, str]:
+    """Over the table of lines: its title, and a remark to it."""
+    where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
+    whole = f"100 % is {text.duration(program.whole_ns, signs)} {where}"
+    by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
+    return f"Lines by {by}", printable("; ".join(part for part in (view.modules.words(), whole) if part))
 
 
 def totals(recording: Recording) -> dict[str, Any]:
@@ -95,20 +151,33 @@ def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
     }
 
 
-def _source(file: TimedFile, number: int) -> str:
-    return "" if file.source.problem else file.source.text(number).strip()
+def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
+    """Yield the sections of a report: single lines, wherever they are, then functions. hidden: what is not shown."""
+    cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
+    yield _lines(program, view, hidden, cells)
+    yield _functions(program, view, cells)
 
 
-def _lines(program: TimedProgram, view: LinesView, hidden: str, files: dict[int, TimedFile], most: int) -> Section:
-    lines = hottest_lines(program, view)
-    shown = lines[:most]
-    headings, cells = line_cells(program, shown, view, _SIGNS, roomy=True)
+def source_text(source: str) -> str:
+    """A source text as it can be shown: tabs as blanks, whatever is not plain text escaped."""
+    return printable(source.expandtabs(TAB).rstrip())
+
+
+def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells) -> Section:
     key = ORDERS[view.order][0]
+    known = [line for line in program.lines if key(line) > 0 or (line.hits and view.order in ("own", "total"))]
+    lines = sorted(known, key=lambda line: _place(line, key))
+    shown = lines[: view.limit]
+    notable = any(line.wait_ns >= program.notable_ns for line in shown)
+    names = [name for name in OF_LINES if notable or name not in ("waiting", "why")]
+    headings, texts = made(of_times(view.times), names, cells, shown)
+    files = {one.id: of for of in program.files for function in of.functions for one in function.all()}
     largest = key(shown[0]) if shown else 0.0
     rows = []
-    for place, (line, row) in enumerate(zip(shown, cells, strict=True)):
+    for place, (line, numbers) in enumerate(zip(shown, texts, strict=True)):
         function, file = line.function, files[line.function.id]
-        source = _source(file, line.number)
+        source = "" if file.source.problem else file.source.text(line.number).strip()
+        where = text.location(text.PYTHON, function.file, line.number)
         data = {
             "file": file.path,
             "line": line.number,
@@ -116,59 +185,74 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, files: dict[int,
             **line_data(line, program),
             "source": source,
         }
-        where = Name(text.location(text.PYTHON, function.file, line.number))
-        names = [where, Name(function.qualname), Name(source)]
-        rows.append(Row(data, [*row[:-1], *names], falling(0.95, place, key(line) / largest if largest > 0 else 0)))
-    title, remark = heading(program, view, _SIGNS)
-    remark += f"; of the program's own files; not shown: {hidden} (--libraries)" if hidden else ""
-    heads = ["±" if not head.strip() else head.strip() for head in headings[:-1]]
+        row = [*numbers, Name(where), Name(function.qualname), Name(source)]
+        rows.append(Row(data, row, falling(0.95, place, key(line) / largest if largest > 0 else 0)))
+    title, remark = heading(program, view, cells.signs)
     return Section(
         "lines",
         title,
         rows,
-        headings=[*heads, "line", "function", "source"],
-        numbers=len(heads),
+        headings=[*headings, "line", "function", "source"],
+        numbers=len(headings),
         remark=remark,
         more=len(lines) - len(shown),
+        besides=hidden,
+        about="line",
+        noun="line",
+        narrow=NARROW,
     )
 
 
-def _functions(program: TimedProgram, files: dict[int, TimedFile], most: int) -> Section:
+def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, int, str, int, str]:
+    """What a line is sorted by: the order that was asked for, the hits, the place."""
+    return -key(line), -line.hits, line.function.file, line.number, line.function.qualname
+
+
+def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
+    """All functions by the own time of their lines."""
+    functions = [one for file in program.files for function in file.functions for one in function.all()]
+    return sorted(
+        functions, key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line)
+    )
+
+
+def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Section:
     functions = functions_by_own(program)
-    shown = functions[:most]
+    shown = functions[: view.limit]
+    headings, texts = made(of_times(view.times), OF_FUNCTIONS, cells, shown)
+    paths = {one.id: file.path for file in program.files for function in file.functions for one in function.all()}
     rows = []
-    for place, function in enumerate(shown):
-        hottest = max(function.lines.values(), key=lambda line: line.own_ns)
+    for place, (function, numbers) in enumerate(zip(shown, texts, strict=True)):
         data = {
             "function": called(function),
             "module": function.module,
             "qualname": function.qualname,
-            "file": files[function.id].path,
+            "file": paths[function.id],
             "line": function.line,
             "own_ns": rounded(function.own_ns),
             "own_error_ns": rounded(function.own_error_ns),
             "own_share": share(function.own_ns, program.whole_ns),
             "lines": len(function.lines),
-            "hottest": hottest.number,
+            "hottest": hottest(function).number,
         }
-        cells = function_cells(program, function, _SIGNS)[:-1]
         names = [
             Name(text.function_name(text.PYTHON, function.module, function.qualname)),
             Name(text.location(text.PYTHON, function.file, function.line)),
         ]
         largest = shown[0].own_ns
         weight = falling(0.7, place, function.own_ns / largest if largest > 0 else 0)
-        rows.append(Row(data, [*cells, *names], weight))
-    heads = [head.strip() or "±" for head in FUNCTION_HEADINGS]
-    more = len(functions) - len(shown)
+        rows.append(Row(data, [*numbers, *names], weight))
     return Section(
         "functions",
-        "Functions by own time",
+        "Functions by time waiting" if view.times == "wait" else "Functions by own time",
         rows,
-        headings=[*heads, "where"],
-        numbers=len(heads) - 1,
+        headings=[*headings, "function", "where"],
+        numbers=len(headings),
         remark="of their lines",
-        more=more,
+        more=len(functions) - len(shown),
+        about="function",
+        noun="function",
+        narrow=NARROW,
     )
 
 

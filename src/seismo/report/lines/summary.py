@@ -6,21 +6,17 @@ from seismo.escape import printable
 from seismo.report.colours import written
 from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
 from seismo.report.libraries import library_words, of_functions
+from seismo.report.lines.columns import COLUMNS, OF_SUMMARY, LineCells
 from seismo.report.summary_lines import indented, lost_lines
+from seismo.report.tables import Grid, made
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
     Signs,
-    aligned,
     cells,
-    count,
     duration,
-    error,
-    left,
     location,
+    number_of,
     rank,
-    right,
-    share,
-    time,
     width_of,
 )
 
@@ -51,7 +47,8 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
     cpu = cpu_ns(recording)
-    words = f"seismo: {sum(row.hits for row in rows):,} hits of {len(rows):,} lines in "
+    hits = number_of(sum(row.hits for row in rows), "hit")
+    words = f"seismo: {hits} of {number_of(len(rows), 'line')} in "
     words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
     threads = thread_count(recording)
     words += f" on {threads:,} threads" if threads > 1 else ""
@@ -66,22 +63,15 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     own = [row for row in rows if not whose[row.function]]
     inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
     shown = sorted(own, key=lambda row: _place(row, inner))[:LINES]
-    counts = [count(row.hits) for row in shown]
-    widest = max(len("hits"), *map(len, counts)) if counts else 4
-    doubts = [error(row.own_error_ns, row.own_ns, signs) for row in shown]
-    apart = 7 if any(doubts) else 0
+    headings, texts = made(COLUMNS, OF_SUMMARY, LineCells(signs, whole), shown)
+    grid = Grid(headings, texts, width)
     if shown:
-        lines.append((f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line", "quiet"))
-    for row, hits, doubt in zip(shown, counts, doubts, strict=True):
-        head = f"{right(aligned(time(row.own_ns, row.own_error_ns, signs)), 8)} "
-        head += left(doubt, apart) + right(share(row.own_ns, row.own_error_ns, whole), 7)
-        has_inner = row.inner_ns > 0 or row.inner_error_ns > 0
-        head += "  " + right(aligned(time(row.inner_ns, row.inner_error_ns, signs)) if has_inner else "", 10)
-        head += f"  {hits:>{widest}}  "
+        lines.append((grid.head + "line", "quiet"))
+    for row, numbers in zip(shown, texts, strict=True):
         place = location(0, functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
-        room = width - cells(head) - cells(place) - 2
-        lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
+        room = grid.room - cells(place) - 2
+        lines.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))
     why = "; so the lines are sorted by own and inner time" if inner and shown else ""
     lines += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
     waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)

@@ -19,6 +19,7 @@ class Objects(Kind):
     """Births and deaths of objects."""
 
     name = recording_kinds.OBJECTS
+    sorted_by = "columns:ORDERS"
     rows = "objects"
     others_are_in = "their callers' own time"
     unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from seismo.model.objects.groups import by_line
 from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
+from seismo.report.objects.columns import COLUMNS, Cells
 from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.story import data
-from seismo.report.objects.text import COLUMNS, Cells
 
 if TYPE_CHECKING:
     from seismo.model import Recording

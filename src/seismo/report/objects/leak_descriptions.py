@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from seismo.model.objects.leaks import Leak
     from seismo.report.words import Signs
 
+HARMLESS = "quiet"  # the style of verdicts that need no more than a line
 # How each verdict is told: in a word or two, in words, and in which style.
 VERDICTS = {
     judged.STEADY: ("leak", "leak: nearly every call leaves some", "bad"),
@@ -27,6 +28,11 @@ def told(leak: Leak) -> tuple[str, str, str]:
     if leak.verdict == judged.STEADY and leak.calls_with == leak.calls:
         return "leak", "leak: every call leaves some", "bad"
     return VERDICTS.get(leak.verdict, (printable(leak.verdict), printable(leak.verdict), "warning"))
+
+
+def style(verdict: str) -> str:
+    """The style of a verdict."""
+    return VERDICTS[verdict][2] if verdict in VERDICTS else "warning"
 
 
 def each(number: int, calls: int, approximate: bool, signs: Signs) -> str:

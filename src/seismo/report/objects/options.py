@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.report.objects.text import ObjectsView
+    from seismo.report.objects.story import ObjectsView
     from seismo.report.options import Options
 
 
@@ -41,7 +41,7 @@ def check_page(options: Options) -> None:
 
 def view(options: Options, order: str, recording: Recording) -> ObjectsView:
     """What to show of the recording. Raises UsageError for what it does not have."""
-    from seismo.report.objects.text import ObjectsView
+    from seismo.report.objects.story import ObjectsView
 
     if options.by in ("line", "path") and not len(recording.objects):
         hint = "to get the lines, record again without --types"
@@ -64,11 +64,11 @@ def view(options: Options, order: str, recording: Recording) -> ObjectsView:
 def _match(recording: Recording, globs: Sequence[str]) -> None:
     """Raises UsageError when a glob matches no type."""
     from seismo.model.objects.groups import by_type
-    from seismo.report.objects.text import ObjectsView, chosen
+    from seismo.report.objects.story import chosen
 
     groups = by_type(recording)
     for glob in globs:
-        if not chosen(groups, ObjectsView(types=(glob,))):
+        if not chosen(groups, (glob,)):
             names = [group.type for group in groups[:6]]
             raise UsageError(
                 f"no type matches {glob!a}", "--type", f"the types with most objects are {', '.join(names)}"

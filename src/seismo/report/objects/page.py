@@ -1,7 +1,7 @@
 """The page of births and deaths of objects: over time, what calls left, by type, by line, by path, lifetimes, holders.
 
 Here is what goes into the page; web/src draws it. The cells of the tables are the report's own
-(seismo.report.objects.text), as text; what a column is sorted by goes with them as numbers.
+(seismo.report.objects.columns), as text; what a column is sorted by goes with them as numbers.
 """
 
 from __future__ import annotations

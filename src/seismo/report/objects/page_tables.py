@@ -7,25 +7,30 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
 from seismo.report import words
-from seismo.report.objects.group_descriptions import median
-from seismo.report.objects.leak_descriptions import each, told
-from seismo.report.objects.libraries import others_in_words
-from seismo.report.objects.text import (
+from seismo.report.objects.columns import (
     ALIVE,
     BY_LINE,
     BY_TYPE,
     CHURN,
     COLUMNS,
     CYCLES,
-    MAY_BE_EMPTY,
+    IN_CALLS,
+    LEAKS,
     ORDERS,
     Cells,
+    led,
+    ranked,
 )
+from seismo.report.objects.group_descriptions import median
+from seismo.report.objects.holders import Holders
+from seismo.report.objects.leak_descriptions import told
+from seismo.report.objects.libraries import others_in_words
+from seismo.report.objects.story import chain_of
 from seismo.report.page.payload import doubles, shown
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
@@ -51,17 +56,24 @@ _ABOUT = {
     "own": "own time of the function that made them, of all",
     "life": "median age at death: in objects born meanwhile, and in time",
 }
-_LEAKS = [
-    ("verdict", "verdict", "what the pattern of survivors over the calls means", True),
-    ("alive", "alive", "alive at the end", False),
-    ("call", "a call", "alive a call", False),
-    ("calls", "in calls", "calls that left some", False),
-    ("over", "over calls", "alive, by tenths of the calls", True),
-    ("inside", "born inside", "born in the calls", False),
-    ("escaped", "escaped", "outlived the call that they were born in", False),
-    ("each", "born a call", "born in a call", False),
-]
-_DEAD = [one for one in _LEAKS if one[0] in ("inside", "escaped", "each")]
+# Of the calls that were chosen: the words for each column, and whether it stands to the left.
+_OF_LEAKS = {
+    "verdict": ("what the pattern of survivors over the calls means", True),
+    "alive": ("alive at the end", False),
+    "call": ("alive a call", False),
+    "calls": ("calls that left some", False),
+    "over": ("alive, by tenths of the calls", True),
+    "inside": ("born in the calls", False),
+    "escaped": ("outlived the call that they were born in", False),
+    "each": ("born in a call", False),
+}
+_HEADS = {name: head for name, (head, _) in LEAKS.items()} | {
+    "verdict": "verdict",
+    "inside": "born inside",
+    "escaped": "escaped",
+    "each": "born a call",
+}
+_DEAD = ("inside", "escaped", "each")
 
 
 class Tables:
@@ -73,8 +85,12 @@ class Tables:
         self._said = said
         self._cells = Cells(said)
         recording = said.recording
+        alive = led(ranked(said.lines, "live"), ORDERS["live"].key)
+        self._holders = Holders(recording)
         if len(recording.object_spans):
             self._leaks()
+        elif alive:
+            self._groups("alive", "Alive at the end", "what lives on, and who holds it", alive, ALIVE)
         self._groups("types", "Types", "", types, BY_TYPE)
         others = others_in_words(said.libraries.others(said.lines, lambda group: group.born))
         remark = f"those of the program first; {others}" if others else "where objects were made"
@@ -84,7 +100,7 @@ class Tables:
             self._groups("kinds", "Lines by type", "each line's types apart", said.lines, both)
         if any(node >= 0 for node in recording.objects["node"]):
             self._groups("paths", "Call paths", "the innermost functions", grouped.by_path(recording), BY_LINE)
-        cycles = sorted((one for one in said.lines if one.died_by_gc), key=lambda group: -group.died_by_gc)
+        cycles = ranked(said.lines, "gc")
         if cycles:
             remark = "objects in reference cycles, which only the cycle collector could free"
             self._groups("cycles", "Cycles", remark, cycles, CYCLES)
@@ -98,7 +114,7 @@ class Tables:
             column: [(COLUMNS[column][1](self._cells, group).strip(), "", self._value(column, group)) for group in kept]
             for column in columns
         }
-        there = [one for one in columns if one not in MAY_BE_EMPTY or any(cell[0] for cell in cells[one])]
+        there = [one for one in columns if any(cell[0] for cell in cells[one])]
         heads = [(one, COLUMNS[one][0], _ABOUT[one], False) for one in there]
         rows = [[cells[one][number] for one in there] for number in range(len(kept))]
         self._add(
@@ -110,7 +126,7 @@ class Tables:
         if column == "life":
             return _LIVES_ON if 2 * group.live > group.born else median(group.in_ns) or 0.0
         if column == "own":
-            return self._cells.running_ns[group.function] if group.function >= 0 else 0.0
+            return self._said.running_ns[group.function] if group.function >= 0 else 0.0
         if column == "of-died":
             return group.died_by_gc / max(1, group.died)
         if column == "short":
@@ -158,6 +174,9 @@ class Tables:
             return [shown(said.types(group)), "", ""]
         place = " ".join(part for part in (said.place(group), said.function(group.function)) if part)
         below = said.source(group)
+        held = self._holders.of(group.rows) if table == "alive" else None
+        if held is not None:
+            below = f"{said.signs.held} {chain_of(held, said.signs)}"
         if table == "paths":
             below = f" {said.signs.arrow} ".join(said.path(group)[-_FUNCTIONS:])
         return [shown(said.types(group)), shown(place), shown(below)]
@@ -167,7 +186,6 @@ class Tables:
     def _leaks(self) -> None:
         said = self._said
         spans = judged.spans(said.recording)
-        calls = sum(one.calls for one in spans)
         found = judged.leaks(said.recording, said.lines)
         alive = {leak.group.rows for leak in found}
         rest = [group for group in said.lines if group.span_born and group.rows not in alive]
@@ -179,33 +197,30 @@ class Tables:
         kept = found[:ROWS]
         rows = [self._leak(leak) for leak in kept]
         left = len(found) - len(kept)
-        self._add("leaks", "What the calls left behind", remark, [one.group for one in kept], _LEAKS, rows, left)
+        self._add(
+            "leaks", "What the calls left behind", remark, [one.group for one in kept], _heads(_OF_LEAKS), rows, left
+        )
         if rest:
             remark = f"nothing is left of what {words.number_of(len(rest), 'other line')} made in the calls"
             dead = rest[:ROWS]
-            inside = [self._inside(group, calls) for group in dead]
-            self._add("dead", "Dead at the end", remark, dead, _DEAD, inside, len(rest) - len(dead), "inside")
+            inside = [self._inside(group) for group in dead]
+            self._add("dead", "Dead at the end", remark, dead, _heads(_DEAD), inside, len(rest) - len(dead), "inside")
 
     def _leak(self, leak: Leak) -> list[Row]:
-        signs, group = self._said.signs, leak.group
         _, verdict, look = told(leak)
-        about = signs.about if group.approximate else ""
         order = judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS)
-        return [
-            (verdict, look, -order),
-            (f"{about}{leak.alive:,}", "", leak.alive),
-            (each(leak.alive, leak.calls, bool(about), signs), "", leak.per_call),
-            (f"{signs.at_most if leak.at_most else ''}{leak.calls_with:,}", "", leak.calls_with),
-            (words.sparkline(leak.parts, signs), "spark", leak.alive),
-            *self._inside(group, leak.calls),
+        sorted_by = {"alive": leak.alive, "call": leak.per_call, "calls": leak.calls_with, "over": leak.alive}
+        cells = [
+            (LEAKS[name][1](self._cells, leak), "spark" if name == "over" else "", float(number))
+            for name, number in sorted_by.items()
         ]
+        return [(verdict, look, -order), *cells, *self._inside(leak.group)]
 
-    def _inside(self, group: ObjectGroup, calls: int) -> list[Row]:
-        signs = self._said.signs
-        escaped = group.span_born - group.span_died
-        about = signs.about if group.approximate and escaped else ""
-        return [
-            (f"{group.span_born:,}", "", group.span_born),
-            (f"{about}{escaped:,}", "", escaped),
-            (each(group.span_born, calls, False, signs), "", group.span_born / max(1, calls)),
-        ]
+    def _inside(self, group: ObjectGroup) -> list[Row]:
+        born, calls = group.span_born, max(1, self._cells.calls)
+        sorted_by = {"inside": born, "escaped": born - group.span_died, "each": born / calls}
+        return [(IN_CALLS[name][1](self._cells, group), "", float(number)) for name, number in sorted_by.items()]
+
+
+def _heads(names: Iterable[str]) -> list[tuple[str, str, str, bool]]:
+    return [(name, _HEADS[name], *_OF_LEAKS[name]) for name in names]

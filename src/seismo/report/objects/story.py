@@ -1,59 +1,117 @@
-"""The story of a recording of births and deaths of objects."""
+"""The story of a recording of objects: what lives on and who holds it, then what comes and goes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.escape import printable
 from seismo.expression.lexer import quoted
+from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.facts import command_line, filter_words, header, losses, wall_ns
+from seismo.report.objects.columns import (
+    ALIVE,
+    BY_LINE,
+    BY_TYPE,
+    CHURN,
+    COLUMNS,
+    CYCLES,
+    IN_CALLS,
+    LEAKS,
+    MEANINGS,
+    NARROW,
+    ORDERS,
+    Cells,
+    led,
+    ranked,
+)
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import told
-from seismo.report.objects.leaks import (
-    BORN_HEADINGS,
-    LEAK_HEADINGS,
-    born_cells,
-    born_in_calls,
-    leak_cells,
-    shown_leaks,
-    whose_calls,
+from seismo.report.objects.leak_descriptions import HARMLESS, each, style, told
+from seismo.report.objects.libraries import others_in_words
+from seismo.report.story import (
+    Name,
+    Row,
+    Section,
+    Story,
+    facts_section,
+    falling,
+    marks,
+    marks_section,
+    next_section,
+    rounded,
 )
-from seismo.report.objects.text import COLUMNS, LIFE, MAY_BE_EMPTY, Cells, ObjectsView, all_tables
-from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded
 from seismo.report.story.steps import Steps, option
+from seismo.report.tables import made
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
     from seismo.report.objects.holders import Held, Holder
-    from seismo.report.objects.text import Table
     from seismo.report.options import Options
+    from seismo.report.tables import Columns
+    from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-# The first row of each table, how much of the story it is.
-_WEIGHTS = {"types": 0.85, "lines": 0.8, "churn": 0.7, "alive": 0.8, "cycles": 0.6}
+# How many rows of each table a report shows that has all of them, and how much of the story the first one is.
+_ROWS = {"alive": 6, "churn": 6, "types": 15, "lines": 10, "cycles": 6, "leaks": 8, "born": 8, "one": 20}
+_WEIGHTS = {
+    "alive": 0.9,
+    "churn": 0.7,
+    "types": 0.8,
+    "lines": 0.75,
+    "cycles": 0.6,
+    "leaks": 0.96,
+    "born": 0.55,
+    "one": 0.8,
+}
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
-_HARMLESS = (judged.WARM_UP, judged.LAST)
+
+
+@dataclass
+class ObjectsView:
+    """What of a recording of objects to show.
+
+    by: one table only, "type", "line", "path" or "all" (by type, line and path); "": those that answer most questions,
+    few rows each. order: of ORDERS, "": what suits the table. limit: rows of a table; None: what suits it, all when
+    everything. types: globs of the types to show; (): all. libraries: lines of the standard library and of installed
+    packages, too.
+    """
+
+    by: str = ""
+    order: str = ""
+    limit: int | None = None
+    everything: bool = False
+    types: Sequence[str] = ()
+    libraries: bool = False
+
+    def rows(self, table: str) -> int | None:
+        """How many rows of a table are shown; None: all."""
+        return self.limit or (None if self.everything else _ROWS[table])
+
+
+@dataclass(slots=True)
+class ObjectRow(Row):
+    """A row about objects. held: who holds them. path: the calls that they were born on."""
+
+    held: Held | None = None
+    path: Sequence[str] = ()
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """What there is to tell. file: what commands call it. most: rows of a section."""
-    libraries = options.libraries or bool(filter_words(recording))
-    view = ObjectsView(limit=most, libraries=libraries)
-    words = ObjectWords(recording, _SIGNS)
-    sections = [facts_section(header(recording, _SIGNS))]
-    if len(recording.object_spans):
-        sections += [_leaks(words, view, most), _born(words, view, most)]
-    cells = Cells(words)
-    sections += [_table(name, table, words, cells, most) for name, table in all_tables(words, view)]
-    sections = [section for section in sections if section.rows or section.name in ("types", "leaks")]
-    sections.append(next_section(_steps(recording, file, words, view)))
+    view = ObjectsView(limit=most, libraries=options.libraries or bool(filter_words(recording)))
+    tables = Tables(ObjectWords(recording, _SIGNS), view)
+    sections = [facts_section(header(recording, _SIGNS)), *tables.all()]
+    steps = _steps(recording, file, sections)
+    sections += [marks_section(marks(MEANINGS, sections)), next_section(steps)]
     lost = bool(losses(recording, _SIGNS))
     return Story("objects", "Objects of", command_line(recording), file, totals(recording), sections, lost)
 
@@ -94,108 +152,198 @@ def data(words: ObjectWords, group: ObjectGroup) -> dict[str, Any]:
     return {**place(words, group), **{name: getattr(group, name) for name in (*counts, *truths)}}
 
 
+def chosen(groups: Sequence[ObjectGroup], types: Sequence[str]) -> Sequence[ObjectGroup]:
+    """The groups whose type matches a glob; all without one. A group of several types has no type of its own."""
+    if not types:
+        return groups
+    return [group for group in groups if group.type and any(_is_called(group.type, glob) for glob in types)]
+
+
+def _is_called(name: str, glob: str) -> bool:
+    """Whether a glob matches a type's name, with its module or without."""
+    return fnmatchcase(name, glob) or fnmatchcase(name.rpartition(".")[2], glob) or glob == f"builtins.{name}"
+
+
+class _Table(NamedTuple):
+    """What a table has: columns, by their names, and the number by which its rows are sorted.
+
+    leads: types of the program come before plain ones (columns.led).
+    """
+
+    name: str
+    title: str
+    names: Iterable[str]
+    key: Callable[[Any], float]
+    columns: Columns = COLUMNS
+    leads: bool = False
+
+
+class Tables:
+    """The tables of a report, as sections of its story."""
+
+    def __init__(self, words: ObjectWords, view: ObjectsView) -> None:
+        self._words, self._view = words, view
+        self._cells = Cells(words)
+        self._holders = Holders(words.recording)
+
+    def all(self) -> Iterator[Section]:
+        """Yield those that answer most questions: what lives on and who holds it, what comes and goes, all of it."""
+        recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
+        by = ORDERS[order].words
+        if len(recording.object_spans):  # what they left is what is alive
+            yield self.leaks()
+            yield self.born()
+        both = chosen(self._words.lines, types)
+        if both and not len(recording.object_spans):
+            most = "live-bytes" if order == "live-bytes" else "live"
+            yield self._of_lines(_Table("alive", "Alive at the end", ALIVE, ORDERS[most].key, leads=True), both, most)
+        if both:
+            table = _Table("churn", "Made and dropped at once", CHURN, ORDERS["short"].key, leads=True)
+            remark = f"short-lived objects; 100 % is {sum(recording.types['born']):,} births"
+            yield self._of_lines(table, both, "short", remark)
+        yield self._of_types("types", f"Types by {by}", grouped.by_type(recording), order)
+        if both:
+            lines = both if types else grouped.by_line(recording)
+            yield self._of_lines(_Table("lines", f"Lines by {by}", BY_LINE, ORDERS[order].key), lines, order)
+            remark = "objects in reference cycles: only the cycle collector could free them"
+            cycles = self._of_lines(_Table("cycles", "Cycles", CYCLES, ORDERS["gc"].key), both, "gc", remark)
+            if cycles.rows or cycles.besides:
+                yield cycles
+
+    def one(self) -> Section:
+        """Return the one table that the view asks for."""
+        recording, types, by = self._words.recording, self._view.types, self._view.by
+        order = self._view.order or "born"
+        titles = {"type": "Types", "line": "Lines", "path": "Call paths", "all": "Types, lines and call paths"}
+        title = f"{titles[by]} by {ORDERS[order].words}"
+        remark = printable(f"types {', '.join(types)}") if types else ""
+        if by == "type":
+            section = self._of_types("one", title, grouped.by_type(recording), order)
+            section.remark = remark
+            return section
+        lines = self._words.lines if types else grouped.by_line(recording)
+        groups = lines if by == "line" else grouped.by_path(recording)
+        return self._of_lines(_Table("one", title, BY_LINE, ORDERS[order].key), chosen(groups, types), order, remark)
+
+    def leaks(self) -> Section:
+        """Return what the calls left alive, the more alarming first."""
+        found = judged.leaks(self._words.recording, self._words.lines)
+        wanted = {group.rows for group in chosen([leak.group for leak in found], self._view.types)}
+        leaks = [leak for leak in found if leak.group.rows in wanted]
+        return self._section(
+            _Table("leaks", "Alive after the calls they were born in", LEAKS, lambda leak: leak.alive, LEAKS),
+            leaks,
+            remark=self._whose_calls(),
+            none="nothing: everything born in a call was dead at the end",
+            about="verdict",
+        )
+
+    def born(self) -> Section:
+        """Return what was born in the calls, by type and line."""
+        words = self._words
+        table = _Table("born", "Born in the calls", IN_CALLS, lambda group: group.span_born, IN_CALLS)
+        groups = led([group for group in chosen(words.lines, self._view.types) if group.span_born], table.key)
+        spans = judged.spans(words.recording)
+        whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
+        total = [each(whole[0], self._cells.calls, False, words.signs), *(f"{one:,}" for one in whole)]
+        return self._section(table, groups, remark=self._whose_calls(), none="nothing", total=total)
+
+    def _whose_calls(self) -> str:
+        """`1,000 calls of app:handle`."""
+        spans = judged.spans(self._words.recording)
+        parts = [
+            f"{text.number_of(one.calls, 'call')} of {self._words.function(one.function) or 'unknown functions'}"
+            for one in spans[:2]
+        ]
+        more = f" and of {text.number_of(len(spans) - 2, 'other function')}" if len(spans) > 2 else ""
+        running = sum(one.running for one in spans)
+        return ", ".join(parts) + more + (f"; {running:,} had not ended" if running else "")
+
+    def _of_types(self, name: str, title: str, groups: Sequence[ObjectGroup], order: str) -> Section:
+        table = _Table(name, title, BY_TYPE, ORDERS[order].key)
+        return self._section(table, ranked(chosen(groups, self._view.types), order), about="type")
+
+    def _of_lines(self, table: _Table, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
+        """A table of lines: the program's own, and what others have in one remark, unless all are wanted."""
+        view, whose = self._view, self._words.libraries
+        besides = ""
+        if not (view.libraries or view.everything or view.types):
+            counted = text.size if "bytes" in order else "{:,.0f}".format
+            besides = others_in_words(whose.others(groups, ORDERS[order].key), counted)
+            groups = whose.own(groups)
+        groups = ranked(groups, order)
+        return self._section(table, led(groups, table.key) if table.leads else groups, remark=remark, besides=besides)
+
+    def _section(self, table: _Table, found: Sequence[Any], about: str = "line and types", **more: Any) -> Section:
+        """The rows of a table that are shown. found: groups, or leaks."""
+        shown = found[: self._view.rows(table.name)]
+        headings, texts = made(table.columns, table.names, self._cells, shown)
+        keys = [table.key(one) for one in shown]
+        largest = max(keys, default=0)
+        rows = []
+        for at, (one, numbers, key) in enumerate(zip(shown, texts, keys, strict=True)):
+            leak = one if table.name == "leaks" else None
+            group = one if leak is None else leak.group
+            weight = _WEIGHTS[table.name] if leak is None or style(leak.verdict) != HARMLESS else 0.5
+            held = self._holders.of(group.rows) if table.name in ("alive", "leaks") else None
+            row = ObjectRow(self._data(table.name, group), numbers, falling(weight, at, key / largest), held=held)
+            if leak is not None:
+                row.data |= _judged(leak)
+                row.cells = [*numbers, told(leak)[1]]
+            if about == "type":
+                row.cells = [*row.cells, Name(self._words.types(group))]
+            else:
+                row.cells = [*row.cells, *_names(self._words, group)]
+                row.path = self._words.path(group)
+            if table.name in ("alive", "leaks"):
+                row.data["held_by"] = _held(held)
+                row.cells = [*row.cells, Name(chain_of(held, self._words.signs))]
+            rows.append(row)
+        named = ["type"] if about == "type" else ["types", "where", "function", "source"]
+        named = ["verdict", *named] if table.name == "leaks" else named
+        return Section(
+            table.name,
+            table.title,
+            list(rows),
+            headings=[*headings, *named, *(["held by"] if table.name in ("alive", "leaks") else [])],
+            numbers=len(headings),
+            more=len(found) - len(shown),
+            about=about,
+            noun="type" if about == "type" else "line",
+            narrow=NARROW,
+            least=26 if about == "type" else 40,
+            **more,
+        )
+
+    def _data(self, name: str, group: ObjectGroup) -> dict[str, Any]:
+        if name != "born":
+            return data(self._words, group)
+        spans = {one: getattr(group, one) for one in ("span_born", "span_died", "span_live")}
+        return {**place(self._words, group), **spans, "calls": self._cells.calls}
+
+
+def _judged(leak: Leak) -> dict[str, Any]:
+    return {
+        "alive": leak.alive,
+        "calls": leak.calls,
+        "calls_with": leak.calls_with,
+        "calls_at_most": leak.at_most,
+        "per_call": rounded(leak.per_call),
+        "alive_bytes": leak.bytes,
+        "parts": list(leak.parts),
+        "verdict": leak.verdict,
+        "span_born": leak.group.span_born,
+        "span_died": leak.group.span_died,
+    }
+
+
 def _names(words: ObjectWords, group: ObjectGroup) -> list[str]:
-    where = words.place(group)
-    function = words.function(group.function)
-    return [Name(words.types(group)), Name(where), Name(function), Name(words.source(group))]
-
-
-def _table(name: str, table: Table, words: ObjectWords, cells: Cells, most: int) -> Section:
-    shown = table.rows[:most]
-    made = {column: [COLUMNS[column][1](cells, group).strip() for group in shown] for column in table.columns}
-    columns = [column for column in table.columns if column not in MAY_BE_EMPTY or any(made[column])]
-    rows = []
-    for at, group in enumerate(shown):
-        held = table.holders.of(group.rows) if table.holders else None
-        names = _names(words, group) if table.lines else [Name(words.types(group))]
-        row = data(words, group)
-        if table.holders:
-            row["held_by"] = _held(held)
-            names.append(Name(_chain(held)))
-        lead = _share(shown, group, name)
-        rows.append(Row(row, [*(made[column][at] for column in columns), *names], falling(_WEIGHTS[name], at, lead)))
-    heads = [COLUMNS[column][0].strip() for column in columns]
-    named = ["types", "where", "function", "source"] if table.lines else ["type"]
-    remarks = [table.remark, LIFE if "life" in columns else "", f"besides, {table.others}" if table.others else ""]
-    return Section(
-        name,
-        table.title,
-        rows,
-        headings=[*heads, *named, *(["held by"] if table.holders else [])],
-        numbers=len(heads),
-        remark="; ".join(filter(None, remarks)),
-        more=len(table.rows) - len(shown),
-    )
-
-
-def _share(groups: Sequence[ObjectGroup], group: ObjectGroup, name: str) -> float:
-    """What a group has of the first one's number."""
-    number = {"churn": "short", "alive": "live", "cycles": "died_by_gc"}.get(name, "born")
-    largest = getattr(groups[0], number)
-    return getattr(group, number) / largest if largest else 0.0
-
-
-# ---- what calls left alive ----
-
-
-def _leaks(words: ObjectWords, view: ObjectsView, most: int) -> Section:
-    leaks = shown_leaks(words, view)
-    holders = Holders(words.recording)
-    rows = []
-    for at, leak in enumerate(leaks[:most]):
-        held = holders.of(leak.group.rows)
-        _, verdict, _ = told(leak)
-        numbers = {
-            "alive": leak.alive,
-            "calls": leak.calls,
-            "calls_with": leak.calls_with,
-            "calls_at_most": leak.at_most,
-            "per_call": rounded(leak.per_call),
-            "alive_bytes": leak.bytes,
-            "parts": list(leak.parts),
-            "verdict": leak.verdict,
-            "span_born": leak.group.span_born,
-            "span_died": leak.group.span_died,
-            "held_by": _held(held),
-        }
-        weight = falling(0.5 if leak.verdict in _HARMLESS else 0.96, at, _alarm(leak, leaks))
-        cells = [*leak_cells(leak, _SIGNS), verdict, *_names(words, leak.group), Name(_chain(held))]
-        rows.append(Row({**data(words, leak.group), **numbers}, cells, weight))
-    return Section(
-        "leaks",
-        "Alive after the calls they were born in",
-        rows,
-        headings=[*LEAK_HEADINGS, "verdict", "types", "where", "function", "source", "held by"],
-        numbers=len(LEAK_HEADINGS),
-        remark=whose_calls(words),
-        more=len(leaks) - len(rows),
-        none="nothing: everything born in a call was dead at the end",
-    )
-
-
-def _alarm(leak: Leak, leaks: Sequence[Leak]) -> float:
-    most = max((one.alive for one in leaks), default=0)
-    return leak.alive / most if most else 0.0
-
-
-def _born(words: ObjectWords, view: ObjectsView, most: int) -> Section:
-    groups = born_in_calls(words, view)
-    calls = sum(one.calls for one in judged.spans(words.recording))
-    rows = []
-    for at, group in enumerate(groups[:most]):
-        names = ("span_born", "span_died", "span_live")
-        numbers = {**place(words, group), **{name: getattr(group, name) for name in names}, "calls": calls}
-        weight = falling(0.55, at, group.span_born / groups[0].span_born)
-        rows.append(Row(numbers, [*born_cells(group, calls, _SIGNS), *_names(words, group)], weight))
-    return Section(
-        "born",
-        "Born in the calls",
-        rows,
-        headings=[*BORN_HEADINGS, "types", "where", "function", "source"],
-        numbers=len(BORN_HEADINGS),
-        remark=whose_calls(words),
-        more=len(groups) - len(rows),
-    )
+    return [
+        Name(words.types(group)),
+        Name(words.place(group)),
+        Name(words.function(group.function)),
+        Name(words.source(group)),
+    ]
 
 
 # ---- who holds survivors ----
@@ -220,31 +368,29 @@ def _holders(holders: Sequence[Holder], depth: int) -> list[dict[str, Any]]:
     ]
 
 
-def _chain(held: Held | None) -> str:
+def chain_of(held: Held | None, signs: Signs) -> str:
     """The way to a root that most of them are held by."""
     found: list[str] = []
     ranked = held.ranked() if held is not None else []
     while ranked and len(found) < _DEEPEST:
         found.append(ranked[0].words())
         ranked = ranked[0].ranked()
-    return f" {_SIGNS.held} ".join(found)
+    return f" {signs.held} ".join(found)
 
 
 # ---- what to look at next ----
 
 
-def _steps(recording: Recording, file: str, words: ObjectWords, view: ObjectsView) -> list[tuple[str, str]]:
+def _steps(recording: Recording, file: str, sections: Sequence[Section]) -> list[tuple[str, str]]:
     steps = Steps(recording, file)
-    groups = {name: table.rows for name, table in all_tables(words, view)}
-    alive = groups.get("alive") or [leak.group for leak in shown_leaks(words, view)]
-    if alive and alive[0].type:
-        type_ = alive[0].type
+    alive = [row.data for section in sections if section.name in ("alive", "leaks") for row in section.rows]
+    if alive and alive[0]["type"]:
+        type_ = alive[0]["type"]
         glob = "".join(f"[{char}]" if char in "*?[" else char for char in type_)
         steps.report(f"which lines made {type_}, and what became of it", "--by line", option("--type", glob))
-    own = [group for group in alive if group.qualname and not group.qualname.endswith(">")]
+    own = [row["function"] for row in alive if row["function"] and not row["function"].endswith(">")]
     if own and not len(recording.object_spans):
-        functions = recording.functions
-        function = f"{functions['module'][own[0].function]}.{own[0].qualname}"
+        function = own[0].replace(":", ".")
         calls = option("--leaks", f"call({quoted(function)})")
         steps.record(f"whether every call of {function} leaves something alive", "objects", calls)
     if len(recording.objects) and any(node >= 0 for node in recording.objects["node"]):

@@ -1,4 +1,4 @@
-"""The few lines on stderr after a program whose objects were recorded. As seismo.report.calls.summary: no argparse."""
+"""The few lines on stderr after a program whose objects were recorded: what lives on and who holds it, then churn."""
 
 from __future__ import annotations
 
@@ -7,33 +7,21 @@ from seismo.model.enums import TYPE_ESTIMATED
 from seismo.report.colours import written
 from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
-from seismo.report.objects.libraries import Libraries, others_in_words, place
 from seismo.report.summary_lines import indented, lost_lines
-from seismo.report.words import (
-    Signs,
-    beginning,
-    cells,
-    duration,
-    line_and_type,
-    number_of,
-    percent,
-    right,
-    shorten,
-    width_of,
-)
-from seismo.report.words import size as bytes_of
+from seismo.report.tables import grid_of
+from seismo.report.words import Signs, beginning, cells, duration, line_and_type, number_of, shorten, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TextIO
 
     from seismo.model import Recording
-    from seismo.model.objects.groups import ObjectGroup
-    from seismo.model.objects.leaks import Leak
+    from seismo.report.story import Row, Section
     from seismo.report.summary_lines import Styled
 
-TYPES, LINES, LEAKS = 5, 5, 4
+ROWS = {"leaks": 4, "alive": 4, "churn": 3}  # of each table that is shown
+ROWS_OF_TYPES = 5
+CHAIN = 12  # columns that holders are indented
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
@@ -46,8 +34,26 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
-    from seismo.model.objects import groups as objects
+    from seismo.report.objects.group_descriptions import ObjectWords
+    from seismo.report.objects.story import ObjectsView, Tables
 
+    lines = indented(_totals(recording, signs), width, "strong", by=2)
+    rows = ROWS if len(recording.objects) else {"types": ROWS_OF_TYPES}
+    for section in Tables(ObjectWords(recording, signs), ObjectsView(limit=max(rows.values()))).all():
+        if section.name == "leaks":
+            lines += indented(_calls(recording, signs), width, by=2)
+        if section.name in rows and section.rows:
+            section.rows = section.rows[: rows[section.name]]
+            lines += _table(section, width, signs)
+        if section.name == "churn" and section.besides:
+            lines += indented(f"besides, {section.besides}", width, "quiet", by=2)
+    missed = object_facts.never_called(recording)
+    if missed:
+        lines += indented(f"calls: {missed}", width, "warning", by=2)
+    return lines + lost_lines(recording, signs, width)
+
+
+def _totals(recording: Recording, signs: Signs) -> str:
     types = recording.types
     born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
     about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
@@ -55,106 +61,48 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     words = f"seismo: {number_of(born, 'object')} born, {died_words} died"
     words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
     wall = wall_ns(recording)
-    words += f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
-    lines = indented(words, width, "strong", by=2)
-    if len(types):
-        groups = objects.by_type(recording)[:TYPES]
-        rows = [
-            (
-                (
-                    f"{group.born:,}",
-                    object_facts.bounded(0, group.live, recording, signs)[1],
-                    _bytes(group, signs),
-                ),
-                group,
-            )
-            for group in groups
-        ]
-        lines += _table(("born", "live", "bytes", "type"), rows, signs, width)
-    if len(recording.object_spans):
-        lines += _calls(recording, signs, width)
-    elif len(recording.objects):
-        whose = Libraries(recording)
-        both = objects.by_type_and_line(recording)
-        groups = whose.own(both)[:LINES]
-        if groups:
-            rows = [((f"{group.born:,}", _short(group), _live(group, signs)), group) for group in groups]
-            lines += _table(("born", "short", "live", "line and type"), rows, signs, width)
-        others = others_in_words(whose.others(both, lambda group: group.born))
-        lines += indented(f"besides, {others}", width, "quiet", by=2) if others else []
-    missed = object_facts.never_called(recording)
-    if missed:
-        lines += indented(f"calls: {missed}", width, "warning", by=2)
-    return lines + lost_lines(recording, signs, width)
+    return words + f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
 
 
-def _short(group: ObjectGroup) -> str:
-    return percent(group.short, group.born) if group.short else ""
-
-
-def _live(group: ObjectGroup, signs: Signs) -> str:
-    return f"{signs.about if group.approximate and group.live else ''}{group.live:,}"
-
-
-def _bytes(group: ObjectGroup, signs: Signs) -> str:
-    return (signs.at_least if group.at_least else "") + bytes_of(group.bytes)
-
-
-def _what(group: ObjectGroup, width: int, signs: Signs) -> str:
-    """`app.py:12  app.Session  handle`."""
-    return line_and_type(place(group.file, group.line), printable(group.type), printable(group.qualname), width, signs)
-
-
-def _table(
-    heads: Sequence[str], rows: Sequence[tuple[Sequence[str], ObjectGroup]], signs: Signs, width: int
-) -> list[Styled]:
-    """Right-aligned columns and what they are about; heads: of the columns and of that."""
-    *heads, last = heads
-    widths = [max(cells(cell) for cell in column) for column in zip(heads, *(row for row, _ in rows), strict=True)]
-    widths[0] = max(widths[0], 10)
-
-    def padded(row: Sequence[str]) -> str:
-        return "".join(right(cell, width) + "  " for cell, width in zip(row, widths, strict=True))
-
-    lines = [(padded(heads) + last, "quiet")]
-    for row, group in rows:
-        room = max(24, width - cells(padded(row)))
-        name = shorten(printable(group.type), room, signs) if last == "type" else _what(group, room, signs)
-        lines.append((padded(row) + name, ""))
-    return lines
-
-
-def _calls(recording: Recording, signs: Signs, width: int) -> list[Styled]:
-    """What the calls left that were asked for."""
+def _calls(recording: Recording, signs: Signs) -> str:
+    """How much the calls left that were asked for."""
     from seismo.model.objects import leaks
-    from seismo.report.objects.leak_descriptions import told
 
     spans = leaks.spans(recording)
-    calls, left = sum(one.calls for one in spans), sum(one.alive for one in spans)
-    names = recording.functions["qualname"]
+    left, names = sum(one.alive for one in spans), recording.functions["qualname"]
     shown = ", ".join(
         shorten(printable(names[one.function]), 24, signs) if one.function >= 0 else "?" for one in spans[:2]
     )
-    words = f"{number_of(calls, 'call')} of {shown}: {sum(one.born for one in spans):,} born inside, "
-    lines = indented(words + (f"{left:,} alive at the end" if left else "none alive at the end"), width, by=2)
-    for leak in leaks.leaks(recording)[:LEAKS]:
-        at_most = signs.at_most if leak.at_most else ""
-        about = signs.about if leak.group.approximate else ""
-        head = f"{about}{leak.alive:,}".rjust(10) + f"  {at_most}{leak.calls_with:,} of {leak.calls:,} calls  "
-        head += f"{told(leak)[0]}: "
-        lines.append((head + _what(leak.group, max(24, width - cells(head)), signs), ""))
-        lines += _held(recording, leak, signs, width)
+    words = f"{number_of(sum(one.calls for one in spans), 'call')} of {shown}: "
+    return words + f"{sum(one.born for one in spans):,} born inside, {f'{left:,}' if left else 'none'} alive at the end"
+
+
+def _table(section: Section, width: int, signs: Signs) -> list[Styled]:
+    """The rows of a section, and the way to a root that most of what a row is about is held by."""
+    grid = grid_of(section, width)
+    lines = [(grid.head + section.about, "quiet")]
+    for row in section.rows:
+        lines.append((grid.line(row.cells) + _about(row, section, grid.room, signs), ""))
+        if section.headings[-1] == "held by" and row.cells[-1]:
+            lines.append((" " * CHAIN + _chain(row.cells[-1], width - CHAIN, signs), "quiet"))
     return lines
 
 
-def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[Styled]:
-    """The way to a root that most of the survivors are held by."""
-    from seismo.report.objects.holders import Holders
+def _chain(holders: str, width: int, signs: Signs) -> str:
+    """`← .cache of app.Service ← … ← SERVICE of module app`: both ends, and of those between what there is room for."""
+    *links, root = holders.split(f" {signs.held} ")
+    shown = [*links, root]
+    while links and cells("".join(f" {signs.held} {link}" for link in shown)) - 1 > width:
+        links.pop()
+        shown = [*links, signs.cut, root]
+    return beginning(" ".join(f"{signs.held} {link}" for link in shown), width, signs)
 
-    held = Holders(recording).of(leak.group.rows)
-    chain: list[str] = []
-    ranked = held.ranked() if held is not None else []
-    while ranked and len(chain) < 8:
-        chain.append(f"{signs.held} {ranked[0].words()}")
-        ranked = ranked[0].ranked()
-    return [("            " + beginning(" ".join(chain), width - 12, signs), "quiet")] if chain else []
+
+def _about(row: Row, section: Section, room: int, signs: Signs) -> str:
+    """`app.py:12  app.Session  handle`, behind a verdict if there is one; or a type."""
+    names = row.cells[section.numbers :]
+    if section.about == "type":
+        return shorten(names[0], room, signs)
+    verdict = f"{names[0].partition(':')[0]}: " if section.about == "verdict" else ""
+    types, place, function = names[1:4] if verdict else names[:3]
+    return verdict + line_and_type(place, types, function.rpartition(":")[2], room - len(verdict), signs)

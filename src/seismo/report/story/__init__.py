@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from seismo.report.kind import Facts
@@ -57,7 +57,9 @@ class Section:
     """Rows of one sort. form: how they are laid out, "table", "tree", "list" or "code".
 
     headings: of a table. numbers: how many columns, from the left, are numbers. more: rows that the story leaves out.
-    none: what is said where there are no rows.
+    none: what is said where there are no rows. besides: what the rows leave out because it is of libraries. total: the
+    numbers of all rows together. On a terminal, about: the heading of what a row is about; noun: what rows are called;
+    narrow: the headings of columns that go first where fewer than `least` columns are left for what a row is about.
     """
 
     name: str
@@ -69,6 +71,17 @@ class Section:
     remark: str = ""
     more: int = 0
     none: str = "none"
+    besides: str = ""
+    total: Sequence[str] = ()
+    about: str = ""
+    noun: str = ""
+    narrow: Sequence[str] = ()
+    least: int = 20
+
+    @property
+    def remarks(self) -> str:
+        """The remark, and what there is besides."""
+        return "; ".join(filter(None, (self.remark, f"besides, {self.besides}" if self.besides else "")))
 
 
 @dataclass(slots=True)
@@ -150,6 +163,24 @@ def facts_section(facts: Facts) -> Section:
         seen[label] += 1
         rows.append(Row({"label": label, "text": sentence}, (label, Name(sentence)), weight))
     return Section("facts", "", rows, form="list")
+
+
+def marks(meanings: Mapping[str, str], sections: Iterable[Section]) -> Facts:
+    """Return what the columns and signs mean that occur in tables, of those that have a meaning, by heading or sign."""
+    shown = [section for section in sections if section.form == "table"]
+    heads = {head.strip() for section in shown for head in section.headings[: section.numbers]}
+    cells = [cell for section in shown for row in section.rows for cell in row.cells[: section.numbers]]
+    found: dict[str, str] = {}
+    for mark, words in meanings.items():
+        if mark in heads or any(f"{mark} " in cell for cell in cells):
+            found.setdefault(words, mark)
+    return [(mark, words) for words, mark in found.items()]
+
+
+def marks_section(found: Facts) -> Section:
+    """What the columns and signs mean."""
+    rows = [Row({"mark": mark, "meaning": words}, (Name(mark), words), 0.1) for mark, words in found]
+    return Section("marks", "What columns and signs mean", rows, form="list")
 
 
 def next_section(steps: Sequence[tuple[str, str]]) -> Section:

@@ -45,7 +45,7 @@ def written(story: Story) -> str:
 
 
 def _members(section: Section) -> str:
-    members = {"title": section.title, "remark": section.remark, "more": section.more}
+    members = {"title": section.title, "remark": section.remarks, "more": section.more}
     return ",".join(f"{_text(name)}:{_text(value)}" for name, value in members.items())
 
 

@@ -48,7 +48,7 @@ def written_closely(story: Story) -> str:
         lines.append(_left_out(story) + NOTE)
     for section in story.sections:
         more = f"{section.more:,} more" if section.more and section.rows else ""
-        remarks = "; ".join(filter(None, (section.remark, more)))
+        remarks = "; ".join(filter(None, (section.remarks, more)))
         if section.title:
             lines.append(f"## {_words(section.title)}" + (f" ({_sentence(remarks)})" if remarks else ""))
         if not section.rows:
@@ -66,7 +66,7 @@ def written(story: Story) -> str:
     for section in story.sections:
         lines.append("")
         if section.title:
-            remark = f" ({_sentence(section.remark)})" if section.remark else ""
+            remark = f" ({_sentence(section.remarks)})" if section.remarks else ""
             lines += [f"## {_words(section.title)}{remark}", ""]
         if not section.rows:
             lines.append(_sentence(section.none))
@@ -140,7 +140,7 @@ def _items(section: Section) -> list[str]:
         numbers = ""
         for heading, cell in zip(section.headings[: section.numbers], row.cells, strict=False):
             if cell.strip():
-                numbers += f" {cell.strip()}" if heading == "±" else f", {heading} {cell.strip()}"
+                numbers += f" {cell.strip()}" if heading == "±" else f", {heading.strip()} {cell.strip()}"
         names = " ".join(filter(None, map(_cell, row.cells[section.numbers :])))
         lines.append(f"- {names}: {_sentence(numbers.removeprefix(', '))}" if numbers else f"- {names}")
     return lines

@@ -1,0 +1,160 @@
+"""The columns of tables of objects, each declared once: for the terminal, documents, the page, the editor, the summary.
+
+born    objects made while recorded; exact
+short   share of them that died before 256 others were born, or within a millisecond
+by gc   of those that died: freed by the cycle collector, not by their last reference's end
+live    alive at the end of the recording
+peak    the most that were alive at once
+bytes   of all that were born: what the type says of their size
+life    the median age at death: other objects born meanwhile / time
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from seismo.model.objects import leaks as judged
+from seismo.report import words as text
+from seismo.report.objects.facts import by_type_only
+from seismo.report.objects.leak_descriptions import each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from seismo.model.objects.groups import ObjectGroup
+    from seismo.report.objects.group_descriptions import ObjectWords
+    from seismo.report.tables import Columns
+
+
+# Values and what the interpreter makes for itself. They count, but do not lead a table that says what to look at.
+PLAIN = ("bool", "bytes", "cell", "code", "complex", "float", "int", "str", "types.CodeType")
+LEADING = 0.25  # of the largest number: with less, other types do not come before these either
+
+
+class Order(NamedTuple):
+    """A way to sort groups: largest first, by the key; `words` name it."""
+
+    key: Callable[[ObjectGroup], float]
+    words: str
+
+
+# What --sort takes.
+ORDERS = {
+    "born": Order(lambda group: group.born, "births"),
+    "died": Order(lambda group: group.died, "deaths"),
+    "gc": Order(lambda group: group.died_by_gc, "deaths by the cycle collector"),
+    "live": Order(lambda group: group.live, "objects alive at the end"),
+    "peak": Order(lambda group: group.peak, "the most alive at once"),
+    "bytes": Order(lambda group: group.bytes, "bytes born"),
+    "live-bytes": Order(lambda group: group.bytes_live, "bytes alive at the end"),
+    "short": Order(lambda group: group.short, "short-lived objects"),
+}
+
+
+def ranked(groups: Sequence[ObjectGroup], order: str) -> list[ObjectGroup]:
+    """The groups that have any of what they are sorted by, the most first."""
+    key = ORDERS[order].key
+    return sorted((group for group in groups if key(group) > 0), key=lambda group: -key(group))
+
+
+def led(groups: Sequence[ObjectGroup], key: Callable[[ObjectGroup], float]) -> list[ObjectGroup]:
+    """The same groups, largest first, with the types of the program before plain ones of about the same number."""
+    least = LEADING * max(map(key, groups), default=0)
+    return sorted(groups, key=lambda group: (group.type in PLAIN or key(group) < least, -key(group)))
+
+
+class Cells:
+    """The text of each cell of the tables."""
+
+    def __init__(self, words: ObjectWords) -> None:
+        recording = words.recording
+        self.words = words
+        self.signs = words.signs
+        self.whole = sum(recording.types["born"])
+        # Signs of how many died, and of how many are alive at the end or were at once.
+        types_only = by_type_only(recording)
+        self.died_at, self.live_at = (self.signs.at_most, self.signs.at_least) if types_only else ("", "")
+        self.calls = sum(one.calls for one in judged.spans(recording))
+
+    def count(self, number: int, group: ObjectGroup, estimated: bool = True) -> str:
+        """A count that is an estimate where the group's are, unless it is known not to be."""
+        return f"{self.signs.about if group.approximate and number and estimated else ''}{number:,}"
+
+    def live(self, group: ObjectGroup) -> str:
+        """How many are alive at the end; empty for none, unless there may be some."""
+        if self.live_at:
+            return f"{self.live_at}{group.live:,}"
+        return self.count(group.live, group) if group.live else ""
+
+    def peak(self, group: ObjectGroup) -> str:
+        """The peak: of several lines together it is at most the sum of theirs."""
+        if self.live_at:
+            return f"{self.live_at}{group.peak:,}"
+        sign = self.signs.at_most if group.peak_at_most else self.signs.about if group.approximate else ""
+        return f"{sign}{group.peak:,}"
+
+    def size(self, number: int, at_least: bool) -> str:
+        """A number of bytes, its unit aligned; a lower bound where the types keep memory elsewhere."""
+        if not number:
+            return ""
+        shown = text.size(number)
+        return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
+
+    def own(self, group: ObjectGroup) -> str:
+        """What the function that made them ran itself, as a share of all; only with a call tree beside."""
+        running_ns = self.words.running_ns
+        return text.percent(running_ns[group.function], self.whole_ns) if group.function >= 0 else ""
+
+    @functools.cached_property
+    def whole_ns(self) -> float:
+        """What all functions ran themselves."""
+        return sum(self.words.running_ns)
+
+
+COLUMNS: Columns = {
+    "born": ("born", lambda _, group: f"{group.born:,}"),
+    "died": ("died", lambda cells, group: cells.died_at + cells.count(group.died, group, not cells.died_at)),
+    "gc": ("by gc", lambda cells, group: cells.count(group.died_by_gc, group) if group.died_by_gc else ""),
+    "live": ("live", lambda cells, group: cells.live(group)),
+    "peak": ("peak", lambda cells, group: cells.peak(group)),
+    "bytes": ("bytes", lambda cells, group: cells.size(group.bytes, group.at_least)),
+    "live-bytes": (
+        "live bytes",
+        lambda cells, group: cells.size(group.bytes_live, group.live_at_least or bool(cells.live_at)),
+    ),
+    "short": ("short", lambda _, group: text.percent(group.short, group.born) if group.short else ""),
+    "short-lived": ("short-lived", lambda cells, group: cells.count(group.short, group)),
+    "share": ("of all", lambda cells, group: text.percent(group.born, cells.whole)),
+    "of-died": ("of died", lambda _, group: text.percent(group.died_by_gc, group.died)),
+    "own": ("own time", lambda cells, group: cells.own(group)),
+    "life": ("life", lambda cells, group: text.aligned(cells.words.life(group))),
+}
+BY_TYPE: Sequence[str] = ("born", "died", "gc", "live", "peak", "bytes", "live-bytes", "life")
+BY_LINE: Sequence[str] = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
+CHURN = ("short-lived", "share", "own", "bytes", "life")
+ALIVE = ("live", "live-bytes", "born", "peak")
+CYCLES = ("gc", "of-died", "born", "life")
+_SHORT = "died before 256 others were born, or within a millisecond"
+MEANINGS = {
+    "short": _SHORT,
+    "short-lived": _SHORT,
+    "life": "median age at death: other objects born meanwhile / time",
+}
+NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # the headings that go first in little width
+
+# Of what calls left alive; cells are made of a Leak.
+LEAKS: Columns = {
+    "alive": ("alive", lambda cells, leak: cells.count(leak.alive, leak.group)),
+    "call": ("a call", lambda cells, leak: each(leak.alive, leak.calls, leak.group.approximate, cells.signs)),
+    "calls": ("in calls", lambda cells, leak: f"{cells.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"),
+    "over": ("over calls", lambda cells, leak: text.sparkline(leak.parts, cells.signs)),
+}
+# Of what was born in the calls that were chosen.
+IN_CALLS: Columns = {
+    "each": ("a call", lambda cells, group: each(group.span_born, cells.calls, False, cells.signs)),
+    "inside": ("born", lambda _, group: f"{group.span_born:,}"),
+    "died": ("died inside", lambda cells, group: cells.count(group.span_died, group)),
+    "escaped": ("escaped", lambda cells, group: cells.count(group.span_born - group.span_died, group)),
+    "alive": ("alive", lambda cells, group: cells.count(group.span_live, group)),
+}

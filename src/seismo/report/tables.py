@@ -1,0 +1,140 @@
+"""Tables of a report: columns of numbers, then what each row is about. The summaries use them, too: few imports."""
+
+from __future__ import annotations
+
+from seismo.report.facts import write_facts
+from seismo.report.words import beginning, cells, right, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from seismo.report.kind import Facts
+    from seismo.report.paper import Paper, Span
+    from seismo.report.story import Row, Section
+
+    # By name: the heading, and what makes a cell of what all cells are made with and of what the row is about.
+    Columns = Mapping[str, tuple[str, Callable[[Any, Any], str]]]
+
+LEAST = 20  # columns of the terminal for what a row is about; with less its line gets too long rather
+
+
+def made(
+    columns: Columns, names: Iterable[str], cells_of: Any, rows: Sequence[Any]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headings of these columns, and each row's cells, without the columns in which nothing stands.
+
+    A row that is None has empty cells.
+    """
+    found = []
+    for name in names:
+        head, cell = columns[name]
+        texts = ["" if row is None else cell(cells_of, row) for row in rows]
+        if any(map(str.strip, texts)):
+            found.append((head, texts))
+    return [head for head, _ in found], [list(row) for row in zip(*(texts for _, texts in found), strict=True)]
+
+
+class Grid:
+    """Right-aligned columns in a width. `room`: the columns that are left behind them.
+
+    Where fewer than `least` would be left, the columns whose headings are in `narrow` go first, one after the other.
+    """
+
+    def __init__(
+        self,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        width: int,
+        narrow: Sequence[str] = (),
+        least: int = LEAST,
+    ) -> None:
+        self._heads = ["" if head == "±" else head for head in headings]  # its cells have the sign
+        lines = [self._heads, *rows]
+        self.widths = {at: max(cells(line[at]) for line in lines) for at in range(len(headings))}
+        for heading in narrow:
+            if width - self.used >= least:
+                break
+            for at, head in enumerate(headings):
+                if head.strip() == heading:
+                    self.widths.pop(at, None)
+        self.room = max(LEAST, width - self.used)
+
+    @property
+    def used(self) -> int:
+        """The columns that the cells take, with the gap behind them."""
+        return sum(width + 2 for width in self.widths.values())
+
+    @property
+    def head(self) -> str:
+        """The headings."""
+        return self.line(self._heads)
+
+    def line(self, row: Sequence[str]) -> str:
+        """The cells of a row that has one for each heading, with the gap behind them."""
+        return "".join(right(row[at], width) + "  " for at, width in self.widths.items())
+
+
+def write_heading(paper: Paper, title: str, remark: str) -> None:
+    """Write a blank line and a title with its remark, on one line if there is room for both."""
+    paper.line()
+    if cells(title) + cells(remark) + 3 <= paper.width:
+        paper.line((title, "title"), (f" ({remark})" if remark else "", "quiet"))
+        return
+    paper.line((title, "title"))
+    for line in wrapped(remark, paper.width - 2):
+        paper.line((f"  {beginning(line, paper.width - 2, paper.signs)}", "quiet"))
+
+
+def grid_of(section: Section, width: int) -> Grid:
+    """Return the columns of numbers of a section."""
+    rows = [row.cells for row in section.rows]
+    return Grid(
+        section.headings[: section.numbers],
+        [*rows, section.total] if section.total else rows,
+        width,
+        section.narrow,
+        section.least,
+    )
+
+
+def write_table(
+    paper: Paper,
+    section: Section,
+    about: Callable[[Row, int], Sequence[Span]],
+    below: Callable[[Row], None] | None = None,
+) -> None:
+    """Write a section with its heading.
+
+    about: what a row is about, in so many columns. below: writes what belongs below a row.
+    """
+    write_heading(paper, section.title, section.remark)
+    if section.rows:
+        grid = grid_of(section, paper.width)
+        paper.line((grid.head + section.about, "quiet"))
+        if section.total:
+            paper.line((grid.line(section.total) + "all", "strong"))
+        for row in section.rows:
+            paper.line(grid.line(row.cells), *about(row, grid.room))
+            if below is not None:
+                below(row)
+    else:
+        paper.line((f"  {section.none}", "quiet"))
+    write_rest(paper, section)
+
+
+def write_rest(paper: Paper, section: Section) -> None:
+    """Write how many rows a section leaves out, and what else there is."""
+    paper.cut_short(section.more, section.noun)
+    besides = wrapped(f"besides, {section.besides} (--libraries)", paper.width - 4) if section.besides else []
+    for number, line in enumerate(besides):
+        paper.line((f"{'    ' if number else '  '}{line}", "quiet"))
+    paper.flush()
+
+
+def write_marks(paper: Paper, found: Facts) -> None:
+    """Write what columns and signs mean, as notes at the end."""
+    if found:
+        paper.line()
+        write_facts(paper, found)
