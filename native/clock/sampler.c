@@ -99,14 +99,15 @@ static uint64_t unattributed(const sm_timing *timing, const snapshot *at, int64_
     return left > 0 ? (uint64_t)left : 0;
 }
 
-static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cpu_ns, sm_wait wait, bool off) {
+static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cpu_ns, sm_wait wait, bool off,
+                bool stood) {
     uint64_t weight = sm_ticks_since(timing->seen, at->sampled);
     timing->seen = at->sampled;
     bool waits = off && wait != SM_WAIT_READY;
     uint64_t left = cpu_ns >= 0 ? unattributed(timing, at, cpu_ns) : waits ? 0 : weight;
     uint64_t ran = left < weight ? left : weight;
     /* What ran before it began to wait, or so long ago, may have been anything. */
-    sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}};
+    sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}, stood};
     look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
     look.off.ready = waits ? 0 : look.off.all;
     timing->attributed += ran;
@@ -126,7 +127,7 @@ static void look_at(sm_timing *timing) {
     timing->still = stood && wait != SM_WAIT_READY ? timing->still + 1 : 0;
     if (current != NULL) {
         timing->last = current;
-        add(timing, current, &at, cpu_ns, wait, off);
+        add(timing, current, &at, cpu_ns, wait, off, stood);
     } else if (at.state == SM_TIME_EXACT && off) {
         __atomic_fetch_add(&timing->looks[wait], 1, __ATOMIC_RELAXED);
     }
@@ -146,7 +147,7 @@ static uint64_t settle(sm_timing *timing, uint64_t now) {
     uint64_t left = cpu_ns >= 0 ? unattributed(timing, &at, cpu_ns) : weight, ran = left < weight ? left : weight;
     if (current == NULL || cpu_ns < 0)
         return ran;
-    sm_look look = {timing->idle ? ran : 0, {weight - ran, 0, 0}};
+    sm_look look = {timing->idle ? ran : 0, {weight - ran, 0, 0}, timing->idle};
     timing->seen = at.sampled;
     timing->attributed += ran;
     sampler.recorder.add(timing, current, &look);

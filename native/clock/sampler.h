@@ -21,6 +21,7 @@
 typedef struct { /* what a look stands for, in ticks */
     uint64_t ran;
     sm_off off;
+    bool certain; /* the thread had no event since the look before, so what waited is what runs now */
 } sm_look;
 
 typedef struct {                               /* all are called with the lock */

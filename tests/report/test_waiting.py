@@ -189,13 +189,13 @@ def test_the_summaries():
     out = io.StringIO()
     lines_summary.write(timed_lines(), out)
     lines = out.getvalue().splitlines()
-    assert [line.split()[:2] for line in lines[2:4]] == [["80.0", "ms"], ["20.0", "ms"]]
-    assert "besides, 1.90 s waiting, which is not part of own time (--time wait)" in lines
+    assert lines[0].endswith("100 ms running, 1.90 s waiting")
+    assert [line.split()[:2] for line in lines[2:4]] == [["1.92", "s"], ["80.0", "ms"]]
 
 
 def test_lines():
     out = io.StringIO()
-    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), LinesView())
+    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), LinesView(times="cpu"))
     lines = out.getvalue().splitlines()
     assert [row[:4] for row in table(lines, "Lines by")[1:3]] == [
         ["80.0 ms", "80.0 %", "16.0 ms", "5"],

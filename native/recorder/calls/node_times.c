@@ -179,7 +179,8 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     if (more == NULL)
         return;
     add_off(&more->seen, &look->off);
-    more->seen_sq += (double)look->off.all * (double)look->off.all;
+    if (!look->certain)
+        more->seen_sq += (double)look->off.all * (double)look->off.all;
 }
 
 void sm_tree_wake(sm_thread *thread) {

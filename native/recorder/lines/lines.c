@@ -97,7 +97,7 @@ static void add_own(sm_line *line, const sm_look *look) {
     line->off.all += look->off.all;
     line->off.ready += look->off.ready;
     line->off.lock += look->off.lock;
-    line->off_square += off * off;
+    line->off_square += look->certain ? 0 : off * off;
 }
 
 /* What is left of a look's time without the probes. */
@@ -114,7 +114,8 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     if (line == NULL || entry < state->entries || entry >= state->entries + state->size)
         return;
     uint64_t number = ++sm_lines.looks;
-    double inner = without_probes(line, look->ran) + (double)look->off.all;
+    double ran = without_probes(line, look->ran), off = (double)look->off.all;
+    double doubtful = look->certain ? ran : ran + off;
     add_own(line, look);
     line->look = number;
     for (uint32_t at = entry->below, left = state->size; at != 0 && at < state->size && left > 0; left--) {
@@ -124,8 +125,8 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
             break;
         if (there->look != number) {
             there->look = number;
-            there->inner += inner;
-            there->inner_square += inner * inner;
+            there->inner += ran + off;
+            there->inner_square += doubtful * doubtful;
         }
         at = below->below < at ? below->below : 0;
     }

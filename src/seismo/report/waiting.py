@@ -19,7 +19,6 @@ LEAST = 0.1  # of what is notable: a wait that is shown beside notable ones
 REASON = 0.2  # of a wait: less of a reason is not named
 FAR = 1.25  # times as much wall as CPU time, and a moment: then the head says so
 MOMENT = 20e6  # ns
-WAITED = 0.1  # of all time: less waiting takes no line of a summary
 MOST = 0.4  # of all waiting: a function that has it is named
 
 ELAPSED = "wall"  # what reports rank by where nobody chooses
@@ -95,10 +94,3 @@ def _parts(lock: float, ready: float, waited: float, known: set[str], signs: Sig
     if not parts:
         return f", none of it for {' or '.join(what for _, what in asked.values())}"
     return f": {', '.join(parts)}, {duration(max(0, waited - lock - ready), signs)} otherwise"
-
-
-def waiting_words(waited: float, ran: float, signs: Signs) -> str:
-    """What beside the times was waiting, where that is something."""
-    if waited <= WAITED * (waited + ran):
-        return ""
-    return f"besides, {duration(waited, signs)} waiting, which is not part of own time (--time wait)"

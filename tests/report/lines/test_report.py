@@ -177,7 +177,7 @@ def test_the_summary(path):
     stream = io.StringIO()
     write_summary(recording(path), stream, "r.seismo")
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "seismo: 1,026 hits of 5 lines in 100 ms (90.0 ms CPU)"
+    assert lines[0] == "seismo: 1,026 hits of 5 lines in 100 ms: 90.0 ms running"
     assert "app.py:5" in lines[2]
     assert lines[-1].startswith("seismo report r.seismo")
     assert len(lines) <= 15

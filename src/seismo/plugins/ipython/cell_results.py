@@ -44,7 +44,7 @@ class CellResult:
         self.limit = limit
         self.file = file
         self.functions = functions
-        self.time = checked_time(options.get("--time", "cpu"))
+        self.time = checked_time(options.get("--time", "wall"))
         self.begin()
 
     def begin(self) -> None:

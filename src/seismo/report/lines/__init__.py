@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seismo import recording_kinds
 from seismo.report.kind import Kind
+from seismo.report.waiting import ELAPSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Lines(Kind):
             share=options.min / 100 if options.min is not None else 0.0 if options.all else 0.02,
             libraries=options.libraries or options.all or bool(modules) or bool(filter_words(recording)),
             modules=modules,
-            times=options.time or "cpu",
+            times=options.time or ELAPSED,
         )
         write_report(paper, recording, view)
         return 0
@@ -46,7 +47,7 @@ class Lines(Kind):
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.lines.page import write_lines
 
-        write_lines(recording, path, times=(options and options.time) or "cpu")
+        write_lines(recording, path, times=(options and options.time) or ELAPSED)
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

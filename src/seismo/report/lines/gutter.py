@@ -10,6 +10,7 @@ from seismo.report.lines.columns import COLUMNS, LineCells, of_times
 from seismo.report.lines.story import LinesView, called, heading, line_data, shown_program
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.sources import Sources
+from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -24,7 +25,7 @@ _DETAILS = ("inner", "each", "awaiting")
 def gutter(recording: Recording, file: str, options: Options) -> Story:
     """The notes. file: the recording's."""
     modules = chosen_modules(options)
-    view = LinesView(order="own", modules=modules, times=options.time or "cpu")
+    view = LinesView(order="own", modules=modules, times=options.time or ELAPSED)
     program, view, _ = shown_program(recording, view, _SIGNS)
     hottest = max((text.rank(line.own_ns, line.own_error_ns) for line in program.lines), default=0.0)
     notes = [(line.function.file, _note(line, program, hottest, view.times)) for line in program.lines]
@@ -44,7 +45,7 @@ def _note(line: TimedLine, program: TimedProgram, hottest: float, times: str) ->
         (of_times(times)["own"][0].strip(), f"{own}, {shown['share']}" if own else ""),
         *((COLUMNS[name][0].strip(), shown[name].strip()) for name in _DETAILS),
     ]
-    if times == "cpu" and line.wait_ns:
+    if times != "wait" and line.wait_ns:
         details.append(("waiting", text.duration(line.wait_ns, _SIGNS)))
     heat = text.rank(line.own_ns, line.own_error_ns) / hottest if hottest > 0 else 0.0
     words = joined(own, shown["share"] if own else "", text.number_of(line.hits, "hit"))

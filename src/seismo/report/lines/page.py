@@ -15,7 +15,7 @@ from seismo.report.lines.timed_source import PYTHON, timed_program
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
 from seismo.report.page.sources import Room
-from seismo.report.waiting import reasons
+from seismo.report.waiting import ELAPSED, reasons
 
 if TYPE_CHECKING:
     from array import array
@@ -32,19 +32,19 @@ _VALUES = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "
 _INSTRUCTION = 120  # characters of its text
 
 
-def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = "cpu") -> None:
+def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = ELAPSED) -> None:
     """Writes the page of a recording of lines' times: "cpu", "wall" or "wait" first. FormatError: it cannot be."""
     save(os.fspath(path), lines_page(recording, title, times))
 
 
-def lines_page(recording: Recording, title: str = "", times: str = "cpu") -> str:
+def lines_page(recording: Recording, title: str = "", times: str = ELAPSED) -> str:
     """The page as text."""
     title = title or facts.command_line(recording) or "Lines"
     head, columns = lines_data(recording, times)
     return drawn(title, "lines", packed({**head, "title": shown(title)}, columns))
 
 
-def lines_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, object], Columns]:
+def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, object], Columns]:
     """What the page carries: the head and the columns."""
     program = timed_program(recording.timed(times))
     chosen = bool(facts.filter_words(recording))

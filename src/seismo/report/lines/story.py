@@ -27,7 +27,7 @@ from seismo.report.story import (
 )
 from seismo.report.story.steps import Steps, option
 from seismo.report.tables import made
-from seismo.report.waiting import WAITED, WORDS
+from seismo.report.waiting import ELAPSED, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ class LinesView:
     share: float = 0.02
     libraries: bool = True
     modules: Modules = field(default_factory=Modules)
-    times: str = "cpu"  # as --time has it
+    times: str = ELAPSED  # as --time has it
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
@@ -78,12 +78,12 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
         limit=most,
         libraries=bool(options.libraries or modules or filter_words(recording)),
         modules=modules,
-        times=options.time or "cpu",
+        times=options.time or ELAPSED,
     )
     program, view, hidden = shown_program(recording, view, _SIGNS)
     sections = [facts_section(header(recording, _SIGNS)), *tables(program, view, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
-    sections += [marks_section(marks(MEANINGS, sections)), next_section(_steps(recording, file, program, view))]
+    sections += [marks_section(marks(MEANINGS, sections)), next_section(_steps(recording, file, program))]
     lost = bool(losses(recording, _SIGNS))
     return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
 
@@ -266,16 +266,13 @@ def _problems(program: TimedProgram) -> Section:
     return Section("problems", "Sources that are not shown", rows[:10], headings=("file", "why"), more=len(rows[10:]))
 
 
-def _steps(recording: Recording, file: str, program: TimedProgram, view: LinesView) -> list[tuple[str, str]]:
+def _steps(recording: Recording, file: str, program: TimedProgram) -> list[tuple[str, str]]:
     steps = Steps(recording, file)
     functions = functions_by_own(program)
     if functions:
         top = called(functions[0])
         steps.report(f"the source of {top}, with the times beside its lines", option("--only", top))
         steps.record(f"who calls {top}, and how often", "profile")
-    waited = sum(line.wait_ns for line in program.lines)
-    if view.times == "cpu" and program.known and waited > WAITED * (waited + program.whole_ns):
-        steps.report("where it waits, which is no part of own time", "--time wait")
     if functions:
         steps.report("all sources with the times beside the lines", "--all --min 0")
     if losses(recording, _SIGNS):

@@ -9,7 +9,7 @@ from seismo.report.libraries import library_words, of_functions
 from seismo.report.lines.columns import COLUMNS, OF_SUMMARY, LineCells
 from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.tables import Grid, made
-from seismo.report.waiting import waiting_words
+from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
     Signs,
     cells,
@@ -18,6 +18,7 @@ from seismo.report.words import (
     number_of,
     rank,
     width_of,
+    wrapped,
 )
 
 TYPE_CHECKING = False
@@ -42,17 +43,20 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
-    recording = recording.timed("cpu")
+    recording = recording.timed(ELAPSED)
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
     cpu = cpu_ns(recording)
     hits = number_of(sum(row.hits for row in rows), "hit")
     words = f"seismo: {hits} of {number_of(len(rows), 'line')} in "
-    words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
+    words += duration(wall_ns(recording), signs)
     threads = thread_count(recording)
     words += f" on {threads:,} threads" if threads > 1 else ""
-    lines = [(words, "strong")]
+    waited = sum(row.wait_ns for row in rows)
+    words += f": {duration(cpu, signs)} running" if cpu >= 0 else ""
+    words += f", {duration(waited, signs)} waiting" if cpu >= 0 and waited else ""
+    lines = [(line, "strong") for line in wrapped(words, width)]
     whole = sum(row.own_ns for row in rows)
     whose = _libraries(recording, {row.function for row in rows})
     times: dict[str, float] = {}
@@ -74,8 +78,6 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         lines.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))
     why = "; so the lines are sorted by own and inner time" if inner and shown else ""
     lines += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
-    waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)
-    lines += indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)
     lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:

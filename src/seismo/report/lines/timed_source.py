@@ -139,7 +139,9 @@ class TimedProgram:
     def notable_ns(self) -> float:
         """The least wait that makes a column of waiting worth its room; more than any where there is to be none."""
         waited = sum(line.wait_ns for line in self.lines)
-        return max(1.0, NOTABLE * (self.whole_ns + waited)) if self.times == "cpu" else math.inf
+        if self.times == "wait":
+            return math.inf
+        return max(1.0, NOTABLE * (self.whole_ns + (waited if self.times == "cpu" else 0)))
 
     def own_files(self) -> TimedProgram:
         """The same without libraries' files; the whole is still the whole."""
