@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-NARROWEST, WIDEST = 72, 240  # columns: in fewer a table makes no sense; in more, lines are hard to follow
+NARROWEST, WIDEST = 60, 240  # columns: in fewer a table makes no sense; in more, lines are hard to follow
 PIECES = 20  # lines that a single word may take
 UNKNOWN = 0.995  # an error that is this part of its time, which would be rounded to 100 %, says nothing but a bound
 

@@ -18,7 +18,7 @@ from seismo.report.facts import (
     waited,
     wall_ns,
 )
-from seismo.report.words import beginning, duration, number_of, wrapped
+from seismo.report.words import beginning, cells, duration, number_of, shorten, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 
 # The facts that the opening has.
-OPENING = ("program", "took")
+OPENING = ("took",)
 
 
 def write_opening(paper: Paper, recording: Recording, idle: Idle) -> None:
     """Write what ran and how long, and in a line each what makes the numbers those of a part of it."""
     signs = paper.signs
-    for line in wrapped(opening(recording, idle, signs), paper.width):
+    program, words = command_line(recording), opening(recording, idle, signs)
+    if program:
+        program = shorten(program, max(20, paper.width - cells(words) - 2), signs) + "  "
+    for line in wrapped(program + words, paper.width):
         paper.line((line, "strong"))
     filtered, lost = filter_words(recording), losses(recording, signs)
     for sentence in [*cuts(recording), *([filtered] if filtered else [])]:
@@ -47,16 +50,14 @@ def write_opening(paper: Paper, recording: Recording, idle: Idle) -> None:
 
 
 def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
-    """Return what ran, how long, and how much of that was running, waiting and idle, in one sentence."""
-    program = command_line(recording)
+    """Return how long the program took, and how much of that was running, waiting and idle."""
     threads = thread_count(recording)
     words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
     if is_watch(recording):
-        return f"{program}: {_matches(recording)}; it {words}" if program else f"{_matches(recording)}; it {words}"
+        return f"{words}: {_matches(recording)}"
     words += f" on {threads:,} threads" if threads > 1 else ""
     parts = time_parts(recording, idle, signs)
-    words += f": {', '.join(parts)}" if parts else ""
-    return f"{program}  {words}" if program else words
+    return f"{words}: {', '.join(parts)}" if parts else words
 
 
 def time_parts(recording: Recording, idle: Idle, signs: Signs) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 USUAL, FEWEST = 20, 10  # rows of the table, and those that are shown however small they are
 SMALL = 0.01  # of the time: rows that have less are left out
-DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
+DROPPED_FIRST = ("resumes", "for", "total", "waiting")  # where the width is short; errors and shares never
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
 
 
@@ -254,7 +254,7 @@ def write_functions(
     tree: that of the functions, for an order that needs it.
     """
     rows = selected_rows(functions, order, modules, tree)
-    shown = rows[: _relevant(functions, rows, order)] if limit == 0 else rows[:limit]
+    shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
     whole = whole_words(functions, times, known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
     by = order_words(order, times)
@@ -280,13 +280,13 @@ def write_functions(
         )
 
 
-def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str) -> int:
+def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str, times: str) -> int:
     """Return how many of the rows to show where nobody says it: those with a notable share of the time."""
     if order != "own":
         return USUAL
     own, whole = functions["own_ns"], sum(functions["own_ns"])
     large: int = sum(own[row] >= SMALL * whole for row in rows[:USUAL])
-    return max(large, FEWEST)
+    return large if times == "wait" else max(large, FEWEST)
 
 
 def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:

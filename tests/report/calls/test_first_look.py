@@ -1,0 +1,33 @@
+"""What a reader sees first: the cause of each slow program, within twelve lines of eighty columns."""
+
+import re
+from pathlib import Path
+
+import children
+import pytest
+
+PLANTED = Path(__file__).parent / "planted"
+CAUSES = {
+    "slow_c_call": r"zlib:compress|__main__:respond",
+    "sleep_in_handler": r"__main__:fetch_profile",
+    "n_plus_one": r"__main__:author_of",
+    "lock": r"__main__:write_report",
+    "imports": r"import (asyncio|unittest)",
+    "regular_expression": r"__main__:is_valid",
+    "recursion": r"__main__:ways",
+    "collector": r"__main__:load|gc:collect",
+    "debug_logging": r"logging:Logger\.debug",
+    "deep_copies": r"copy:deepcopy",
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_cause_is_among_the_first_lines(name, tmp_path):
+    env = children.environment(COLUMNS="80")
+    children.seismo("profile", "-q", "-o", "it.seismo", str(PLANTED / f"{name}.py"), cwd=tmp_path, env=env)
+    lines = children.seismo("report", "it.seismo", cwd=tmp_path, env=env).stdout.splitlines()
+    assert re.search(r" took [\d.]+ (ms|s)", lines[0])
+    assert lines[1].startswith("Call tree by elapsed time")
+    cause = [at for at, line in enumerate(lines) if re.search(CAUSES[name], line)]
+    assert cause, "\n".join(lines)
+    assert cause[0] < 12, "\n".join(lines[:30])
