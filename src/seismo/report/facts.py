@@ -208,14 +208,13 @@ def header(recording: Recording, signs: Signs, page: bool = False) -> list[tuple
     facts += [("cut", part) for part in cuts(recording)]
     its = kind.of(recording)
     said = its.facts(recording, signs)
-    facts += [(label, sentence.removesuffix(waiting.RANK)) for label, sentence in said] if page else said
-    measured = its.measured(recording, signs)
-    if measured:
-        facts.append(("measured", measured))
+    said = [(label, sentence.removesuffix(waiting.RANK)) for label, sentence in said] if page else said
+    facts += [fact for fact in said if fact[0] != "note"]
     filtered = filter_words(recording)
     if filtered:
         facts.append(("filter", filtered))
-    facts += [("note", sentence) for sentence in notes(recording, signs)]
+    facts += [fact for fact in said if fact[0] == "note"]
+    facts += [("note", sentence) for loss, sentence in _sentences(recording, signs) if loss in NOTES]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
     unseen = its.unseen
     if unseen:
@@ -326,12 +325,6 @@ def calls(recording: Recording) -> str:
     words += f" of {number_of(len(functions), 'function')}"
     words += f" on {number_of(len(recording.tree), 'path')}"
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
-
-
-def notes(recording: Recording, signs: Signs) -> list[str]:
-    """What was estimated or repaired, a sentence a kind."""
-    said = kind.of(recording).notes(recording)
-    return said + [sentence for loss, sentence in _sentences(recording, signs) if loss in NOTES]
 
 
 def losses(recording: Recording, signs: Signs) -> list[str]:
