@@ -424,7 +424,7 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
 def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
     """The reader's problems that no loss has already told, at most five of them."""
     new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
-    return new[:5] + ([f"and {len(new) - 5:,} more problems (see seismo info)"] if len(new) > 5 else [])
+    return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:

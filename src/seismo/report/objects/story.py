@@ -199,7 +199,7 @@ class Tables:
             yield self._of_lines(_Table("alive", "Alive at the end", ALIVE, ORDERS[most].key, leads=True), both, most)
         if both:
             table = _Table("churn", "Made and dropped at once", CHURN, ORDERS["short"].key, leads=True)
-            remark = f"short-lived objects; 100 % is {sum(recording.types['born']):,} births"
+            remark = f"short-lived objects; 100 % is {text.number_of(sum(recording.types['born']), 'birth')}"
             yield self._of_lines(table, both, "short", remark)
         yield self._of_types("types", f"Types by {by}", grouped.by_type(recording), order)
         if both:
