@@ -70,7 +70,7 @@ def test_limit_and_width(pair):
     old = recording([(f"f{index}\x1b" * 40, 1, 100_000) for index in range(50)])
     new = recording([(f"f{index}\x1b" * 40, 2, 500_000) for index in range(50)])
     lines = changes(old, new, limit=5)
-    assert sum("40 " in line or "45 more (--limit N)" in line for line in lines) == 2
+    assert sum("40 " in line or "45 more functions (--limit N)" in line for line in lines) == 2
     assert max(map(cells, lines)) <= 80
     assert all(line.isprintable() for line in lines)
 

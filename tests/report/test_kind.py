@@ -14,7 +14,7 @@ from seismo import recording_kinds
 from seismo.cli.main import VERBS, main
 from seismo.cli.parsing import Parser
 from seismo.model import Builder
-from seismo.report.kind import Kind, every, named, of
+from seismo.report.kind import Kind, every, named, of, orders
 
 
 @pytest.mark.parametrize("name", recording_kinds.KINDS)
@@ -25,8 +25,12 @@ def test_an_entry_names_what_there_is(name):
     assert isinstance(kind, Kind)
     assert kind.name == name
     assert kind.what == entry.what
-    assert kind.orders()
+    assert orders(kind)
     assert recording_kinds.load(entry.recorder)(name).name == name
+
+
+def test_what_a_kind_must_implement_stays_short():
+    assert len([name for name, value in vars(Kind).items() if callable(value) or isinstance(value, property)]) <= 12
 
 
 def test_the_table_imports_nothing():

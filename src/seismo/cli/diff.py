@@ -77,8 +77,9 @@ def run(args: Namespace) -> int:
     sides = [recordings[path] for path in old], [recordings[path] for path in new]
     if args.html or args.open:
         from seismo.cli.pages import page
+        from seismo.report.kind import changes_page
 
-        page(args, lambda path: kind.changes_page(sides, path, (old, new)))
+        page(args, lambda path: changes_page(kind, sides, path, (old, new)))
         return 0
     written = kind.changes(paper, sides, (old, new), args.limit if args.limit > 0 else None)
     if written:

@@ -128,17 +128,18 @@ def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
 
 def orders() -> list[str]:
     """Return all words of --sort except cProfile's."""
-    from seismo.report.kind import every
+    from seismo.report import kind
 
-    return list(dict.fromkeys(word for kind in every() for word in kind.orders()))
+    return list(dict.fromkeys(word for one in kind.every() for word in kind.orders(one)))
 
 
 def _order(word: str) -> str:
+    from seismo.report import kind
     from seismo.report.kind import OF_PSTATS, every
 
     known = orders()
     if word.removeprefix("-") not in known and word not in OF_PSTATS:
-        of_kinds = "; ".join(f"{kind.what}: {', '.join(kind.orders())}" for kind in every())
+        of_kinds = "; ".join(f"{one.what}: {', '.join(kind.orders(one))}" for one in every())
         raise UsageError(f"--sort cannot be {word!a}", hint=did_you_mean(word, [*known, *OF_PSTATS]) + of_kinds)
     return OF_PSTATS.get(word, word)
 
@@ -246,6 +247,7 @@ def run(args: argparse.Namespace) -> int:
         return _formatted(kind, recording, args, options)
     if args.html or args.open:
         from seismo.cli.pages import page
+        from seismo.report.kind import page_at
 
-        return page(args, lambda path: kind.page(recording, path, options), kind.page_at)
+        return page(args, lambda path: kind.page(recording, path, options), lambda path: page_at(kind, path))
     return kind.report(paper_for(sys.stdout, args.color), recording, options)

@@ -17,6 +17,7 @@ from seismo.model.difference import FunctionKey, keys
 from seismo.model.run_variance import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
+from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,8 +89,8 @@ def write_changes(
         verb = "differs" if varied == 1 else "differ"
         other = text.number_of(varied, f"other {words.one}")
         remarks.append(f"{other} {verb} by as many {words.count}s among the runs of a side: no finding")
-    calls = _Section(paper, words, f"Changed in {words.count}s", call_cells, ("change", "", "old", "new"))
-    calls.write(known, limit, "; ".join(remarks))
+    heads: tuple[str, ...] = ("change", "", "old", "new")
+    _write(paper, words, f"Changed in {words.count}s", call_cells, heads, known, limit, "; ".join(remarks))
     timeless = without_times([*old, *new])
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
     remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
@@ -99,13 +100,13 @@ def write_changes(
         own, counts = (row.own_new, row.calls_new_range) if row.calls_new else (row.own_old, row.calls_old_range)
         return [*([] if timeless else [text.aligned(text.duration(own, signs))]), ranged(counts)]
 
-    _Section(paper, words, words.came, cells, heads).write(came, limit, remark)
+    _write(paper, words, words.came, cells, heads, came, limit, remark)
     went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
-    _Section(paper, words, words.went, cells, heads).write(went, limit)
+    _write(paper, words, words.went, cells, heads, went, limit)
     if not timeless:
-        time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
         told = [row for row in both if row.significant]
-        time.write(told, limit, _time_remark(both, (len(old), len(new)), words, signs))
+        heads, remark = ("change  ", "", "old  ", "new  "), _time_remark(both, (len(old), len(new)), words, signs)
+        _write(paper, words, "Changed in own time", time_cells, heads, told, limit, remark)
 
 
 def overview(
@@ -273,69 +274,46 @@ def call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
     return [f"{signs.at_least}{row.calls_change:+,}", "", ranged(old), ranged(new), ""]
 
 
-class _Section:
-    """One ranked list with its heading."""
+def _write(
+    paper: Paper,
+    words: Compared,
+    title: str,
+    cells: Callable[[DiffRow, text.Signs], list[str]],
+    heads: Sequence[str],
+    rows: Sequence[DiffRow],
+    limit: int | None,
+    remark: str = "",
+) -> None:
+    """Writes a ranked list, or that there is none; one of which there is neither row nor remark says so in a line."""
+    paper.line()
+    shown = rows[:limit]
+    if not shown:
+        paper.line((title, "title"), (": none", "quiet"))
+    else:
+        paper.line((title, "title"))
+        texts = [cells(row, paper.signs) for row in shown]
+        grid = Grid([*heads, *[""] * (len(texts[0]) - len(heads))], texts, paper.width, least=NARROWEST_NAME)
+        paper.line((grid.head + words.one, "quiet"))
+        for row, numbers in zip(shown, texts, strict=True):
+            # More time is bad; more calls may be either.
+            style = {"+": "bad", "-": "good"}.get(numbers[0][0], "") if cells is time_cells else ""
+            head, first = grid.line(numbers), grid.widths[0]
+            paper.line((head[:first], style), head[first:], *_name(paper, row, grid.room))
+    paper.cut_short(len(rows) - len(shown), words.one, paper.more)
+    for line in text.wrapped(remark, paper.width - 2) if remark else []:
+        paper.line((f"  {line}", "quiet"))
 
-    def __init__(
-        self,
-        paper: Paper,
-        words: Compared,
-        title: str,
-        cells: Callable[[DiffRow, text.Signs], list[str]],
-        heads: Sequence[str],
-    ) -> None:
-        self._paper = paper
-        self._words = words
-        self._title = title
-        self._cells = cells
-        self._heads = heads
-        self._colour = cells is time_cells  # more time is bad; more calls may be either
 
-    def write(self, rows: Sequence[DiffRow], limit: int | None, remark: str = "") -> None:
-        """Writes the rows, or that there is none; a list of which there is neither row nor remark says so in a line."""
-        paper = self._paper
-        paper.line()
-        if not rows:
-            paper.line((self._title, "title"), (": none", "quiet"))
-            for line in text.wrapped(remark, paper.width - 2) if remark else []:
-                paper.line((f"  {line}", "quiet"))
-            return
-        paper.line((self._title, "title"))
-        shown = rows if limit is None else rows[:limit]
-        texts = [self._cells(row, paper.signs) for row in shown]
-        heads = [*self._heads, *[""] * (len(texts[0]) - len(self._heads))]
-        widths = [max(map(text.cells, column)) for column in zip(heads, *texts, strict=True)]
-        paper.line((f"{self._row(heads, widths)}  {self._words.one}", "quiet"))
-        for row, cells in zip(shown, texts, strict=True):
-            head = self._row(cells, widths)
-            style = {"+": "bad", "-": "good"}.get(cells[0][0], "") if self._colour else ""
-            paper.line(
-                (head[: widths[0]], style),
-                head[widths[0] :],
-                "  ",
-                *self._name(row, max(NARROWEST_NAME, paper.width - text.cells(head) - 2)),
-            )
-        if len(shown) < len(rows):
-            paper.line((f"  {paper.signs.cut} {len(rows) - len(shown):,} more ({paper.more})", "quiet"))
-        if remark:
-            for line in text.wrapped(remark, paper.width - 2):
-                paper.line((f"  {line}", "quiet"))
-
-    def _row(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        shown = ((cell, width) for cell, width in zip(cells, widths, strict=True) if width)
-        return "  ".join(text.right(cell, width) for cell, width in shown)
-
-    def _name(self, row: DiffRow, width: int) -> list[Span | str]:
-        name = text.function_name(row.key.kind, row.key.module, row.key.qualname)
-        where = "(C)" if row.key.kind == text.C else printable(row.key.file)
-        if row.line:
-            where = f"{where}:{row.line}"
-            place = text.shorten(where, width, self._paper.signs)
-            room = width - text.cells(place) - 2
-            return [(place, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
-        if where and text.cells(name) + 2 + text.cells(where) <= width:
-            return [(name, "name"), "  ", (where, "quiet")]
-        return [(text.shorten(name, width, self._paper.signs), "name")]
+def _name(paper: Paper, row: DiffRow, width: int) -> list[Span | str]:
+    name = text.function_name(row.key.kind, row.key.module, row.key.qualname)
+    where = "(C)" if row.key.kind == text.C else printable(row.key.file)
+    if row.line:
+        place = text.shorten(f"{where}:{row.line}", width, paper.signs)
+        room = width - text.cells(place) - 2
+        return [(place, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
+    if where and text.cells(name) + 2 + text.cells(where) <= width:
+        return [(name, "name"), "  ", (where, "quiet")]
+    return [(text.shorten(name, width, paper.signs), "name")]
 
 
 def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:

@@ -204,14 +204,13 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
         facts.append(("ran", ran))
     facts += [("cut", part) for part in cuts(recording)]
     its = kind.of(recording)
-    facts += its.facts(recording, signs)
-    measured = its.measured(recording, signs)
-    if measured:
-        facts.append(("measured", measured))
+    known = its.facts(recording, signs)
+    facts += [fact for fact in known if fact[0] != "note"]
     filtered = filter_words(recording)
     if filtered:
         facts.append(("filter", filtered))
-    facts += [("note", sentence) for sentence in notes(recording, signs)]
+    facts += [fact for fact in known if fact[0] == "note"]
+    facts += [("note", sentence) for loss, sentence in _sentences(recording, signs) if loss in NOTES]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
     unseen = its.unseen
     if unseen:
@@ -324,12 +323,6 @@ def calls(recording: Recording) -> str:
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 
-def notes(recording: Recording, signs: Signs) -> list[str]:
-    """What was estimated or repaired, a sentence a kind."""
-    said = kind.of(recording).notes(recording)
-    return said + [sentence for loss, sentence in _sentences(recording, signs) if loss in NOTES]
-
-
 def losses(recording: Recording, signs: Signs) -> list[str]:
     """What the recording lacks, a sentence a kind and a problem of its reading; empty when nothing is lost."""
     lost = [sentence for loss, sentence in _sentences(recording, signs) if loss not in NOTES]
@@ -427,7 +420,7 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
 def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
     """The reader's problems that no loss has already told, at most five of them."""
     new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
-    return new[:5] + ([f"and {len(new) - 5:,} more problems (see seismo info)"] if len(new) > 5 else [])
+    return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:

@@ -2,7 +2,7 @@
 
 Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
 in the process that was recorded. What a method here says to be `NAME.py's` is in that file of the kind's folder, as a
-function of the method's name that takes what the method takes.
+function of the method's name that takes what the method takes. How a kind differs in a word or a name is an attribute.
 """
 
 from __future__ import annotations
@@ -47,79 +47,56 @@ class Kind:
     """How recordings of one kind are shown."""
 
     name = ""  # in files
+    what = ""  # is recorded, in a word
+    times = False  # there are times of running and waiting to choose from
     rows = ""  # what --sort sorts
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
-    sorted_by = "text:ORDERS"
+    sorted_by = "story:ORDERS"
     unseen = ""  # what the recorder can never see
-    compares = False  # whether there is a page of what changed
+    first_page = ""  # the file in a folder that a page is; "": a page is one file
+    compares = ""  # what writes a page of what changed; "": there is none
+    inlined = ""  # what makes an element for a notebook that draws a recording; "": there is only the text
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
 
-    def own(self, home: str) -> Any:
-        """What "MODULE:NAME" is in the kind's folder."""
-        return recording_kinds.load(f"{type(self).__module__}.{home}")
-
-    @property
-    def what(self) -> str:
-        """What is recorded, in a word."""
-        return recording_kinds.KINDS[self.name].what
-
-    @property
-    def times(self) -> bool:
-        """Whether there are times of running and waiting to choose from."""
-        return bool(recording_kinds.KINDS[self.name].times)
+    def __init_subclass__(cls) -> None:
+        entry = recording_kinds.KINDS[cls.name]
+        cls.what, cls.times = entry.what, bool(entry.times)
 
     # ---- what of it can be shown, and how ----
 
-    def orders(self) -> Sequence[str]:
-        """The words of --sort: those of `sorted_by`."""
-        return list(self.own(self.sorted_by))
-
     def order(self, word: str, place: str = "") -> str:
-        """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
+        """Return the order that a word of ours or of cProfile's stands for; "": the usual one. Raises UsageError."""
         from seismo.errors import UsageError, did_you_mean
 
-        order, known = OF_PSTATS.get(word, word), list(self.orders())
+        order, known = OF_PSTATS.get(word, word), orders(self)
         if order and order not in known:
             hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"use one of {', '.join(known)}"
             raise UsageError(f"{self.rows} cannot be sorted by {word!a}", place, hint)
         return order
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Declares the options of `seismo report` that are this kind's."""
+        """Declare the options of `seismo report` that are this kind's."""
 
     def check(self, options: Options) -> None:
-        """Raises UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
+        """Raise UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
 
     def instead(self, options: Options, recording: Recording) -> Kind:  # noqa: ARG002
-        """The kind as which the recording is shown, if the options ask for another."""
+        """Return the kind as which the recording is shown, if the options ask for another."""
         return self
 
     # ---- what is shown ----
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        """Writes what `seismo report` shows. Returns 1 when a check that was asked for says no."""
+        """Write what `seismo report` and a session show. Return 1 when a check that was asked for says no."""
         raise NotImplementedError
 
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        """Writes what a session shows. order: of orders() or ""; limit: rows of a table; times: as --time or ""."""
-        from seismo.errors import UsageError
-        from seismo.report.options import Options
-
-        if times and not self.times:
-            raise UsageError(f"there is no choice of times in a recording of {self.what}", "time")
-        self.report(paper, recording, Options(sort=order, limit=limit, time=times))
-
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Writes the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
-        self.own("summary:write")(recording, stream, path, coloured)
-
-    def page_at(self, path: str) -> str:
-        """The file that a page is, or begins with. Raises UsageError: there are no pages."""
-        return path
+        """Write the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
+        own(self, "summary:write")(recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        """Writes the page. options: of `seismo report`. Returns as report() does.
+        """Write the page. options: of `seismo report`. Return as report() does.
 
         FormatError: it cannot be written.
         """
@@ -128,64 +105,69 @@ class Kind:
     def story(
         self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
     ) -> Story:
-        """All there is to tell, for Markdown and JSON (seismo.report.story): story.py's.
+        """Return the whole story, for Markdown and JSON (seismo.report.story): story.py's.
 
         file: what commands call the recording. most: rows of a section. options: of `seismo report`.
         """
         from seismo.report.options import Options
 
-        told: Story = self.own("story:story")(recording, file, most, options or Options())
-        return told
+        found: Story = own(self, "story:story")(recording, file, most, options or Options())
+        return found
 
     def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
-        """What an editor shows beside lines of source: gutter.py's.
+        """Return what an editor shows beside lines of source: gutter.py's.
 
         file: the recording's. options: of `seismo report`.
         """
         from seismo.report.options import Options
 
-        told: Story = self.own("gutter:gutter")(recording, file, options or Options())
-        return told
-
-    def inline(self, recording: Recording) -> str:  # noqa: ARG002
-        """An element for a notebook that draws the recording; "": there is only the text."""
-        return ""
+        found: Story = own(self, "gutter:gutter")(recording, file, options or Options())
+        return found
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        """Writes what changed between the sides; without a paper, returns it as JSON. Of changes.py's functions."""
+        """Write what changed between the sides; without a paper, return it as JSON. Of changes.py's functions."""
         if paper is None:
-            text: str = self.own("changes:as_json")(*sides, files)
+            text: str = own(self, "changes:as_json")(*sides, files)
             return text
-        self.own("changes:write_changes")(paper, *sides, limit)
+        own(self, "changes:write_changes")(paper, *sides, limit)
         return ""
 
-    def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:  # noqa: ARG002
-        """Writes what changed between the sides as a page.
-
-        UsageError: there is no such page; FormatError: it cannot be written.
-        """
-        from seismo.errors import UsageError
-
-        raise UsageError(f"there are no HTML pages of changes in {self.what}", f"--html {path}", "leave --html out")
-
-    # ---- what there is to say before the numbers ----
-
     def facts(self, recording: Recording, signs: Signs) -> Facts:
-        """How long it took, and how much there is: facts.py's."""
-        told: Facts = self.own("facts:facts")(recording, signs)
-        return told
+        """Return the facts before the numbers: how long and how much, how it was measured, notes that are no loss.
 
-    def measured(self, recording: Recording, signs: Signs) -> str:
-        """By which source and clock, and what the numbers are worth: facts.py's.
-
-        Empty for a recording that does not say.
+        Each is a function of facts.py.
         """
-        words: str = self.own("facts:measured")(recording, signs)
-        return words
+        found: Facts = list(own(self, "facts:facts")(recording, signs))
+        measured: str = own(self, "facts:measured")(recording, signs)
+        found += [("measured", measured)] if measured else []
+        return found + [("note", note) for note in own(self, "facts:notes")(recording)]
 
-    def notes(self, recording: Recording) -> list[str]:  # noqa: ARG002
-        """What is good to know and no loss, a sentence each, besides what every recorder may note."""
-        return []
+
+def own(kind: Kind, home: str) -> Any:
+    """Import NAME from MODULE, "MODULE:NAME", in a kind's package and return it."""
+    return recording_kinds.load(f"{type(kind).__module__}.{home}")
+
+
+def orders(kind: Kind) -> list[str]:
+    """Return the words of --sort."""
+    return list(own(kind, kind.sorted_by))
+
+
+def page_at(kind: Kind, path: str) -> str:
+    """Return the file that a page at this path is, or begins with."""
+    return f"{path.rstrip('/')}/{kind.first_page}" if kind.first_page else path
+
+
+def changes_page(kind: Kind, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
+    """Write what changed between the sides as a page.
+
+    UsageError: there is no such page; FormatError: it cannot be written.
+    """
+    from seismo.errors import UsageError
+
+    if not kind.compares:
+        raise UsageError(f"there are no HTML pages of changes in {kind.what}", f"--html {path}", "leave --html out")
+    own(kind, kind.compares)(sides, path, files)
 
 
 def named(name: str) -> Kind:

@@ -40,11 +40,11 @@ class Paper:
         self.more = self.more_all = limit
         return self
 
-    def cut_short(self, rows: int, what: str = "") -> None:
+    def cut_short(self, rows: int, what: str = "", how: str = "") -> None:
         """Write how many rows a table leaves out, and what shows them; nothing where it has them all."""
         if rows > 0:
             words = number_of(rows, f"more {what}") if what else f"{rows:,} more"
-            self.line((f"  {self.signs.cut} {words} ({self.more_all})", "quiet"))
+            self.line((f"  {self.signs.cut} {words} ({how or self.more_all})", "quiet"))
 
     def flush(self) -> None:
         """Hands on what was written: whoever waits sees the first section before the next is worked out."""

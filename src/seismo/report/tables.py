@@ -52,7 +52,8 @@ class Grid:
     ) -> None:
         self._heads = ["" if head == "±" else head for head in headings]  # its cells have the sign
         lines = [self._heads, *rows]
-        self.widths = {at: max(cells(line[at]) for line in lines) for at in range(len(headings))}
+        widths = {at: max(cells(line[at]) for line in lines) for at in range(len(headings))}
+        self.widths = {at: width for at, width in widths.items() if width}
         for heading in narrow:
             if width - self.used >= least:
                 break

@@ -126,8 +126,10 @@ class Cover(RecordingSession):
 
         Raise FormatError if they cannot be written.
         """
+        from seismo.report.kind import page_at
+
         shown(self._write_page, folder)
-        return self._kind().page_at(os.fspath(folder))
+        return page_at(self._kind(), os.fspath(folder))
 
     def _kind(self, show_missing: bool | None = None) -> Coverage:
         from seismo.report.coverage import KIND

@@ -88,11 +88,13 @@ class SessionResults:
 
     def _as_html(self) -> str:
         from seismo.report.html import HtmlPaper
+        from seismo.report.kind import own
+        from seismo.report.options import Options
 
         paper = HtmlPaper().asked_by("report(limit=N)")
         kind, recording = self._kind(), self.recording
-        kind.show(paper, recording, "", IN_NOTEBOOK, "")
-        drawn = kind.inline(recording)
+        kind.report(paper, recording, Options(limit=IN_NOTEBOOK))
+        drawn = own(kind, kind.inlined)(recording) if kind.inlined else ""
         return f"{drawn}<details><summary>as text</summary>{paper.html}</details>" if drawn else paper.html
 
     def _kind(self) -> Kind:
@@ -107,12 +109,16 @@ class SessionResults:
         """Write the report. `sort` and `time` are "" for the defaults; `time` applies to calls and lines."""
         import sys
 
+        from seismo.report.options import Options
         from seismo.report.paper import paper_for
 
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
         paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
-        kind.show(paper, recording, kind.order(sort), limit, time and checked_time(time))
+        if time and not kind.times:
+            raise UsageError(f"there is no choice of times in a recording of {kind.what}", "time")
+        times = "" if recording.timeless else time and checked_time(time)
+        kind.report(paper, recording, Options(sort=kind.order(sort), limit=limit, time=times))
 
     def _write_page(self, path: str | os.PathLike[str]) -> None:
         self._kind().page(self.recording, path)

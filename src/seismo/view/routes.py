@@ -31,7 +31,7 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.report.calls.timeline import said, threads, waiting
 from seismo.report.facts import command_line, first_process, gone, losses
-from seismo.report.kind import of
+from seismo.report.kind import changes_page, of, page_at
 from seismo.report.libraries import library_of
 from seismo.report.page.payload import doubles, integers, laid_out, shown
 from seismo.report.words import Signs
@@ -150,11 +150,11 @@ class Routes:
             "kind": kind.name,
             "what": kind.what,
             "trace": bool(recording.calls),
-            "compares": kind.compares,
+            "compares": bool(kind.compares),
             "live": entry.live,
             "ending": entry.ending,
             "version": entry.version,
-            "facts": kind.facts(recording, signs),
+            "facts": [fact for fact in kind.facts(recording, signs) if fact[0] not in ("measured", "note")],
             "losses": [printable(text) for text in losses(recording, signs)],
         }
 
@@ -181,7 +181,7 @@ def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
         raise UsageError(f"a recording of {other.what} cannot be compared with one of {kind.what}")
     sides = ([_ran(old.recording)], [_ran(new.recording)])
     names = ([os.path.basename(old.path)], [os.path.basename(new.path)])
-    return _written(lambda place: kind.changes_page(sides, place, names))
+    return _written(lambda place: changes_page(kind, sides, place, names))
 
 
 def _ran(recording: Recording) -> Recording:
@@ -195,7 +195,7 @@ def _page(recording: Recording) -> bytes:
 
         return calls_page(recording, timeline=False).encode()
     kind = of(recording)
-    return _written(lambda place: kind.page(recording, place), kind.page_at)
+    return _written(lambda place: kind.page(recording, place), lambda path: page_at(kind, path))
 
 
 def _written(write: Callable[[str], object], at: Callable[[str], str] = str) -> bytes:

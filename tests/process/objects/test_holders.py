@@ -8,6 +8,7 @@ import threading
 import types
 from typing import ClassVar, NamedTuple
 
+import children
 import pytest
 
 from seismo.process.objects import holder_search, reference_labels
@@ -381,3 +382,41 @@ def test_names():
     assert reference_labels.describe(types) == ("module types", True)
     assert reference_labels.describe(dict) == ("type dict", True)
     assert reference_labels.describe(Thing.__init__) == (f"function {HERE}:Thing.__init__", True)
+
+
+SERVICE = """\
+class Page:
+    pass
+
+
+class Listener:
+    pass
+
+
+CACHE = {}
+LISTENERS = []
+
+
+def handle(number):
+    CACHE[f"a {number}"] = [f"b {number}", f"c {number}"]
+    CACHE[f"d {number}"] = [f"e {number}", f"f {number}"]
+    CACHE[f"g {number}"] = [f"h {number}", f"i {number}"]
+    CACHE[f"j {number}"] = [f"k {number}", f"l {number}"]
+    CACHE[number] = Page()
+    LISTENERS.append(Listener())
+
+
+for number in range(1_000, 1_500):
+    handle(number)
+"""
+
+
+def test_the_summary_names_what_grew_and_its_holders(tmp_path):
+    """A cache and a list of listeners, though more strings than anything else live."""
+    (tmp_path / "service.py").write_text(SERVICE)
+    done = children.seismo("objects", "-o", "service.seismo", "service.py", cwd=tmp_path)
+    lines = done.stderr.splitlines()
+    for kind, holder in (("Page", "← […] of dict ← CACHE"), ("Listener", "← […] of list ← LISTENERS")):
+        (at,) = [number for number, line in enumerate(lines) if f"__main__.{kind}" in line]
+        assert lines[at].split()[0] == "500"
+        assert lines[at + 1].strip() == f"{holder} of module __main__"

@@ -12,9 +12,8 @@ from seismo import model
 from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
-from seismo.report.calls import KIND
 from seismo.report.calls.functions import FunctionCells, selected_rows
-from seismo.report.calls.page import CALLS_IN_NOTEBOOK, write_calls
+from seismo.report.calls.page import CALLS_IN_NOTEBOOK, calls_frame, write_calls
 from seismo.report.shown_functions import Modules
 
 pytestmark = pytest.mark.browser
@@ -452,7 +451,7 @@ def test_a_notebook_gives_it_its_own_light(browser, program, theme, other):
     name, _, value = theme.partition("=")
     with page(browser, color_scheme="null") as view:  # an emulated one would hold in frames, too
         for now, then in (other, other[::-1]):
-            view.set_content(f"<!DOCTYPE html><body {name}={value.format(now)}>{KIND.inline(program)}")
+            view.set_content(f"<!DOCTYPE html><body {name}={value.format(now)}>{calls_frame(program)}")
             frame = view.frames[1]
             frame.wait_for_selector("html[data-drawn]", state="attached")
             assert frame.evaluate(PAPER) == LIGHTS[other.index(now)]
@@ -463,7 +462,7 @@ def test_a_notebook_gives_it_its_own_light(browser, program, theme, other):
 def test_a_notebook_draws_it_inline(browser, tmp_path, program):
     """Twice in one notebook, as two cells: neither knows of the other. What is for untrusted notebooks is not shown."""
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!DOCTYPE html><title>cells</title><body>{KIND.inline(program) * 2}", encoding="utf-8")
+    path.write_text(f"<!DOCTYPE html><title>cells</title><body>{calls_frame(program) * 2}", encoding="utf-8")
     shown = Shown(browser, path, wait=False)
     for number in range(2):
         frame = shown.page.frame_locator(f"iframe[title='flame graph'] >> nth={number}")

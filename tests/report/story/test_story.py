@@ -21,6 +21,7 @@ from seismo.cli.main import main
 from seismo.model import read
 from seismo.report import words
 from seismo.report.kind import of
+from seismo.report.options import Options
 from seismo.report.paper import Paper
 from seismo.report.story import Name, Row, Section, Story
 from seismo.report.story.document import document
@@ -138,7 +139,7 @@ def test_json_without_a_limit_has_every_name_in_full(stories):
 def terminal(folder, kind, limit=50, **options):
     recording = read(folder / f"{kind}.seismo")
     out = io.StringIO()
-    of(recording).show(Paper(out, 240), recording, "", limit, **{"times": "", **options})
+    of(recording).report(Paper(out, 240), recording, Options(limit=limit, **options))
     return out.getvalue().splitlines()
 
 

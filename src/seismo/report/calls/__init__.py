@@ -24,7 +24,8 @@ class Calls(Kind):
 
     name = recording_kinds.CALLS
     rows = "functions"
-    compares = True
+    compares = "changes_page:write_changes_page"
+    inlined = "page:calls_frame"
     sorted_by = "sort_orders:ORDERS"
     others_are_in = "their callers' own time"
 
@@ -57,16 +58,6 @@ class Calls(Kind):
         write_notes(paper, recording)
         return 0
 
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.report.calls.options import usual_times
-        from seismo.report.calls.text import View, write_notes, write_report
-        from seismo.report.calls.tree import Limits
-
-        times = usual_times(recording) if recording.timeless else times or ELAPSED
-        limits = Limits(lines=limit or 40)
-        write_report(paper, recording, View(order=order or "own", limit=limit or 0, limits=limits, times=times))
-        write_notes(paper, recording)
-
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.calls.options import check_page
         from seismo.report.calls.page import write_calls
@@ -81,26 +72,11 @@ class Calls(Kind):
         write_calls(recording, path, times=options.time or ELAPSED, modules=modules, threads=options.thread)
         return 0
 
-    def inline(self, recording: Recording) -> str:
-        from seismo.report.calls.page import calls_frame
-
-        return calls_frame(recording)
-
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model.difference import difference
         from seismo.report.changes import OF_FUNCTIONS, tell
 
         return tell(paper, sides, difference(*sides), OF_FUNCTIONS, files, limit)
-
-    def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
-        from seismo.report.calls.changes_page import write_changes_page
-
-        write_changes_page(sides, path, files)
-
-    def notes(self, recording: Recording) -> list[str]:
-        from seismo.report.calls.facts import notes
-
-        return notes(recording)
 
 
 KIND = Calls()

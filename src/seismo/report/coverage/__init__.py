@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from seismo.report.options import Options
     from seismo.report.paper import Paper
     from seismo.report.story import Story
-    from seismo.report.words import Signs
 
 
 class Coverage(Kind):
     """Which lines and branches were executed."""
 
     name = recording_kinds.COVERAGE
-    sorted_by = "story:ORDERS"
+    first_page = "index.html"
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -59,30 +58,23 @@ class Coverage(Kind):
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.coverage.options import write
-
-        return write(paper, recording, options)
-
-    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        from seismo.errors import UsageError
         from seismo.report.coverage.story import View
         from seismo.report.coverage.text import write_problems, write_table
 
-        if times:
-            raise UsageError("there is no choice of times in a recording of coverage", "time")
+        if self.settings is None:
+            return write(paper, recording, options)
         report, settings = self.analysis(recording)
         view = View.of(settings)
-        view.sort, view.rows = order or view.sort, limit
+        view.sort, view.rows = options.sort or view.sort, options.limit
         write_table(paper, report, view)
         write_problems(paper, report)
+        return 0
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
         from seismo.report.coverage.text import write_end
 
         report, settings = self.analysis(recording)
         write_end(stream, recording, report, settings, path, coloured)
-
-    def page_at(self, path: str) -> str:
-        return f"{path.rstrip('/')}/index.html"
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         from seismo.report.coverage.options import write_pages
@@ -106,11 +98,6 @@ class Coverage(Kind):
         from seismo.report.coverage.gutter import gutter
 
         return gutter(self, recording, file, options)
-
-    def measured(self, recording: Recording, signs: Signs) -> str:  # noqa: ARG002
-        from seismo.report.coverage.facts import measured
-
-        return measured(recording)
 
 
 KIND = Coverage()

@@ -92,7 +92,7 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
         paper.line((title, "title"), (": none", "quiet"))
         return
     paper.line((title, "title"))
-    shown = places if limit is None else places[:limit]
+    shown = places[:limit]
     for place in shown:
         name = f"{printable(place.file)}:{_numbers(place.lines)}"
         function = text.function_name(text.PYTHON, place.module, place.qualname)
@@ -104,8 +104,7 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
         paper.line("  ", (text.shorten(function, paper.width - 2, paper.signs), "name"))
         for line in text.wrapped(name.replace(",", ", "), paper.width - 4):
             paper.line("    ", (text.beginning(line, paper.width - 4, paper.signs), "quiet"))
-    if len(shown) < len(places):
-        paper.line((f"  {paper.signs.cut} {len(places) - len(shown):,} more functions ({paper.more})", "quiet"))
+    paper.cut_short(len(places) - len(shown), "function", paper.more)
 
 
 def _numbers(lines: Sequence[int]) -> str:

@@ -27,7 +27,7 @@ def facts(recording: Recording, signs: Signs) -> Facts:
     return found
 
 
-def measured(recording: Recording) -> str:
+def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001
     """What was kept of each line, and by which source; empty for a recording that does not say."""
     by = sources(recording)
     merged = recording.meta.get("merged")
@@ -39,3 +39,8 @@ def measured(recording: Recording) -> str:
     ):  # their number is the sources' to tell: not each recorded step is a branch
         counted += ", and which branches were taken"
     return f"{counted} (source: {by})" if by else ""
+
+
+def notes(recording: Recording) -> list[str]:  # noqa: ARG001
+    """Return nothing: there is none besides what every recorder may note."""
+    return []

@@ -120,7 +120,7 @@ def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, 
         where = f"{problem.path}: " if problem.path else ""
         _write_wrapped(paper, printable(f"problem: {where}{problem.text}"), "warning")
     if len(problems) > limit:
-        paper.line((f"{paper.signs.cut} {len(problems) - limit:,} more problems", "warning"))
+        paper.line((f"{paper.signs.cut} {number_of(len(problems) - limit, 'more problem')}", "warning"))
 
 
 def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:

@@ -20,7 +20,6 @@ class Lines(Kind):
     """Times of lines."""
 
     name = recording_kinds.LINES
-    sorted_by = "story:ORDERS"
     rows = "lines"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")

@@ -61,10 +61,5 @@ class Objects(Kind):
         write_objects(recording, path)
         return 0
 
-    def notes(self, recording: Recording) -> list[str]:
-        from seismo.report.objects.facts import notes
-
-        return notes(recording)
-
 
 KIND = Objects()

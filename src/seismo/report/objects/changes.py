@@ -21,6 +21,7 @@ from seismo.report.facts import command_line, incomplete, write_facts
 from seismo.report.libraries import file_key, libraries
 from seismo.report.objects.libraries import place
 from seismo.report.paper import ROOMY
+from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,33 +95,22 @@ def _changed(row: ObjectDiffRow) -> bool:
 def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, limit: int | None) -> None:
     signs = paper.signs
     paper.line()
-    same = f"{whole - len(rows):,} of {whole:,} are unchanged"
+    same = f"{whole - len(rows):,} of {whole:,} {'is' if whole - len(rows) == 1 else 'are'} unchanged"
     if not rows:
         paper.line((title, "title"), (f": none changed, of {whole:,}", "quiet"))
         return
     paper.line((f"{title} that changed", "title"), (f" ({same})", "quiet"))
-    shown = rows if limit is None else rows[:limit]
+    shown = rows[:limit]
     roomy = paper.width >= ROOMY
     texts = [_cells(row, roomy, signs) for row in shown]
-    heads = ["born", "", "live", "bytes"]
-    widths = [max(map(text.cells, column)) for column in zip(heads, *texts, strict=True)]
-    if paper.width - sum(widths) - 2 * len(widths) < NARROWEST_NAME:
-        widths[3] = 0
-    name = "type" if title == "Types" else "line and type"
-    paper.line((_row(heads, widths) + f"  {name}", "quiet"))
+    grid = Grid(["born", "", "live", "bytes"], texts, paper.width, ("bytes",), NARROWEST_NAME)
+    lines = title == "Lines"
+    paper.line((grid.head + ("line and type" if lines else "type"), "quiet"))
     for row, cells in zip(shown, texts, strict=True):
-        head = _row(cells, widths)
+        head, at = grid.line(cells), grid.widths.get(0, 0) + 2 + grid.widths.get(1, 0)
         style = "bad" if row.live_change > 0 else "good" if row.live_change < 0 else ""
-        at = widths[0] + 2 + widths[1]
-        room = max(NARROWEST_NAME, paper.width - text.cells(head) - 2)
-        what = _what(row, title == "Lines", room, signs)
-        paper.line(head[:at], (head[at:], style), "  ", (what, "name"))
-    if len(shown) < len(rows):
-        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more})", "quiet"))
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(text.right(cell, width) for cell, width in zip(cells, widths, strict=True) if width)
+        paper.line(head[:at], (head[at:], style), (_what(row, lines, grid.room, signs), "name"))
+    paper.cut_short(len(rows) - len(shown), title[:-1].lower(), paper.more)
 
 
 def _cells(row: ObjectDiffRow, roomy: bool, signs: Signs) -> list[str]:

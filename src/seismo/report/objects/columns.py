@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from seismo.report.tables import Columns
 
 
-# Values and what the interpreter makes for itself. They count, but do not lead a table that says what to look at.
+# Values and what the interpreter makes for itself, as seismo.process.objects.survivors has them. In a table that names
+# what to look at, each counts less than an object of another type.
 PLAIN = ("bool", "bytes", "cell", "code", "complex", "float", "int", "str", "types.CodeType")
-LEADING = 0.25  # of the largest number: with less, other types do not come before these either
+PLAIN_WEIGHT = 0.25
 
 
 class Order(NamedTuple):
@@ -59,9 +60,8 @@ def ranked(groups: Sequence[ObjectGroup], order: str) -> list[ObjectGroup]:
 
 
 def led(groups: Sequence[ObjectGroup], key: Callable[[ObjectGroup], float]) -> list[ObjectGroup]:
-    """The same groups, largest first, with the types of the program before plain ones of about the same number."""
-    least = LEADING * max(map(key, groups), default=0)
-    return sorted(groups, key=lambda group: (group.type in PLAIN or key(group) < least, -key(group)))
+    """Return the groups, largest first, with plain types behind others of about the same number."""
+    return sorted(groups, key=lambda group: -key(group) * (PLAIN_WEIGHT if group.type in PLAIN else 1))
 
 
 class Cells:

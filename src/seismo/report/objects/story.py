@@ -72,6 +72,7 @@ _WEIGHTS = {
     "born": 0.55,
     "one": 0.8,
 }
+FEW = 0.01  # of the largest number: a row with less says nothing of what grew
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 
@@ -199,7 +200,7 @@ class Tables:
             yield self._of_lines(_Table("alive", "Alive at the end", ALIVE, ORDERS[most].key, leads=True), both, most)
         if both:
             table = _Table("churn", "Made and dropped at once", CHURN, ORDERS["short"].key, leads=True)
-            remark = f"short-lived objects; 100 % is {sum(recording.types['born']):,} births"
+            remark = f"short-lived objects; 100 % is {text.number_of(sum(recording.types['born']), 'birth')}"
             yield self._of_lines(table, both, "short", remark)
         yield self._of_types("types", f"Types by {by}", grouped.by_type(recording), order)
         if both:
@@ -277,6 +278,9 @@ class Tables:
     def _section(self, table: _Table, found: Sequence[Any], about: str = "line and types", **more: Any) -> Section:
         """The rows of a table that are shown. found: groups, or leaks."""
         shown = found[: self._view.rows(table.name)]
+        if table.leads and not (self._view.limit or self._view.everything):
+            least = FEW * max(map(table.key, shown), default=0)
+            shown = [one for one in shown if table.key(one) >= least]
         headings, texts = made(table.columns, table.names, self._cells, shown)
         keys = [table.key(one) for one in shown]
         largest = max(keys, default=0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seismo.report.story import Row, Section
     from seismo.report.summary_lines import Styled
 
-ROWS = {"leaks": 4, "alive": 4, "churn": 3}  # of each table that is shown
+ROWS = {"leaks": 3, "alive": 3, "churn": 3}  # of each table that is shown
 ROWS_OF_TYPES = 5
 CHAIN = 12  # columns that holders are indented
 
@@ -84,18 +84,21 @@ def _table(section: Section, width: int, signs: Signs) -> list[Styled]:
     for row in section.rows:
         lines.append((grid.line(row.cells) + _about(row, section, grid.room, signs), ""))
         if section.headings[-1] == "held by" and row.cells[-1]:
-            lines.append((" " * CHAIN + _chain(row.cells[-1], width - CHAIN, signs), "quiet"))
+            links = _chain(row.cells[-1], width - CHAIN, signs)
+            lines += [(" " * CHAIN + line, "quiet") for line in links]
     return lines
 
 
-def _chain(holders: str, width: int, signs: Signs) -> str:
-    """`← .cache of app.Service ← … ← SERVICE of module app`: both ends, and of those between what there is room for."""
-    *links, root = holders.split(f" {signs.held} ")
-    shown = [*links, root]
-    while links and cells("".join(f" {signs.held} {link}" for link in shown)) - 1 > width:
-        links.pop()
-        shown = [*links, signs.cut, root]
-    return beginning(" ".join(f"{signs.held} {link}" for link in shown), width, signs)
+def _chain(holders: str, width: int, signs: Signs) -> list[str]:
+    """The way to a root on two lines at most: of a longer one, both ends."""
+    lines: list[str] = []
+    for link in holders.split(f" {signs.held} "):
+        piece = beginning(f"{signs.held} {link}", width, signs)
+        if lines and cells(lines[-1]) + 1 + cells(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines if len(lines) <= 2 else [lines[0], beginning(f"{signs.held} {signs.cut} {lines[-1]}", width, signs)]
 
 
 def _about(row: Row, section: Section, room: int, signs: Signs) -> str:
