@@ -18,11 +18,11 @@
 
 static struct {
     pthread_mutex_t lock;
-    sm_timing busy, idle; /* the heads of two lists */
-    sm_sampled recorder;
+    sm_timing busy, idle; /* the heads of two lists; with `lock` */
+    sm_sampled recorder;  /* these two with the GIL, while the sampler's thread is not there */
     unsigned rate;
     bool wanted; /* with the GIL: the thread should be there */
-    /* The sampler's own. */
+    /* The sampler's own; with the GIL while its thread is not there. */
     uint64_t began_ns, idle_ns; /* monotonic: when it started, when it looked at idle threads last */
     uint64_t random;
     uint64_t most; /* ticks that a look stands for, if it comes in time */

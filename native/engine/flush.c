@@ -32,7 +32,7 @@
 static struct {
     pthread_mutex_t disk;
     bool wanted;          /* atomic; written with the GIL: the worker should be there */
-    uint64_t interval_ns; /* set while it is not */
+    uint64_t interval_ns; /* with the GIL, while the worker is not there */
     uint64_t pause_ns;    /* the worker's: between two writes */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER};

@@ -13,8 +13,8 @@ typedef struct keeper {
     sm_thread *thread;
 } keeper;
 
-static pthread_key_t keepers;
-static keeper *left; /* atomic: of threads of the system that have ended */
+static pthread_key_t keepers; /* made once, with the GIL */
+static keeper *left;          /* atomic: of threads of the system that have ended */
 static sm_thread
     *free_list; /* with the engine's lock: records that may be another thread's; they stay in sm_engine.threads */
 

@@ -9,7 +9,7 @@
 #include "filter/filter.h"
 #include "recorder/coverage/store.h"
 
-static sm_cover_code the_unwanted;
+static sm_cover_code the_unwanted; /* never changed */
 sm_cover_code *const sm_cover_unwanted = &the_unwanted;
 
 /* A line table that lies may span any distance. Lines further than this from the lowest are not kept. */

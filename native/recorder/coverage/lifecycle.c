@@ -8,12 +8,13 @@
 #include "base/time.h"
 #include "code/text.h"
 #include "compat/runtime.h"
-#include "engine/recording.h"
 #include "engine/fatal_signals.h"
+#include "engine/recording.h"
 #include "filter/filter.h"
+#include "recorder/coverage/coverage.h"
 #include "recorder/coverage/store.h"
 
-static struct {
+static struct { /* guard: the lock of the rows; set by a start with the GIL, while the flush's thread is not there */
     char *meta, *host, *argv, *interpreter, *exit; /* owned, as is */
     char *folder;                                  /* that the recording began in */
     sm_moment began;
@@ -70,7 +71,7 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_unended(output, !last);
 }
 
-/* What a flush is about to send. */
+/* What a flush is about to send. Guard: the lock of the file. */
 static struct {
     enum { CHANGES, OLD_FILE, NEW_FILE } now;
     uint32_t contexts; /* that the old file has then */
@@ -176,8 +177,8 @@ static void end_by_signal(const char *name) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
-    replace(&recording.exit, name);
     sm_cover_lock_file();
+    replace(&recording.exit, name);
     write_last(output);
     sm_cover_unlock_file();
 }
