@@ -17,7 +17,7 @@ char *sm_copy_text(PyObject *text);
 /* As UTF-8, four bytes at most; the place behind it. */
 char *sm_put_character(char *at, Py_UCS4 character);
 
-char *sm_copy_chars(const char *text);                  /* NULL: no memory */
+char *sm_copy_chars(const char *text);                  /* NULL: no memory, or there is no text */
 void sm_replace_chars(char **target, const char *text); /* frees what it was; NULL: no memory */
 
 /* Is the file on the list? A line of that is a path: what ends with a slash is the beginning of paths. */

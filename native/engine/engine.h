@@ -141,7 +141,8 @@ typedef struct sm_recorder {
      * been exchanged. NULL, or false: it has to be walked to know. */
     bool (*follows)(sm_thread *thread, bool entering);
     void (*hold)(sm_thread *thread, bool on); /* around work of ours that takes time on this thread; nests */
-    /* The thread's next event takes the slow path, and calls sm_engine_attend(). With the sampler's lock. */
+    /* The thread's next event takes the slow path, and calls sm_engine_attend(). With the sampler's lock, if there is a
+     * thread. */
     void (*wake)(sm_thread *thread);
     /* With the GIL and without the engine's lock, before its holder saves: what only the interpreter knows, and what
      * runs Python code. whole: an image is to be saved. NULL: there is nothing. */
@@ -156,8 +157,9 @@ typedef struct sm_recorder {
 /* What a source is to the engine. All are called with the GIL. */
 typedef struct sm_source {
     const char *name;
-    const char *(*objection)(void);            /* NULL: can be used now; else why not (a plain sentence). */
-    int (*start)(const sm_settings *settings); /* -1 with an exception set */
+    /* Why it cannot be used now (a plain sentence); NULL: it can. Itself NULL: it always can. */
+    const char *(*objection)(void);
+    int (*start)(const sm_settings *settings); /* -1 with an exception set. These two may be NULL where it never can */
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */

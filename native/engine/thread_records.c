@@ -115,6 +115,12 @@ void sm_thread_take_rest(sm_thread *thread) {
         thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
 }
 
+void sm_thread_take_cpu(sm_thread *thread) {
+    int64_t used = sm_thread_cpu_ns(thread);
+    if (used >= 0 && thread->cpu_start_ns >= 0)
+        thread->cpu_ns = used - thread->cpu_start_ns;
+}
+
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
 }

@@ -23,7 +23,6 @@ enum { /* the first as in the file */
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
-       SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
        SM_NODE_LISTED = 256, /* while a list is looked through */
