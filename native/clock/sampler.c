@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/worker.h"
 #include "clock/waits.h"
+#include "compat/forks.h"
 
 #define FIRST_NS 1000000000 /* how long a recording is looked at more often */
 #define FIRST_RATE 4000     /* looks a second */
@@ -18,11 +19,11 @@
 
 static struct {
     pthread_mutex_t lock;
-    sm_timing busy, idle; /* the heads of two lists */
-    sm_sampled recorder;
+    sm_timing busy, idle; /* the heads of two lists; with `lock` */
+    sm_sampled recorder;  /* these two with the GIL, while the sampler's thread is not there */
     unsigned rate;
     bool wanted; /* with the GIL: the thread should be there */
-    /* The sampler's own. */
+    /* The sampler's own; with the GIL while its thread is not there. */
     uint64_t began_ns, idle_ns; /* monotonic: when it started, when it looked at idle threads last */
     uint64_t random;
     uint64_t most; /* ticks that a look stands for, if it comes in time */
@@ -239,10 +240,41 @@ static void work(sm_worker *mine, uintptr_t number) {
 
 static sm_worker worker = SM_WORKER(work, 0);
 
+static void go_on(void) {
+    if (sampler.wanted)
+        (void)sm_worker_start(&worker);
+}
+
+void sm_sampler_forget(void) {
+    for (sm_timing *head = &sampler.busy; head != NULL; head = head == &sampler.busy ? &sampler.idle : NULL) {
+        while (head->next != head)
+            unlink_timing(head->next);
+    }
+}
+
+static void before_fork(void) {
+    sm_worker_before_fork(&worker, 0);
+    pthread_mutex_lock(&sampler.lock);
+}
+
+static bool parent_forked(void) {
+    pthread_mutex_unlock(&sampler.lock);
+    sm_worker_after_fork(&worker);
+    return sampler.wanted;
+}
+
+static void child_forked(void) {
+    pthread_mutex_init(&sampler.lock, NULL);
+    sm_worker_forked(&worker);
+    sampler.wanted = false;
+    sm_sampler_forget();
+}
+
 bool sm_sampler_init(void) {
     empty(&sampler.busy);
     empty(&sampler.idle);
-    return sm_worker_init(&worker);
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
+    return sm_worker_init(&worker) && sm_forks_register(SM_FORK_SAMPLER, &calls);
 }
 
 void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigned rate) {
@@ -253,42 +285,12 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
     sm_timing_clock = clock;
     sm_timing_long = clock->kind == SM_CLOCK_SIMULATED ? UINT64_MAX : (uint64_t)(SM_PIECE_LONG_NS / clock->ns_per_tick);
     sampler.wanted = clock->kind != SM_CLOCK_SIMULATED;
-    sm_sampler_go_on();
+    go_on();
 }
 
 void sm_sampler_stop(void) {
     sm_worker_stop(&worker);
     sampler.wanted = false;
-}
-
-void sm_sampler_before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
-    pthread_mutex_lock(&sampler.lock);
-}
-
-bool sm_sampler_parent_forked(void) {
-    pthread_mutex_unlock(&sampler.lock);
-    sm_worker_after_fork(&worker);
-    return sampler.wanted;
-}
-
-void sm_sampler_child_forked(void) {
-    pthread_mutex_init(&sampler.lock, NULL);
-    sm_worker_forked(&worker);
-    sampler.wanted = false;
-    sm_sampler_forget();
-}
-
-void sm_sampler_go_on(void) {
-    if (sampler.wanted)
-        (void)sm_worker_start(&worker);
-}
-
-void sm_sampler_forget(void) {
-    for (sm_timing *head = &sampler.busy; head != NULL; head = head == &sampler.busy ? &sampler.idle : NULL) {
-        while (head->next != head)
-            unlink_timing(head->next);
-    }
 }
 
 void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id) {

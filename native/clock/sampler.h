@@ -43,12 +43,6 @@ void sm_sampler_remove(sm_timing *timing);
 void sm_sampler_lock(void);
 void sm_sampler_unlock(void);
 
-/* Around a fork: as sm_fork_calls. */
-void sm_sampler_before_fork(void);
-bool sm_sampler_parent_forked(void);
-void sm_sampler_child_forked(void);
-void sm_sampler_go_on(void);
-
 /* From a slow path of an idle thread's event: it is looked at again. */
 void sm_sampler_attend(sm_timing *timing, uint64_t now);
 /* What the exact piece that is open has so far. */

@@ -68,6 +68,7 @@ typedef struct {  /* an exact piece that has ended */
     sm_off off;
 } sm_piece;
 
+/* These two with the GIL, while no thread is in the sampler's list and its thread is not there. */
 extern uint64_t sm_timing_long; /* SM_PIECE_LONG_NS in ticks */
 extern const sm_clock *sm_timing_clock;
 

@@ -17,12 +17,13 @@
 #define OF_ITS_OWN 2u /* CLOSE_RANGE_UNSHARE */
 
 static struct {
-    bool probed, looks, lock; /* what the kernel tells */
-    bool enabled;             /* tests clear it */
-    bool alone;               /* the sampler's thread has its own table of descriptors */
-    bool missed;              /* atomic: a look failed */
-    int filtered;             /* seccomp's mode when it was probed */
-    uintptr_t from, below;    /* the GIL */
+    /* Set once, before anything is recorded: what the kernel tells, seccomp's mode then, and where the GIL is. */
+    bool probed, looks, lock;
+    int filtered;
+    uintptr_t from, below;
+    bool enabled; /* tests clear it, with the GIL and while nothing is recorded */
+    bool alone;   /* the sampler's: its thread has its own table of descriptors */
+    bool missed;  /* atomic: a look failed */
 } kernel = {.enabled = true};
 
 bool sm_waits_may_open(void) {

@@ -62,8 +62,8 @@ char *sm_copy_text(PyObject *text) {
 }
 
 char *sm_copy_chars(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
+    size_t size = text != NULL ? strlen(text) + 1 : 0;
+    char *copy = text != NULL ? sm_malloc(size) : NULL;
     if (copy != NULL)
         memcpy(copy, text, size);
     return copy;

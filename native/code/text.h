@@ -17,7 +17,7 @@ char *sm_copy_text(PyObject *text);
 /* Write a character as UTF-8, at most four bytes, and return the end. */
 char *sm_put_character(char *at, Py_UCS4 character);
 
-char *sm_copy_chars(const char *text);                  /* NULL if out of memory */
+char *sm_copy_chars(const char *text);                  /* NULL if out of memory or without a text */
 void sm_replace_chars(char **target, const char *text); /* frees the old text; NULL if out of memory */
 
 /* Return true if the file is in the list, which has a path on each line, or a prefix that ends in a slash. */

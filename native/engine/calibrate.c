@@ -94,7 +94,7 @@ static const struct {
 };
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
 
-static struct {
+static struct {        /* guard: the GIL */
     PyObject *names;   /* owned: the program's globals */
     PyObject *turns;   /* owned: range(TURNS) */
     PyObject *nothing; /* owned */

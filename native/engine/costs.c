@@ -168,7 +168,7 @@ static void take(sm_probe_costs *costs, const double ns[NUMBERS]) {
 }
 
 int sm_engine_find_costs(int (*rehearse)(bool on)) {
-    static uint64_t known_key;
+    static uint64_t known_key; /* guard of both: the GIL */
     static sm_probe_costs known;
     if (!sm_engine_keeps_time())
         return 0;

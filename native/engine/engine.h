@@ -29,8 +29,8 @@
 /* How a frame or a C function is left. */
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
 
-/* Per thread. The first fields are read at every event. What is not said to be the thread's own is changed with the
- * engine's lock. */
+/* Per thread. The first fields are read at every event. Guard: the GIL, and to change it the engine's lock as well, but
+ * for what is said to be the thread's own. */
 typedef struct sm_thread {
     PyThreadState *tstate; /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
     sm_chunk *chunk;       /* its own: the data stack chunk at the last event; another one means a look at the frames */
@@ -94,7 +94,7 @@ typedef enum {
 } sm_timing_way;
 
 /* What the engine itself asks about. Recorders have settings of their own, which module/engine.c fills before a start.
- */
+ * Guard: the GIL, and changed only while no worker runs. */
 typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
@@ -141,7 +141,8 @@ typedef struct sm_recorder {
      * been exchanged. NULL, or false: it has to be walked to know. */
     bool (*follows)(sm_thread *thread, bool entering);
     void (*hold)(sm_thread *thread, bool on); /* around work of ours that takes time on this thread; nests */
-    /* The thread's next event takes the slow path, and calls sm_engine_attend(). With the sampler's lock. */
+    /* The thread's next event takes the slow path, and calls sm_engine_attend(). With the sampler's lock, if there is a
+     * thread. */
     void (*wake)(sm_thread *thread);
     /* With the GIL and without the engine's lock, before its holder saves: what only the interpreter knows, and what
      * runs Python code. whole: an image is to be saved. NULL: there is nothing. */
@@ -156,8 +157,9 @@ typedef struct sm_recorder {
 /* What a source is to the engine. All are called with the GIL. */
 typedef struct sm_source {
     const char *name;
-    const char *(*objection)(void);            /* NULL: can be used now; else why not (a plain sentence). */
-    int (*start)(const sm_settings *settings); /* -1 with an exception set */
+    /* Why it cannot be used now (a plain sentence); NULL: it can. Itself NULL: it always can. */
+    const char *(*objection)(void);
+    int (*start)(const sm_settings *settings); /* -1 with an exception set. These two may be NULL where it never can */
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
@@ -174,6 +176,8 @@ typedef struct {
 
 #define SM_MOST_PAIRS 2
 
+/* Guard: the GIL. What a save reads is changed with the engine's lock as well; what is set by a start, while no worker
+ * runs. The losses are counted with the GIL, and a save reads them as they are. */
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on */
     bool ahead;           /* with the lock of the disk, too: the file has its end already, nothing more is written */
@@ -187,8 +191,8 @@ typedef struct {
     uint32_t pair_count; /* 0: nothing has been recorded yet */
     sm_settings settings;
     sm_skipped_threads apart; /* threads whose events are unattributed */
-    sm_clock clock;
-    sm_thread *threads;    /* newest first; of this and, while their threads live, of earlier sessions */
+    sm_clock clock;     /* who saves takes anchors, with the engine's lock, and others see the scale before or after */
+    sm_thread *threads; /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count; /* rows of the recording */
     uint32_t finished;     /* of these, threads that have ended and have rows of their own */
     uint64_t kept;         /* bytes: what the recorder keeps of those until the recording ends */

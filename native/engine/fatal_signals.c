@@ -50,7 +50,7 @@ static const struct {
 } signals[] = {{SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGXCPU, "SIGXCPU"}};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-static struct {
+static struct { /* guard: the GIL, but for what is atomic; `owner` is set while no handler of ours stands */
     void (*end[SM_FATAL_SIGNALS])(const char *);
     bool armed;
     bool queued; /* atomic: the main thread has been asked */

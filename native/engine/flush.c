@@ -32,7 +32,7 @@
 static struct {
     pthread_mutex_t disk;
     bool wanted;          /* atomic; written with the GIL: the worker should be there */
-    uint64_t interval_ns; /* set while it is not */
+    uint64_t interval_ns; /* with the GIL, while the worker is not there */
     uint64_t pause_ns;    /* the worker's: between two writes */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER};
@@ -50,17 +50,18 @@ static bool has_file(void) {
 static void rest(void) {
     __atomic_store_n(&sm_engine.at_rest, true, __ATOMIC_SEQ_CST);
     __atomic_store_n(&sm_engine.unattended, true, __ATOMIC_SEQ_CST);
-    sm_sampler_lock(); /* as who moves what the next event looks at */
-    SM_EACH_PAIR(pair) {
-        bool threads = pair->recorder->thread_size > 0;
-        for (sm_thread *thread = sm_engine.threads; thread != NULL && threads; thread = thread->next) {
+    SM_EACH_PAIR (pair) {
+        if (pair->recorder->thread_size == 0) {
+            pair->recorder->wake(NULL);
+            continue;
+        }
+        sm_sampler_lock(); /* as who moves what the next event looks at */
+        for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
             if (thread->session == sm_engine.session && !thread->ended)
                 pair->recorder->wake(thread);
         }
-        if (!threads)
-            pair->recorder->wake(NULL);
+        sm_sampler_unlock();
     }
-    sm_sampler_unlock();
 }
 
 static void save(sm_output *output, bool gil, bool last) {
@@ -118,7 +119,7 @@ static void write_changes(bool gil, bool last) {
 }
 
 static void settle(bool whole) {
-    SM_EACH_PAIR(pair) {
+    SM_EACH_PAIR (pair) {
         if (pair->recorder->settle != NULL)
             pair->recorder->settle(whole);
     }

@@ -18,7 +18,8 @@ typedef struct {                     /* what has gone into the output already */
     uint32_t flags;                  /* as written */
 } sm_output_function;
 
-/* A file or memory image being written. */
+/* A file or memory image being written. Guard: its owner's: of the engine's, the engine's lock; of coverage's, the lock
+ * of its rows. */
 typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* by sm_function.id */

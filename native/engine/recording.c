@@ -43,12 +43,7 @@ int sm_engine_init(void) {
         return -1;
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
-    static const sm_fork_calls sampler = {.before = sm_sampler_before_fork,
-                                          .parent = sm_sampler_parent_forked,
-                                          .child = sm_sampler_child_forked,
-                                          .over = sm_sampler_go_on};
-    if (!sm_flush_init() || !sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls) ||
-        !sm_forks_register(SM_FORK_SAMPLER, &sampler)) {
+    if (!sm_flush_init() || !sm_ticker_init() || !sm_sampler_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -66,8 +61,8 @@ static void stop_workers(void) {
 static void begin(void) {
     stop_workers();
     sm_sampler_forget();
-    SM_EACH_PAIR(pair)
-    pair->recorder->start(); /* frees the last tree, which hangs on the threads */
+    SM_EACH_PAIR (pair)
+        pair->recorder->start(); /* frees the last tree, which hangs on the threads */
     if (sm_engine_keeps_time())
         sm_sampler_start(sm_engine.pairs[0].recorder->clock, &sm_engine.clock, sm_engine.settings.rate);
     sm_threads_forget();
@@ -219,15 +214,13 @@ void sm_engine_stop(const char *exit) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
             continue;
-        int64_t cpu = sm_thread_cpu_ns(thread);
-        if (cpu >= 0 && thread->cpu_start_ns >= 0)
-            thread->cpu_ns = cpu - thread->cpu_start_ns;
+        sm_thread_take_cpu(thread);
         thread->end_ns = sm_engine.end_ns;
         thread->end_ticks = sm_clock_read(&sm_engine.clock);
         sm_thread_take_rest(thread);
     }
-    SM_EACH_PAIR(pair)
-    pair->recorder->end(false);
+    SM_EACH_PAIR (pair)
+        pair->recorder->end(false);
     sm_sampler_forget();
     sm_flush_end(true);
     sm_engine.running = false;
@@ -244,7 +237,7 @@ void sm_engine_look_after(void) {
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_hold(NULL, true);
-    SM_EACH_PAIR(pair) {
+    SM_EACH_PAIR (pair) {
         if (pair->source->poll != NULL)
             pair->source->poll();
     }
@@ -271,7 +264,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     sm_engine.forked = sm_engine.ahead = false;
     sm_threads_forked();
     begin();
-    SM_EACH_PAIR(pair) {
+    SM_EACH_PAIR (pair) {
         if (pair->source->begin_again != NULL)
             pair->source->begin_again();
     }

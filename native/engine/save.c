@@ -53,9 +53,8 @@ static void write_process(sm_output *output) {
 
 /* A thread's processor time so far; once it has ended, or cannot be asked, what was known of it last. */
 static void look_at_cpu(sm_thread *thread) {
-    int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
-    if (used >= 0 && thread->cpu_start_ns >= 0)
-        thread->cpu_ns = used - thread->cpu_start_ns;
+    if (sm_engine.running)
+        sm_thread_take_cpu(thread);
     if (!thread->ended)
         sm_thread_take_rest(thread);
 }
@@ -120,8 +119,8 @@ void sm_engine_save(sm_output *output, bool last) {
     output->losses = 0;
     write_process(output);
     uint64_t folded = write_threads(output, now, now_ns);
-    SM_EACH_PAIR(pair)
-    pair->recorder->save(output);
+    SM_EACH_PAIR (pair)
+        pair->recorder->save(output);
     sm_output_loss(output, "repaired", sm_engine.repaired, -1,
                    "times that a path did not match the interpreter's frames and was corrected");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,

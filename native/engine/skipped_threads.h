@@ -8,7 +8,8 @@
 
 #include "compat/compat.h"
 
-typedef struct {       /* of one recording; all zero: no thread is left out */
+/* Of one recording; all zero: no thread is left out. Guard: the GIL, and set only by a start. */
+typedef struct {
     uint64_t last;     /* number of the newest thread that ran at the start; no thread has number 0 */
     uint64_t beginner; /* number of the one that began it */
 } sm_skipped_threads;

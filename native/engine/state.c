@@ -3,14 +3,15 @@
 
 sm_engine_state sm_engine;
 
-PyThreadState sm_no_tstate; /* its chunk is NULL, never SM_NO_CHUNK */
+PyThreadState sm_no_tstate; /* never changed. Its chunk is NULL, never SM_NO_CHUNK */
 
+/* Never changed, so that any thread may read it. */
 static sm_thread no_thread = {.tstate = &sm_no_tstate, .chunk = SM_NO_CHUNK};
 
 __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &no_thread;
 
 void sm_engine_hold(sm_thread *thread, bool on) {
-    SM_EACH_PAIR(pair) {
+    SM_EACH_PAIR (pair) {
         bool threads = pair->recorder->thread_size > 0;
         if (!threads || thread != NULL)
             pair->recorder->hold(threads ? thread : NULL, on);

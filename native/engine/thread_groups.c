@@ -21,7 +21,7 @@
 #define MOST_GROUPS 256
 #define PLACES 2048
 
-static struct {
+static struct {                /* guard: the engine's lock */
     sm_thread *places[PLACES]; /* by name and entry; no map of base/map.h, since it never grows and needs no memory */
     uint32_t count;
 } groups;

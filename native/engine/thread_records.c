@@ -13,8 +13,8 @@ typedef struct keeper {
     sm_thread *thread;
 } keeper;
 
-static pthread_key_t keepers;
-static keeper *left; /* atomic: of threads of the system that have ended */
+static pthread_key_t keepers; /* made once, with the GIL */
+static keeper *left;          /* atomic: of threads of the system that have ended */
 static sm_thread
     *free_list; /* with the engine's lock: records that may be another thread's; they stay in sm_engine.threads */
 
@@ -113,6 +113,12 @@ sm_thread *sm_thread_new_record(void) {
 void sm_thread_take_rest(sm_thread *thread) {
     if (thread->timing.listed)
         thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
+}
+
+void sm_thread_take_cpu(sm_thread *thread) {
+    int64_t used = sm_thread_cpu_ns(thread);
+    if (used >= 0 && thread->cpu_start_ns >= 0)
+        thread->cpu_ns = used - thread->cpu_start_ns;
 }
 
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {

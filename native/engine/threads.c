@@ -24,11 +24,8 @@
 
 /* With the engine's lock. Up to where the thread's times go, for now: it has ended, or is about to. */
 static void note_end(sm_thread *thread) {
-    if (pthread_equal(thread->pthread, pthread_self())) {
-        int64_t cpu = sm_thread_cpu_ns(thread);
-        if (cpu >= 0 && thread->cpu_start_ns >= 0)
-            thread->cpu_ns = cpu - thread->cpu_start_ns;
-    }
+    if (pthread_equal(thread->pthread, pthread_self()))
+        sm_thread_take_cpu(thread);
     thread->end_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = sm_moment_since(&sm_engine.began);
 }

@@ -26,6 +26,7 @@ void sm_thread_retire(sm_thread *thread);
  */
 bool sm_thread_enter(sm_thread *thread);
 void sm_thread_leave(sm_thread *thread);     /* the recorder keeps no more of it */
+void sm_thread_take_cpu(sm_thread *thread);  /* its cpu_ns up to now, if that can be known */
 void sm_thread_take_rest(sm_thread *thread); /* its rest_ticks up to now, while it is sampled */
 
 /* thread_names.c */

@@ -2,10 +2,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/write_without_signal.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
+#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
@@ -47,12 +47,7 @@ static const sm_known_recorder *choose_recorder(const char *name) {
 
 /* Facts about this process that every recording carries. */
 static void replace(char **target, PyObject *text) {
-    Py_ssize_t size;
-    const char *data = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
-    sm_free(*target);
-    *target = data ? sm_malloc((size_t)size + 1) : NULL;
-    if (*target != NULL)
-        memcpy(*target, data, (size_t)size + 1);
+    sm_replace_chars(target, text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL);
     PyErr_Clear();
 }
 
@@ -71,7 +66,7 @@ typedef struct {
 /* Why a source does not serve what was asked for; NULL: it does. */
 static const char *objection_to(const sm_source *source, const start_options *given, const sm_settings *settings) {
     bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
-    const char *objection = source->objection();
+    const char *objection = source->objection != NULL ? source->objection() : NULL;
     if (objection != NULL)
         return objection;
     if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
@@ -372,7 +367,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     bool chosen = false;
     for (const sm_source *const *source = sm_recorders[0].sources; list != NULL && *source != NULL; source++) {
         const char *objection = sm_interpreter_objection();
-        if (objection == NULL)
+        if (objection == NULL && (*source)->objection != NULL)
             objection = (*source)->objection();
         const char *reason = objection ? objection
                              : chosen  ? "works, but a better source is available"
@@ -396,7 +391,7 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool right = sm_codes_check();
-    SM_EACH_PAIR(pair) {
+    SM_EACH_PAIR (pair) {
         for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++)
             right = right && (known->recorder != pair->recorder || known->check());
     }

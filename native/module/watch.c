@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "hub/frame_locals.h"
@@ -120,12 +121,11 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
         self->watch.python = ask_python;
     }
     if (hide != NULL && hide[0] != '\0') {
-        self->hide = sm_malloc(strlen(hide) + 1);
+        self->hide = sm_copy_chars(hide);
         if (self->hide == NULL) {
             Py_DECREF(self);
             return PyErr_NoMemory();
         }
-        strcpy(self->hide, hide);
         self->watch.hide = self->hide;
     }
     return (PyObject *)self;

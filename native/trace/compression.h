@@ -10,7 +10,7 @@
 
 #include "trace/tokens.h"
 
-typedef struct sm_packer { /* memory to work in */
+typedef struct sm_packer { /* memory to work in. Guard: its owner's */
     uint8_t tokens[SM_BLOCK_MOST + 32], operands[SM_BLOCK_MOST + 8];
     uint16_t gaps[SM_BLOCK_MOST / 2 + 64];
 } sm_packer;

@@ -23,7 +23,7 @@ typedef struct {
     uint32_t near[SM_PLACE_NEAR]; /* the first of its kids */
 } sm_place;
 
-typedef struct {
+typedef struct {     /* guard: as of the slicers that it is given to */
     sm_place *place; /* owned; aligned to their size */
     size_t count, room;
     uint32_t *kid; /* owned */

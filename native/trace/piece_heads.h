@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 
-typedef struct {
+typedef struct {       /* guard: its owner's; of a trace that is being recorded, `disk` of trace_blocks.c */
     sm_buffer entries; /* owned */
     uint64_t count;
 } sm_piece_heads;

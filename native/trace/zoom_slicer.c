@@ -10,7 +10,7 @@
 #include "base/varint.h"
 #include "trace/compression.h"
 #include "trace/decode.h"
-#include "trace/zoom_slices_inside.h"
+#include "trace/zoom_slicer.h"
 
 enum { DEEPEST = 1 << 20 };
 static const int64_t LATEST = (int64_t)1 << 56; /* ns */

@@ -55,11 +55,11 @@ typedef struct { /* the longest call of a function */
     uint32_t flags; /* of SM_LONGEST_FLAGS */
     uint64_t stream;
     bool fresh;        /* since somebody took it off */
-    int64_t sum, most; /* for zoom_slices.c, while a row is made */
+    int64_t sum, most; /* for zoom_rows.c, while a row is made */
     uint32_t most_rank;
 } sm_longest;
 
-typedef struct {
+typedef struct {    /* guard: its owner's, which that of the slicers is that it is given to */
     sm_longest *of; /* owned; by function */
     size_t count;
 } sm_functions;

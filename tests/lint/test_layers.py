@@ -176,7 +176,7 @@ def test_native_includes_go_down():
 
 
 # A name may stand in several rooms where it is the same part of each, or what it is called in Python.
-SAME_PART = {"save.c", "state.c", "store.c", "store.h", "calibrate.c", "flush.c"}
+SAME_PART = {"recorder.c", "save.c", "state.c", "store.c", "store.h", "calibrate.c", "flush.c"}
 
 
 def test_native_file_names_mean_one_thing():
@@ -196,16 +196,6 @@ CIRCLES = {
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
     frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
-    frozenset({"trace/zoom_slices", "trace/zoom_slices_inside"}): INNER,
-    frozenset(
-        {
-            f"recorder/calls/{name}"
-            for name in ("calltree", "frame_shadows", "gc_pauses", "store", "trace", "trace_blocks", "trace_zoom")
-        }
-    ): INNER,
-    frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
-    frozenset({f"recorder/lines/{name}" for name in ("lines", "line_tables")}): INNER,
-    frozenset({f"recorder/objects/{name}" for name in ("events", "objects", "rows", "store")}): INNER,
     frozenset({"source/py311/probes/probes", "source/py311/probes/probe_state"}): INNER,
 }
 

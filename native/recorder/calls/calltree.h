@@ -9,7 +9,7 @@
  * function's own time is measured directly, and totals are sums over the tree: no difference of two large estimates, no
  * negative time.
  *
- * Invariants (`check` in calltree.c): thread.node is reached from its root; a child's parent is the node that holds it;
+ * Invariants (sm_calltree_check()): thread.node is reached from its root; a child's parent is the node that holds it;
  * a node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
  * segments. (Without memory for a single node there is none.)
  *
@@ -33,6 +33,8 @@ uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: w
 bool sm_tree_hides(const void *code);  /* is it left out of the recording? (Not: has it no node for want of memory.) */
 bool sm_tree_is_own(const void *code); /* is it seismo's? */
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
+/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
+sm_node *sm_tree_seed_frame(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
 /* A frame of this code, which the path does not end with, calls: false if it is one of seismo's own. */
@@ -48,16 +50,6 @@ void sm_tree_look(sm_thread *thread); /* instead, where no time is kept, and the
 void sm_tree_carry(sm_node *node, bool calls);
 /* Is this C function known to be trivial: not worth an event at a place that always calls it? */
 bool sm_tree_is_trivial(const sm_node *node);
-/* A node's child that it does not hold itself; NULL: none. From then on it does. */
-sm_node *sm_node_in_table(sm_node *parent, const void *key);
-/* The children that were looked for of late though their parents do not hold them themselves, of all threads: there is
- * one for each hash, and it says whose it is. */
-#define SM_NODES_RECENT 1024
-extern sm_node *sm_nodes_recent[SM_NODES_RECENT];
-static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
-    uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)key) * 0x9E3779B97F4A7C15u;
-    return &sm_nodes_recent[hash >> 32 & (SM_NODES_RECENT - 1)];
-}
 /* The child of the node that the thread is at, if there is one; none is made. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
 /* A place in this code object, which has called this C function for long, tells of no call after this one: which is

@@ -2,8 +2,9 @@
 
 #include "hooks/gc_callbacks.h"
 #include "recorder/calls/store.h"
+#include "recorder/calls/trace.h"
 
-static bool told;
+static bool told; /* guard: the GIL */
 
 /* On the thread that collects. */
 static void note(const sm_pause *of) {

@@ -17,7 +17,7 @@
 
 #define ANY UINT32_MAX /* caller: whoever is above */
 
-static struct {
+static struct {      /* guard: the GIL, and to change it the engine's lock as well */
     sm_map pairs;    /* uint64_t: caller's id << 32 | callee's id, plus 1 */
     bool everything; /* out of memory */
 } bounds;

@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
 

@@ -1,6 +1,7 @@
 /* The calltree's rows in a recording. */
 #include <stdio.h>
 
+#include "recorder/calls/calltree.h"
 #include "recorder/calls/store.h"
 
 /* The node's thread may be changing what is read here; what only grows is as it was at some moment. */

@@ -20,10 +20,11 @@
 #include "base/map.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
+#include "recorder/calls/trace.h"
 
 #define MAX_PARKED (1u << 15)
 
-typedef struct {    /* the path of a stack that is switched away from */
+typedef struct {    /* the path of a stack that is switched away from; its thread's, with the GIL */
     uint64_t chunk; /* the address of the one where its frames end */
     sm_node *node;
 } parked;

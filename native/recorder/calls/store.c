@@ -5,11 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/lookup_count.h"
-#include "recorder/calls/frame_shadows.h"
+#include "trace/tokens.h"
 
 sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
-static sm_node nobody; /* nobody's child, and of no key */
+static sm_node nobody; /* nobody's child, and of no key; never changed */
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
@@ -403,32 +403,9 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 /* ---- the end ---- */
 
-void sm_tree_free_stacks(sm_tree_thread *tree) {
-    sm_free(tree->fold);
-    sm_shadows_free(&tree->shadows);
-    sm_map_free(&tree->parked);
-    sm_awaits_free(&tree->awaits);
-    tree->fold = NULL;
-    tree->fold_count = tree->fold_size = 0;
-}
-
-static void free_thread(sm_tree_thread *tree) {
-    for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
-        next = chunk->next;
-        for (uint32_t i = 0; i < chunk->used; i++)
-            sm_free(chunk->rest[i].more);
-        if (chunk->first) /* the oldest of its block: the others have been seen */
-            free(chunk);
-    }
-    sm_tree_free_stacks(tree);
-    memset(tree, 0, sizeof *tree);
-}
-
 void sm_tree_free(void) {
     for (size_t i = 0; i < SM_NODES_RECENT; i++)
         sm_nodes_recent[i] = &nobody;
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
-        free_thread(sm_tree_of(thread));
     for (uint32_t i = 0; i < sm_tree.functions_size; i++)
         sm_free(sm_tree.functions[i]);
     sm_free(sm_tree.functions);
@@ -437,8 +414,4 @@ void sm_tree_free(void) {
     sm_free(sm_tree.tables);
     sm_node_forget_lists();
     memset(&sm_tree, 0, sizeof sm_tree);
-}
-
-uint64_t sm_calltree_paths(void) {
-    return sm_tree.nodes;
 }

@@ -2,9 +2,10 @@
 #ifndef SM_RECORDER_CALLS_STORE_H
 #define SM_RECORDER_CALLS_STORE_H
 
-#include "recorder/calls/calltree.h"
+#include "recorder/calls/tree.h"
 
-typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
+/* What the recorder knows of a function; shared by threads, slow paths only. Guard: the GIL, but for what is said. */
+typedef struct sm_tree_function {
     sm_function *function;
     bool young;      /* the clock is read at its entries and ends */
     bool several;    /* there have been more code objects than `first`, or that is gone */
@@ -22,15 +23,14 @@ enum { /* the first as in the file */
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
-       SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
        SM_NODE_LISTED = 256, /* while a list is looked through */
        SM_NODE_BEFORE = 1024 /* sm_node_rest.before holds */
 };
 
-typedef struct sm_node_more { /* of the few nodes that have any of this */
-    sm_off off;               /* of exact pieces; with the GIL */
+typedef struct sm_node_more { /* of the few nodes that have any of this. Guard: the GIL, but for what is said */
+    sm_off off;               /* of exact pieces */
     sm_off seen;              /* of looks; these two are the sampler's */
     double seen_sq;           /* ticks squared */
     uint64_t await_ticks;
@@ -41,7 +41,7 @@ typedef struct sm_node_more { /* of the few nodes that have any of this */
 /* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
  * is in the node. One whose code object is gone has none; it is there by its function, so that code made again takes it
  * over. So is one whose function has had several code objects, which may all be alive and take turns: such a child has
- * two slots. (One whose function has had a single code object is found by that.) */
+ * two slots. (One whose function has had a single code object is found by that.) Guard: the GIL. */
 typedef struct {
     uint32_t mask, count; /* slots less one; of them in use */
     uintptr_t slots[];    /* 0: free; a node's address: by its key; with SM_BY_FUNCTION added: by its function */
@@ -49,11 +49,12 @@ typedef struct {
 #define SM_BY_FUNCTION 1
 #define SM_KEY_DEAD ((const void *)1) /* of a node whose code object is gone */
 
-typedef struct sm_fold { /* a frame entered while folded */
+typedef struct sm_fold { /* a frame entered while folded; its thread's own */
     const void *key;
     sm_node *bucket;
 } sm_fold;
 
+/* Guard: the GIL, but for what is atomic. */
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;
@@ -84,8 +85,7 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
 /* Made when missing, by any thread. NULL: out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
-void sm_tree_free(void);
-void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
+void sm_tree_free(void); /* but what threads own */
 
 void sm_calltree_save(sm_output *output);
 void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* a new node's row, into the file */
@@ -105,7 +105,7 @@ void sm_tree_end_time(sm_thread *thread);
 sm_node *sm_tree_running(sm_thread *thread);
 
 /* stack_paths.c */
-/* Makes the child for a frame that runs already; see calltree.c. */
+/* Makes the child for a frame that runs already: sm_tree_seed_frame(). */
 typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
 void sm_tree_mark_parked(sm_thread *thread,

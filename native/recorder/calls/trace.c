@@ -15,9 +15,9 @@
 #define LONGEST_TEXT 4096 /* bytes of an instant */
 #define LATE_NS 10000000  /* between two looks at whether the file lacks something */
 
-unsigned sm_trace_unit;
+unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker runs */
 
-static struct {
+static struct { /* guard: the GIL */
     bool on;
     bool file;       /* there is one */
     uint64_t pauses; /* of the collector: begun so far */

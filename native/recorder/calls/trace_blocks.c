@@ -67,7 +67,7 @@ static struct {
     piece_room *room;                  /* with `disk`; owned */
     sm_piece_heads heads;              /* of pieces in the file that no chunk has told of; with `disk` */
     uint64_t looked;                   /* monotonic ns, atomic: when all that was there had been written */
-    sm_blocks_filter filter;           /* set while nobody else is there */
+    sm_blocks_filter filter;           /* these two are set by a start, while the worker is not there */
     bool filtered;
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
             .sums = PTHREAD_MUTEX_INITIALIZER,

@@ -25,11 +25,11 @@
 #include "base/varint.h"
 #include "trace/tokens.h"
 
-struct sm_trace_filter_level {
-    size_t at;         /* in `out`: where what it left begins */
-    uint64_t since;    /* it began no earlier than this, in units */
-    uint64_t written;  /* as of sm_trace_filter, at its beginning, like the next three */
-    sm_left_out below; /* of the call that it is in */
+struct sm_trace_filter_level { /* guard: as of its filter */
+    size_t at;                 /* in `out`: where what it left begins */
+    uint64_t since;            /* it began no earlier than this, in units */
+    uint64_t written;          /* as of sm_trace_filter, at its beginning, like the next three */
+    sm_left_out below;         /* of the call that it is in */
     sm_trace_filter_pair pair;
     bool marked;
     bool resumed;

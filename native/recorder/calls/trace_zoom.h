@@ -7,7 +7,8 @@
 #ifndef SM_RECORDER_CALLS_TRACE_ZOOM_H
 #define SM_RECORDER_CALLS_TRACE_ZOOM_H
 
-#include "recorder/calls/trace_blocks.h"
+#include "file/writer.h"
+#include "recorder/calls/trace_stream.h"
 #include "recorder/calls/tree.h"
 
 /* Where the nodes are that a block may name: those of the thread that has its tree; with the GIL. */

@@ -10,7 +10,8 @@
 
 typedef struct sm_node sm_node;
 
-struct sm_node { /* one cache line: all that an event touches */
+/* One cache line: all that an event touches. Guard: the same as of sm_node_rest. */
+struct sm_node {
     const void *key;
     uint32_t calls, resumes; /* modulo 2^32: the rest is in sm_node_rest */
     const void *child_key[2];
@@ -46,7 +47,8 @@ typedef struct {                 /* a node's cold part */
 #define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
 #define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
 
-typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
+/* Aligned to its size, so that a node finds its cold part. Guard: the GIL, but for what is atomic or complete. */
+typedef struct sm_tree_chunk {
     struct sm_tree_chunk *next;
     uint32_t used;   /* atomic */
     uint32_t first;  /* of its block: the one to free */
@@ -82,14 +84,17 @@ typedef struct {
 
 extern sm_tree_settings sm_tree_chosen;
 
-typedef struct {    /* where the journal of a thread goes on: trace.h. All NULL: there is none */
+/* Where the journal of a thread goes on: trace.h. All NULL: there is none. Guard: its thread's own, with the GIL. */
+typedef struct {
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path is taken: it is time for a mark, or for another block */
     struct sm_stream *stream;
     uint64_t mark; /* units of the clock (sm_trace_unit) at the last mark */
 } sm_trace_end;
 
-typedef struct {       /* of a frame: frame_shadows.h */
+/* Of a frame: frame_shadows.h. Guard: its thread changes it, with the GIL, a word at a time; the sampler reads it
+ * meanwhile, and what it reads is a node in any case. */
+typedef struct {
     const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
     uintptr_t at;      /* its `executable`; 0: it is left out, and only the C function that it is in is known */
     sm_node *node;
@@ -104,8 +109,10 @@ typedef struct {
     uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
 } sm_shadows;
 
-typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
-    sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
+/* Guard: the GIL, and changed by its own thread, but for what is said. The sampler, and a flush without the GIL, read
+ * `node`, `shadows` and `chunks` meanwhile. */
+typedef struct sm_tree_thread {
+    sm_node *node; /* from a source of starts: that was entered last, and may have ended */
     sm_trace_end journal;
     sm_shadows shadows;
     uint8_t gate;  /* atomic: not 0: the next event takes the slow path */
@@ -124,6 +131,17 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
 
 static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
     return (sm_tree_thread *)__builtin_assume_aligned(thread->recorder, 64);
+}
+
+/* A node's child that it does not hold itself; NULL: none. From then on it does. */
+sm_node *sm_node_in_table(sm_node *parent, const void *key);
+/* The children that were looked for of late though their parents do not hold them themselves, of all threads: there is
+ * one for each hash, and it says whose it is. Guard: the GIL. */
+#define SM_NODES_RECENT 1024
+extern sm_node *sm_nodes_recent[SM_NODES_RECENT];
+static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
+    uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)key) * 0x9E3779B97F4A7C15u;
+    return &sm_nodes_recent[hash >> 32 & (SM_NODES_RECENT - 1)];
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "filter/filter.h"
 #include "recorder/coverage/store.h"
 
-static sm_cover_code the_unwanted;
+static sm_cover_code the_unwanted; /* never changed */
 sm_cover_code *const sm_cover_unwanted = &the_unwanted;
 
 /* A line table that lies may span any distance. Lines further than this from the lowest are not kept. */
@@ -233,12 +233,8 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
 /* ---- contexts ---- */
 
 static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
-    size_t size = strlen(name) + 1;
-    char *copy = *name != '\0' ? sm_malloc(size) : NULL;
-    if (copy != NULL)
-        memcpy(copy, name, size);
-    else if (*name != '\0')
-        sm_cover.lost_memory++;
+    char *copy = *name != '\0' ? sm_copy_chars(name) : NULL;
+    sm_cover.lost_memory += copy == NULL && *name != '\0';
     return copy;
 }
 

@@ -8,12 +8,13 @@
 #include "base/time.h"
 #include "code/text.h"
 #include "compat/runtime.h"
-#include "engine/recording.h"
 #include "engine/fatal_signals.h"
+#include "engine/recording.h"
 #include "filter/filter.h"
+#include "recorder/coverage/coverage.h"
 #include "recorder/coverage/store.h"
 
-static struct {
+static struct { /* guard: the lock of the rows; set by a start with the GIL, while the flush's thread is not there */
     char *meta, *host, *argv, *interpreter, *exit; /* owned, as is */
     char *folder;                                  /* that the recording began in */
     sm_moment began;
@@ -22,20 +23,6 @@ static struct {
     uint32_t session;
     uint64_t interpreters_gone, interpreters; /* as the engine's */
 } recording;
-
-static char *copy_of(const char *text) {
-    size_t size = text != NULL ? strlen(text) + 1 : 0;
-    char *copy = text != NULL ? sm_malloc(size) : NULL;
-    if (copy != NULL)
-        memcpy(copy, text, size);
-    return copy;
-}
-
-static void replace(char **target, const char *text) {
-    char *copy = copy_of(text);
-    sm_free(*target);
-    *target = copy;
-}
 
 static sm_about about(void) {
     return (sm_about){.meta = recording.meta,
@@ -70,7 +57,7 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_unended(output, !last);
 }
 
-/* What a flush is about to send. */
+/* What a flush is about to send. Guard: the lock of the file. */
 static struct {
     enum { CHANGES, OLD_FILE, NEW_FILE } now;
     uint32_t contexts; /* that the old file has then */
@@ -176,8 +163,8 @@ static void end_by_signal(const char *name) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
-    replace(&recording.exit, name);
     sm_cover_lock_file();
+    sm_replace_chars(&recording.exit, name);
     write_last(output);
     sm_cover_unlock_file();
 }
@@ -213,14 +200,14 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_filter *before = sm_cover_store.where;
     sm_cover_store.where = sm_filter_hold(settings->where);
     sm_filter_release(before);
-    replace(&sm_cover_store.hide, settings->hide);
-    replace(&recording.meta, settings->about.meta);
-    replace(&recording.host, settings->about.host);
-    replace(&recording.argv, settings->about.argv);
-    replace(&recording.interpreter, settings->about.interpreter);
-    replace(&recording.exit, "");
+    sm_replace_chars(&sm_cover_store.hide, settings->hide);
+    sm_replace_chars(&recording.meta, settings->about.meta);
+    sm_replace_chars(&recording.host, settings->about.host);
+    sm_replace_chars(&recording.argv, settings->about.argv);
+    sm_replace_chars(&recording.interpreter, settings->about.interpreter);
+    sm_replace_chars(&recording.exit, "");
     char folder[4096];
-    replace(&recording.folder, getcwd(folder, sizeof folder));
+    sm_replace_chars(&recording.folder, getcwd(folder, sizeof folder));
     recording.began = sm_moment_now();
     recording.interpreters_gone = sm_interpreters_gone();
     recording.end_ns = 0;
@@ -286,7 +273,7 @@ void sm_cover_stop(const char *exit) {
     sm_cover.running = false;
     sm_cover.test = NULL;
     recording.end_ns = sm_moment_since(&recording.began);
-    replace(&recording.exit, exit);
+    sm_replace_chars(&recording.exit, exit);
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
         sm_cover_lock_file();
@@ -310,7 +297,7 @@ void sm_cover_ahead(const char *exit) {
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
     sm_cover_lock_file();
-    replace(&recording.exit, exit);
+    sm_replace_chars(&recording.exit, exit);
     sm_cover_store.changed = true;
     if (*exit != '\0') {
         write_last(output);
@@ -404,7 +391,7 @@ int sm_cover_after_fork(int fd, const char *meta) {
         sm_output_close(&store->output);
         return 0;
     }
-    replace(&recording.meta, meta);
+    sm_replace_chars(&recording.meta, meta);
     recording.began = sm_moment_now();
     recording.interpreters_gone = sm_interpreters_gone();
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;

@@ -46,19 +46,19 @@
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
-typedef struct {  /* a line or an arc */
+typedef struct {  /* a line or an arc. Guard: the GIL, and to change it the lock of the rows (store.h) as well */
     uint32_t row; /* of its table, from 1; 0: never hit */
     uint32_t
         stamp; /* of the context that it was last hit in; FRESH: of none; NO_LINE: the line table has no such line */
 } sm_cover_place;
 
-typedef struct {
+typedef struct { /* guard: as of a place; counts: the GIL, and a flush reads them while they grow */
     int32_t from, to;
     sm_cover_place place;
     uint64_t count, saved; /* with counts */
 } sm_cover_step;
 
-typedef struct {       /* one of a function's branches; numbered as in its sm_branches */
+typedef struct {       /* one of a function's branches; numbered as in its sm_branches. Guard: as of a step */
     uint32_t row;      /* of its table, from 1; 0: not written */
     uint32_t step[2];  /* by way: number in steps, from 1; 0: none */
     uint32_t stamp[2]; /* by way: as a place's */
@@ -66,7 +66,8 @@ typedef struct {       /* one of a function's branches; numbered as in its sm_br
     uint64_t saved;    /* the sum of taken, as written */
 } sm_cover_jump;
 
-typedef struct sm_cover_function { /* lives as long as the recording */
+/* Lives as long as the recording. Guard: the GIL, and to change it the lock of the rows as well. */
+typedef struct sm_cover_function {
     const sm_function *function;
     int first;     /* the lowest line of its line table */
     uint32_t size; /* lines from there on */
@@ -82,7 +83,7 @@ typedef struct sm_cover_function { /* lives as long as the recording */
     struct sm_cover_function *next;
 } sm_cover_function;
 
-typedef struct sm_cover_code { /* of a code object; freed with it, or with the recording */
+typedef struct sm_cover_code { /* of a code object; freed with it, or with the recording. Guard: the GIL */
     uint64_t *counts;          /* of its function; NULL without counts */
     int first;
     uint32_t size;
@@ -113,7 +114,7 @@ typedef struct {
     int (*tool_id)(void);               /* -1: none */
 } sm_cover_source;
 
-typedef struct {
+typedef struct {          /* guard: the GIL; `running` and `forked` are changed while the flush's thread is not there */
     bool running, forked; /* forked: a child that has not said yet how it goes on: nothing is kept */
     bool branch, counts, tests;
     bool in_contexts;         /* there has been one */

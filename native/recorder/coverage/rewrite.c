@@ -27,7 +27,7 @@ typedef struct {
     uint64_t bits;
 } hit;
 
-static struct {
+static struct {        /* guard: the lock of the file */
     sm_read_data data; /* of the old file */
     hit *hits;         /* owned; one for each context, kind and base */
     size_t count;

@@ -143,7 +143,7 @@ typedef struct {
     uint32_t number; /* from 1 */
 } known_context;
 
-static sm_map known; /* known_context */
+static sm_map known; /* known_context. Guard: the lock of the rows */
 
 void sm_cover_forget_contexts(void) {
     sm_map_free(&known);

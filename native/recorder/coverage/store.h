@@ -2,7 +2,8 @@
 #ifndef SM_RECORDER_COVERAGE_STORE_H
 #define SM_RECORDER_COVERAGE_STORE_H
 
-#include "recorder/coverage/coverage.h"
+#include "engine/output.h"
+#include "recorder/coverage/places.h"
 
 enum { SM_COVER_LINES, SM_COVER_STEPS, SM_COVER_KINDS }; /* as context_hits.kind in the file */
 

@@ -1,21 +1,81 @@
-/* The lines recorder's memory: tables, lines, entries. Shared by the files of this folder only. */
+/* The lines recorder's memory: tables, lines, entries. */
 #ifndef SM_RECORDER_LINES_LINE_TABLES_H
 #define SM_RECORDER_LINES_LINE_TABLES_H
 
-#include "recorder/lines/lines.h"
+#include "engine/engine.h"
+#include "recorder/awaits.h"
 
-typedef struct sm_line_place { /* an instruction at which frames were found */
+typedef struct sm_line_table sm_line_table;
+
+/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
+typedef struct sm_line {
+    uint64_t hits;
+    sm_line_table *table;
+    struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
+    int32_t number;                 /* 0: none */
+    uint32_t id;                    /* in the recording */
+    uint64_t saved;                 /* with the engine's lock: sum of its counters when it was saved last */
+    uint64_t awaits, await_ticks;
+    /* The sampler's, with its lock. */
+    uint64_t looks, ticks; /* that it ran */
+    double square;         /* of the looks' ticks */
+    double inner, inner_square;
+    sm_off off;
+    double off_square;
+    uint64_t look; /* number of the last look that found it on the stack */
+} sm_line;
+
+/* Of a function; never moves, lives as long as the recording. Guard: the GIL. */
+struct sm_line_table {
+    sm_function *function;
+    int32_t first;
+    uint32_t count;
+    bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
+    sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
+    struct sm_line_place *places; /* where frames were found suspended, by offset */
+    uint32_t places_count, places_size;
+    sm_line *lines[]; /* NULL: not hit yet */
+};
+
+/* Of a frame. Guard: its thread's, with the GIL; another frame's with the sampler's lock as well. The sampler reads it
+ * at any time: `line` is one that has run, or NULL. */
+typedef struct {
+    const void *frame; /* the interpreter's, an address; NULL: none */
+    const void *previous;
+    const void *code;
+    sm_line_table *table;
+    sm_line *line;  /* NULL: the frame is no part of the recording */
+    uint32_t below; /* the caller's entry; 0: there is none */
+} sm_line_entry;
+
+/* Guard: its thread's, with the GIL, but for what is said. */
+typedef struct {
+    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
+    uint32_t size;
+    uint32_t open;    /* atomic: the size while the fast path may be taken, else 0 */
+    uint32_t top;     /* SM_LINES_BY_ENDS: of the running frame */
+    uint32_t held;    /* pauses; they nest */
+    sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
+} sm_lines_thread;
+
+typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
+
+static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
+    return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);
+}
+
+typedef struct sm_line_place { /* an instruction at which frames were found. Guard: the GIL */
     int32_t offset;
     sm_line *line;
 } sm_line_place;
 
-typedef struct sm_line_block {
+typedef struct sm_line_block { /* guard: the GIL, but for what is atomic */
     struct sm_line_block *next;
     uint32_t used; /* atomic: lines that have been published */
     _Alignas(64) sm_line lines[];
 } sm_line_block;
 
-typedef struct { /* with the GIL, but for what is said */
+typedef struct { /* guard: the GIL, but for what is said */
     sm_lines_way way;
     sm_line_table **tables; /* by sm_function.id; these two change with the engine's lock as well */
     uint32_t tables_size;
@@ -25,7 +85,7 @@ typedef struct { /* with the GIL, but for what is said */
     bool stopped;          /* what is saved now is the last */
     char folder[4096];     /* that relative file names are relative to; "": unknown */
     uint64_t outside;      /* hits of lines that a lying line table had no room for */
-    uint64_t looks;        /* the sampler's: a number for each */
+    uint64_t looks;        /* the sampler's, with its lock: a number for each */
     double cost;           /* ticks of the probes, a hit */
 } sm_lines_state;
 

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "recorder/frame_depths.h"
-#include "recorder/lines/line_tables.h"
 
 #define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
 #define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */

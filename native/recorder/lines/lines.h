@@ -21,66 +21,10 @@
 #define SM_RECORDER_LINES_LINES_H
 
 #include "compat/frame.h"
-#include "engine/engine.h"
-#include "recorder/awaits.h"
-
-typedef struct sm_line_table sm_line_table;
-
-/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
-typedef struct sm_line {
-    uint64_t hits;
-    sm_line_table *table;
-    struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
-    int32_t number;                 /* 0: none */
-    uint32_t id;                    /* in the recording */
-    uint64_t saved;                 /* with the engine's lock: sum of its counters when it was saved last */
-    uint64_t awaits, await_ticks;
-    /* The sampler's, with its lock. */
-    uint64_t looks, ticks; /* that it ran */
-    double square;         /* of the looks' ticks */
-    double inner, inner_square;
-    sm_off off;
-    double off_square;
-    uint64_t look; /* number of the last look that found it on the stack */
-} sm_line;
-
-struct sm_line_table { /* of a function; never moves, lives as long as the recording */
-    sm_function *function;
-    int32_t first;
-    uint32_t count;
-    bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
-    sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
-    struct sm_line_place *places; /* where frames were found suspended, by offset */
-    uint32_t places_count, places_size;
-    sm_line *lines[]; /* NULL: not hit yet */
-};
-
-typedef struct {       /* of a frame. The sampler reads it at any time: `line` is one that has run, or NULL */
-    const void *frame; /* the interpreter's, an address; NULL: none */
-    const void *previous;
-    const void *code;
-    sm_line_table *table;
-    sm_line *line;  /* NULL: the frame is no part of the recording */
-    uint32_t below; /* the caller's entry; 0: there is none */
-} sm_line_entry;
-
-typedef struct {
-    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
-    uint32_t size;
-    uint32_t open;    /* atomic: the size while the fast path may be taken, else 0 */
-    uint32_t top;     /* SM_LINES_BY_ENDS: of the running frame */
-    uint32_t held;    /* pauses; they nest */
-    sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
-} sm_lines_thread;
-
-typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
+#include "recorder/lines/line_tables.h"
 
 extern const sm_recorder sm_lines_recorder;
 bool sm_lines_check(void); /* consistency, for debug builds and tests */
-
-static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
-    return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);
-}
 
 /* For a source: does the recording want this code's events at all? (It may be no code object.) */
 bool sm_lines_wants(PyObject *code, PyObject *globals);

@@ -26,7 +26,7 @@ typedef struct {
     uint64_t serial, ticks;
 } moment;
 
-static struct {
+static struct {                             /* guard: the GIL, but for what is atomic */
     moment levels[SM_LEVELS][SM_PER_LEVEL]; /* rings */
     uint64_t noted;                         /* moments so far: the number of the next one */
     moment last;

@@ -22,11 +22,12 @@
 #define SM_OBJECTS_CACHE 4096 /* sites found last, by type and instruction */
 #define SM_OBJECTS_TYPE_CACHE 1024
 
-typedef struct {
+typedef struct {    /* guard: as of its shard */
     uint64_t where; /* address >> 3 << 19 | span << 1 | dying; 0: free */
     uint64_t what;  /* site << 40 | serial */
 } sm_objects_live_entry;
 
+/* Guard: the GIL; `entries` are exchanged with the engine's lock as well. */
 typedef struct {
     sm_objects_live_entry *entries; /* owned, aligned to lines of four */
     sm_objects_live_entry *end;     /* the last place, always free */
@@ -45,7 +46,7 @@ typedef struct {
     sm_objects_type *type;
 } sm_objects_type_key;
 
-typedef struct { /* read at every event */
+typedef struct { /* read at every event. Guard: the GIL */
     sm_objects_key keys[SM_OBJECTS_CACHE];
     sm_objects_type_key types[SM_OBJECTS_TYPE_CACHE];
     sm_objects_live_shard shards[SM_OBJECTS_LIVE_SHARDS];

@@ -1,20 +1,13 @@
 #include "recorder/objects/marks_and_holders.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
+#include "code/text.h"
 
 sm_objects_notes_state sm_objects_notes;
 
-static char *copy_of(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
-    return copy != NULL ? memcpy(copy, text, size) : NULL;
-}
-
 bool sm_objects_add_mark(const char *name) {
     sm_objects_notes_state *notes = &sm_objects_notes;
-    char *copy = copy_of(name);
+    char *copy = sm_copy_chars(name);
     sm_engine_lock();
     sm_objects_mark *marks = sm_grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks, 16);
     bool made = copy != NULL && marks != NULL;
@@ -37,8 +30,8 @@ bool sm_objects_add_holder(const sm_objects_holder *holder) {
     notes->holders = holders;
     sm_objects_holder *row = &holders[notes->holders_count];
     *row = *holder;
-    row->holder = copy_of(holder->holder);
-    row->by = copy_of(holder->by);
+    row->holder = sm_copy_chars(holder->holder);
+    row->by = sm_copy_chars(holder->by);
     if (row->holder == NULL || row->by == NULL) {
         sm_free(row->holder);
         sm_free(row->by);

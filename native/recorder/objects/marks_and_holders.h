@@ -17,7 +17,7 @@ typedef struct { /* as in the file */
     char *holder, *by; /* owned; UTF-8 */
 } sm_objects_holder;
 
-typedef struct {
+typedef struct {            /* guard: the GIL, and what is said */
     sm_objects_mark *marks; /* owned; these three with the engine's lock as well */
     uint32_t marks_count, marks_size;
     sm_objects_holder *holders; /* owned; saved with the GIL alone */

@@ -35,7 +35,9 @@ enum {                           /* sm_objects_type.special: what a death has to
        SM_OBJECTS_MAY_RESURRECT = 4,
 };
 
-typedef struct sm_objects_type { /* never moves, lives as long as the recording; first what an event touches */
+/* Never moves, lives as long as the recording; first what an event touches. Guard: the GIL; a save reads counters
+ * meanwhile, which only grow. */
+typedef struct sm_objects_type {
     uint64_t born;
     uint64_t gone; /* of those: died, or died unseen */
     uint64_t peak; /* of born - gone */
@@ -59,7 +61,9 @@ typedef struct sm_objects_type { /* never moves, lives as long as the recording;
     uint64_t saved;           /* the save's: what it was at the last */
 } __attribute__((aligned(64))) sm_objects_type;
 
-typedef struct { /* one cache line: what an event touches. Site 0 is unattributed: births that are not recorded */
+/* One cache line: what an event touches. Site 0 is unattributed: births that are not recorded. Guard: the GIL; a save
+ * reads counters meanwhile; moved with the engine's lock as well. */
+typedef struct {
     uint64_t born;
     uint64_t died, died_by_gc; /* weighted */
     uint64_t item_bytes;       /* weighted; of those that died */
@@ -69,7 +73,7 @@ typedef struct { /* one cache line: what an event touches. Site 0 is unattribute
     sm_objects_type *type;     /* NULL: site 0 */
 } __attribute__((aligned(64))) sm_objects_site;
 
-typedef struct {           /* what of a site no birth touches */
+typedef struct {           /* what of a site no birth touches. Guard: as of sm_objects_site; the save's: its lock */
     sm_function *function; /* NULL: made by no Python function */
     const void *node;      /* of the call tree; NULL: none */
     int32_t line;          /* 0: unknown */
@@ -82,11 +86,14 @@ typedef struct {           /* what of a site no birth touches */
     uint64_t ns[SM_OBJECTS_BUCKETS];     /* ages in ns: bucket b is that of 4^(b+2) to 4^(b+3) - 1 */
 } sm_objects_rest;
 
-typedef struct { /* so many had been born and had died at that time */
+/* So many had been born and had died at that time. Guard: the GIL; once published only the last one changes, or all of
+ * them with the engine's lock as well. */
+typedef struct {
     uint64_t born, died;
     uint64_t ticks; /* of sm_engine.clock */
 } sm_objects_time;
 
+/* Guard: the GIL; what moves is moved with the engine's lock as well. */
 typedef struct {
     bool on;         /* a recording of this recorder has begun and has not been forgotten */
     bool lines;      /* there are sites and the live table */
@@ -132,8 +139,8 @@ extern sm_objects_settings sm_objects_chosen;
 
 /* ---- what a thread is at ---- */
 
-struct sm_objects_span; /* span_births.h */
-typedef struct {
+struct sm_objects_span;              /* span_births.h */
+typedef struct {                     /* the thread's own */
     uint32_t quiet;                  /* depth: births are not recorded */
     uint32_t span;                   /* low bits of the running span's number; 0: none */
     struct sm_objects_span *running; /* its record; NULL: none */

@@ -30,7 +30,7 @@ typedef struct {     /* a row of lifetimes in the file */
     uint32_t bucket; /* and the unit times SM_OBJECTS_BUCKETS */
 } age_row;
 
-static struct {
+static struct {           /* guard: the engine's lock */
     uint64_t (*names)[2]; /* owned: by type, the numbers of module and name in the file; 0: not written */
     uint32_t names_size;
     uint32_t times, marks, holders; /* rows in the file */

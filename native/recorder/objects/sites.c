@@ -33,7 +33,7 @@ typedef struct {
     uint32_t first;
 } code_key;
 
-static struct {
+static struct {             /* guard: the GIL */
     resolved *resolved;     /* owned */
     uint32_t *buckets;      /* owned, as many as there is room for resolved ones */
     uint32_t resolved_size; /* a power of two */

@@ -31,7 +31,7 @@ enum {
 
 sm_objects_spans_state sm_objects_spans;
 
-static struct {
+static struct {                        /* guard: the GIL */
     sm_objects_span *buckets[BUCKETS]; /* by low; of this recording */
     sm_objects_span *free;
     uint64_t given; /* numbers, in the whole process */

@@ -6,7 +6,8 @@
 
 #define SM_OBJECTS_SPAN_ROWS 4096 /* more calls than that share rows */
 
-typedef struct sm_objects_span {  /* one that has not ended. Never freed, so that a thread's old pointer does no harm */
+/* One that has not ended. Never freed, so that a thread's old pointer does no harm. Guard: the GIL. */
+typedef struct sm_objects_span {
     uint64_t span;                /* its number in the process, from 1, never used again; 0: this record is free */
     uint32_t low;                 /* what live entries have of it */
     uint64_t row;                 /* its number in the recording */
@@ -14,7 +15,8 @@ typedef struct sm_objects_span {  /* one that has not ended. Never freed, so tha
     struct sm_objects_span *next; /* in its bucket, or of the free ones */
 } sm_objects_span;
 
-typedef struct {                 /* 1, 2, 4 ... calls that began one after the other */
+/* 1, 2, 4 ... calls that began one after the other. Guard: the GIL; put together with the engine's lock as well. */
+typedef struct {
     const sm_function *function; /* of the first */
     uint64_t start_ticks, end_ticks;
     uint64_t first_serial; /* of the first */
@@ -23,6 +25,7 @@ typedef struct {                 /* 1, 2, 4 ... calls that began one after the o
     uint32_t calls, open;  /* open: not ended */
 } sm_objects_span_row;
 
+/* Guard: the GIL, and to move or count rows the engine's lock as well; what is of the save, that lock. */
 typedef struct {
     sm_objects_span_row *rows; /* owned; by number of the call >> shift */
     uint32_t rows_count, rows_size;

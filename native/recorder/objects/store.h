@@ -30,7 +30,9 @@ bool sm_objects_sites_check(void);
 void sm_objects_times_start(void);
 void sm_objects_times_free(void);
 
-/* state.c: what is passed over. */
+void sm_objects_collections_forget(void); /* rare_events.c */
+
+/* state.c: what is passed over. Guard: the GIL. */
 typedef struct {
     bool busy;            /* in the middle of something of ours: no event is the program's */
     uint32_t quiet;       /* depth, of all threads */

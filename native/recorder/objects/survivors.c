@@ -48,7 +48,7 @@ typedef struct {
     uint64_t lost; /* objects that there was no memory for */
 } counting;
 
-static struct {
+static struct {     /* guard: the engine's lock */
     pair_set pairs; /* as counted last */
     char *taken;    /* owned; of each row in the file: UNUSED, ... */
     uint32_t rows, rows_size;

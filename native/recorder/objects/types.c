@@ -20,7 +20,7 @@
 
 #define MOST_TYPES 65536
 
-static struct {
+static struct {              /* guard: the GIL */
     sm_map keys;             /* sm_objects_type_key, by address */
     sm_objects_type *others; /* what is beyond MOST_TYPES; not to be found by content */
 } types;

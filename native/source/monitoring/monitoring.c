@@ -126,12 +126,8 @@ static void poll(void) {
         sm_engine.hook_lost += sm_engine.hook_lost == 0;
 }
 
-static const char *objection(void) {
-    return NULL;
-}
-
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};
-const sm_source sm_source_starts = {"starts", objection, start, stop, poll, begin_again, false, true, false};
+const sm_source sm_source_monitoring = {"monitoring", NULL, start, stop, poll, begin_again, false, false, false};
+const sm_source sm_source_starts = {"starts", NULL, start, stop, poll, begin_again, false, true, false};
 
 #else
 
@@ -143,14 +139,7 @@ static const char *objection(void) {
     return "sys.monitoring was added in Python 3.12";
 }
 
-static int start(const sm_settings *Py_UNUSED(settings)) {
-    PyErr_SetString(PyExc_RuntimeError, objection());
-    return -1;
-}
-
-static void stop(void) {}
-
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false, false, false};
-const sm_source sm_source_starts = {"starts", objection, start, stop, NULL, NULL, false, true, false};
+const sm_source sm_source_monitoring = {"monitoring", objection, NULL, NULL, NULL, NULL, false, false, false};
+const sm_source sm_source_starts = {"starts", objection, NULL, NULL, NULL, NULL, false, true, false};
 
 #endif

@@ -67,10 +67,6 @@ bool sm_evalframe_fresh(const sm_frame *frame) {
     return last >= 0 && last < (int)Py_SIZE(code) * 2 && unit[last] == RETURN_GENERATOR;
 }
 
-static const char *objection(void) {
-    return NULL;
-}
-
 static int start(const sm_settings *settings) {
     (void)settings;
     PyInterpreterState *interpreter = PyInterpreterState_Get();
@@ -99,7 +95,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", NULL, start, stop, poll, NULL, true, false, true};
 
 #else
 
@@ -107,13 +103,6 @@ static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: no call through C, no loss of specialisation";
 }
 
-static int start(const sm_settings *Py_UNUSED(settings)) {
-    PyErr_SetString(PyExc_RuntimeError, objection());
-    return -1;
-}
-
-static void stop(void) {}
-
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", objection, NULL, NULL, NULL, NULL, true, false, true};
 
 #endif

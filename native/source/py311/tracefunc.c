@@ -83,10 +83,6 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
 
 /* ---- interface to the engine ---- */
 
-static const char *objection(void) {
-    return NULL;
-}
-
 static int start(const sm_settings *settings) {
     (void)settings;
     if (PySys_Audit("sys.settrace", NULL) < 0)
@@ -122,7 +118,7 @@ static void poll(void) {
     sm_engine.late_threads += sm_thread_slots_look();
 }
 
-const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll, NULL, false, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", NULL, start, stop, poll, NULL, false, false, false};
 
 #else
 
@@ -130,13 +126,6 @@ static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: it leaves other code at its speed";
 }
 
-static int start(const sm_settings *Py_UNUSED(settings)) {
-    PyErr_SetString(PyExc_RuntimeError, objection());
-    return -1;
-}
-
-static void stop(void) {}
-
-const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, NULL, NULL, false, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", objection, NULL, NULL, NULL, NULL, false, false, false};
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/compiler.h"
 #include "clock/sampler.h"
 #include "clock/waits.h"
-#include "compat/forks.h"
 #include "compat/lock.h"
 #include "engine/flush.h"
 #include "engine/threads.h"
@@ -283,14 +282,10 @@ static void *be_sampled(void *unused) {
 }
 
 static void drive_sampler(void) {
-    static const sm_fork_calls calls = {.before = sm_sampler_before_fork,
-                                        .parent = sm_sampler_parent_forked,
-                                        .child = sm_sampler_child_forked,
-                                        .over = sm_sampler_go_on};
     static const sm_sampled recorder = {current, add, close_gate};
     static sm_clock clock;
     sm_waits_init();
-    if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init() || !sm_forks_register(SM_FORK_SAMPLER, &calls))
+    if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init())
         _exit(2);
     sm_sampler_start(&recorder, &clock, 0);
     run_beside_forks(be_sampled);

@@ -1,4 +1,4 @@
-/* The objects recorder's rare events, its start and its end.
+/* The objects recorder's rare events.
  *
  * Died by the collector. While the interpreter's own flag says that it collects, every event comes the long way. The
  * first of them is taken for one of the collecting thread: it begins the collection, and objects that were born before
@@ -20,18 +20,14 @@
  * the events. What else happens at a RESUME, collections and signals, comes after that was put right. By line, such a
  * list is site 0's. By type only its death has to be known, too: it is one of the next events, so until then all of
  * them come the long way. */
-#include "recorder/objects/objects.h"
-
 #include <assert.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "compat/object_sizes.h"
 #include "file/tables.h"
-#include "recorder/objects/rows.h"
 #include "recorder/objects/store.h"
 
-static struct {
+static struct {                  /* guard: the GIL */
     const PyThreadState *thread; /* that collects, as far as is known */
     uint64_t id;                 /* its id */
     uint64_t begin;              /* births until then */
@@ -125,6 +121,10 @@ static void collecting_by_type(PyObject *object, bool born) {
         type->died_by_gc++;
         type->flags |= SM_TYPE_FLAG_ESTIMATED;
     }
+}
+
+void sm_objects_collections_forget(void) {
+    memset(&collection, 0, sizeof collection);
 }
 
 /* ---- events that came the long way ---- */
@@ -228,97 +228,3 @@ void sm_objects_live_unknown(PyObject *object) {
     if (type->special & SM_OBJECTS_IS_TYPE)
         type_died(object);
 }
-
-/* ---- start and end ---- */
-
-static void forget(void) {
-    sm_objects_passed.list = NULL;
-    sm_objects_live_free();
-    sm_objects_sites_free();
-    sm_objects_types_free();
-    sm_objects_times_free();
-    sm_objects_rows_forget();
-    memset(&sm_objects, 0, sizeof sm_objects);
-    memset(&collection, 0, sizeof collection);
-}
-
-static void code_died(sm_code_entry *entry) {
-    if (sm_objects.on && sm_engine.running)
-        sm_objects_code_died(entry->code);
-}
-
-static void start(void) {
-    forget();
-    sm_codes_on_function_death(code_died);
-    sm_objects.lines = sm_objects_chosen.lines;
-    sm_objects.max_live = sm_objects_chosen.max_live;
-    sm_objects.weight = 1;
-    sm_objects_hot.unsampled = 0;
-    sm_objects_hot.seed = sm_monotonic_ns() * 0x9E3779B97F4A7C15u;
-    sm_objects_times_start();
-    sm_objects.on =
-        sm_objects_types_prepare() && (!sm_objects.lines || (sm_objects_live_start() && sm_objects_sites_start()));
-    if (!sm_objects.on) { /* the recording says so, and has no more than that */
-        PyErr_Clear();
-        sm_engine.lost_memory++;
-    }
-    sm_objects_set_rare();
-    sm_objects_rows_start();
-}
-
-static void hold(sm_thread *Py_UNUSED(thread), bool on) {
-    sm_objects_quiet(on);
-}
-
-static void wake(sm_thread *Py_UNUSED(thread)) {
-    sm_objects_poke();
-}
-
-static void settle(bool Py_UNUSED(whole)) {
-    sm_reference_poll();
-    sm_objects_note_time();
-}
-
-static void end(bool forgotten) {
-    if (forgotten)
-        forget();
-    else
-        sm_objects_note_end();
-}
-
-/* By line, and while nothing was lost, types have what their sites have together. */
-static bool check_sums(void) {
-    if (!sm_objects.lines || sm_objects.lost_sites + sm_objects.lost_live + sm_objects.sampled > 0)
-        return true;
-    uint64_t born = 0, gone = 0;
-    for (uint32_t i = 1; i < sm_objects.sites_count; i++) {
-        const sm_objects_site *site = &sm_objects.sites[i];
-        born += site->born;
-        gone += site->died + sm_objects.rests[i].unseen;
-        if (site->born != site->died + sm_objects.rests[i].unseen + site->live || site->died_by_gc > site->died)
-            return false;
-    }
-    for (uint32_t i = 0; i < sm_objects.types.count; i++) {
-        const sm_objects_type *type = sm_objects.types.records[i];
-        born -= type->born;
-        gone -= type->gone;
-    }
-    return born == 0 && gone == 0;
-}
-
-bool sm_objects_check(void) {
-    if (!sm_objects.on)
-        return true;
-    bool right = sm_objects_types_check() && check_sums();
-    return right && (!sm_objects.lines || (sm_objects_live_check() && sm_objects_sites_check()));
-}
-
-const sm_recorder sm_objects_recorder = {
-    .name = "lifetimes",
-    .start = start,
-    .hold = hold,
-    .wake = wake,
-    .settle = settle,
-    .save = sm_objects_save,
-    .end = end,
-};

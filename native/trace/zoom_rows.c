@@ -3,13 +3,11 @@
  * What crosses the beginning of a slice is a row by itself. Going up, fewer calls do: `low` says how many of the calls
  * that were open when a slice began are open still, so a call of a lower slice that ended deeper than that began inside
  * the higher one, and is summed up there. */
-#include "trace/zoom_slices.h"
-
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/varint.h"
-#include "trace/zoom_slices_inside.h"
+#include "trace/zoom_slicer.h"
 
 enum { LONGEST_DEPTH = 20 }; /* bits of the depth of a longest call, before its flags */
 enum { ROW_BYTES = (6 + 2 * SM_SHARES) * SM_VARINT_MAX, HEAD_BYTES = 8 * SM_VARINT_MAX };

@@ -1,7 +1,7 @@
-/* What zoom_slicer.c and zoom_slices.c share: the first goes through the tokens, the second makes rows, slices and
+/* What zoom_slicer.c and zoom_rows.c share: the first goes through the tokens, the second makes rows, slices and
  * sheets. */
-#ifndef SM_TRACE_ZOOM_SLICES_INSIDE_H
-#define SM_TRACE_ZOOM_SLICES_INSIDE_H
+#ifndef SM_TRACE_ZOOM_SLICER_H
+#define SM_TRACE_ZOOM_SLICER_H
 
 #include "trace/call.h"
 #include "trace/zoom_slices.h"
@@ -46,6 +46,7 @@ typedef struct {
     uint64_t last_block;
 } sm_level;
 
+/* Guard: its owner's; of a trace that is being recorded, `sums` of recorder/calls/trace_blocks.c. */
 struct sm_zoom_slicer {
     uint32_t thread;
     uint64_t stream;
