@@ -118,7 +118,7 @@ class SessionResults:
 
 
 class Reported(SessionResults):
-    """Those whose report is the terminal's."""
+    """Those whose report is the terminal's, and whose page is one file."""
 
     def report(
         self,
@@ -139,10 +139,6 @@ class Reported(SessionResults):
 
     def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
         self._write_report(self._kind(), self.recording, file, sort, limit, time, color)
-
-
-class Paged(Reported):
-    """Those that have an HTML page."""
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes what was recorded as an HTML page. FormatError: it cannot be written."""
