@@ -151,11 +151,8 @@ def check(settings: dict[str, object]) -> None:
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
             raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
-        if (
-            name == "timing"
-            and value == "none"
-            and not recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).untimed
-        ):
+        verb = recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).verb
+        if name == "timing" and value == "none" and verb not in OPTIONS[name].verbs:
             raise UsageError("only calls can be recorded without times", hint="leave timing out")
         if name == "timing" and value == "none" and settings.get("journal"):
             raise UsageError("a trace has times", hint="seismo profile counts calls without them")
