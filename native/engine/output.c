@@ -112,13 +112,6 @@ void sm_output_interpreters(sm_output *output, uint64_t count) {
         "interpreters other than the main one (subinterpreters, pools of them): what they ran is not recorded");
 }
 
-void sm_output_write_failed(sm_output *output) {
-    int error = sm_writer_error(output->writer);
-    char detail[128];
-    snprintf(detail, sizeof detail, "a write failed: %s", error != 0 ? strerror(error) : "");
-    sm_output_loss(output, "write-failed", error != 0, -1, detail);
-}
-
 void sm_output_unended(sm_output *output, bool unended) {
     char detail[32];
     snprintf(detail, sizeof detail, "process %ld", (long)getpid());

@@ -70,7 +70,6 @@ void sm_output_unended(sm_output *output, bool unended);
 /* One row a kind, which a later one replaces when losses come in the same order: set output->losses to 0 first. */
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
 void sm_output_interpreters(sm_output *output, uint64_t count); /* the loss that other interpreters are */
-void sm_output_write_failed(sm_output *output); /* the loss that the writer's own error is, if there is one */
 
 /* At the end: the source files of the Python functions that were written, as they are now (source_files.c). folder:
  * what relative names are relative to; NULL: unknown. Reads each file, without the GIL as far as that goes. */

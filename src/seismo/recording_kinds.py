@@ -25,28 +25,9 @@ class Entry:
     times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
     a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
     columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
-    untimed: its recorder can do without times. plain: its verb has no options but those of seismo.options, and no
-    module of its own. pytest: the plugin of a run of pytest that is recorded, with --seismo-VERB; asks: what help says
-    of that option.
+    plain: its verb has no options but those of seismo.options, and no module of its own. pytest: the plugin of a run of
+    pytest that is recorded, with --seismo-VERB; asks: what help says of that option.
     """
-
-    __slots__ = (
-        "asks",
-        "beside",
-        "by_settings",
-        "columns",
-        "does",
-        "engine",
-        "of",
-        "plain",
-        "pytest",
-        "recorder",
-        "report",
-        "times",
-        "untimed",
-        "verb",
-        "what",
-    )
 
     def __init__(
         self,
@@ -62,7 +43,6 @@ class Entry:
         columns: tuple[tuple[str, str], ...] = (),
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
-        untimed: bool = False,
         plain: bool = False,
         pytest: str = "",
         asks: str = "",
@@ -71,8 +51,7 @@ class Entry:
         self.report, self.recorder, self.engine = report, recorder, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
-        self.untimed, self.plain = untimed, plain
-        self.pytest, self.asks = pytest, asks
+        self.plain, self.pytest, self.asks = plain, pytest, asks
 
 
 # In the order of the help text.
@@ -82,12 +61,11 @@ KINDS = {
         verb="profile",
         does="run a program and record every call it makes",
         report="seismo.report.calls:KIND",
-        recorder="seismo.process.engine:EngineRecorder",
+        recorder="seismo.process.engine:Recorder",
         engine=("calls are recorded", "profile"),
         times="functions",
         columns=(("nodes", "id"),),
         beside=(LINES, COVERAGE),
-        untimed=True,
         plain=True,
         pytest="seismo.plugins.pytest.profile:Profile",
         asks="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
@@ -99,7 +77,7 @@ KINDS = {
         verb="lines",
         does="run a program and time its lines",
         report="seismo.report.lines:KIND",
-        recorder="seismo.process.engine:EngineRecorder",
+        recorder="seismo.process.engine:Recorder",
         engine=("lines are timed", "time lines"),
         times="lines",
         columns=(("instructions", "id"), ("lines", "sampled")),

@@ -12,7 +12,9 @@ import children
 import pytest
 from inner import PLUGIN, expected, outcomes
 
-import seismo.plugins.pytest.budget_marker  # here, or each inner pytest has modules of its own  # noqa: F401
+# Here, or each inner pytest has modules of its own, some of which outlive it as attributes of their packages.
+import seismo.coverage.analysis
+import seismo.plugins.pytest.budget_marker  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable

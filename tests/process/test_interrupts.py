@@ -75,7 +75,7 @@ where.WHAT = interrupted
 main()
 """
 PLACES = {
-    "the recorder stops": ("process.recorder_users", "Recorder", "stop"),
+    "the recorder stops": ("process.engine", "Recorder", "stop"),
     "the file is finished": ("process.output_file", "Output", "finish"),
     "the parts are merged": ("process", "merge_parts", "merge_folder"),
     "the summary is made": ("cli", "recording", "stderr_is_open"),

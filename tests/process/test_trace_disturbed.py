@@ -100,8 +100,7 @@ work()
     verified(path)
     assert len(calls_of(path, "leaf")) == {"closed": 2000, "full for a while": 3000}[what]
     lost = {row.kind for row in read(path).losses}
-    # An interval may end while the file is closed or the disk is full; disabled call sites are no loss of the file.
-    assert lost <= {"write-failed", "sites-off"}
+    assert lost <= {"sites-off"}  # what could not be written was written later
 
 
 WORK = "def leaf(): pass\nfor _ in range(1000): leaf()\n"

@@ -47,13 +47,12 @@ static void write_rest(sm_output *output, bool last) {
     if (sm_cover.running)
         recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
     sm_output_interpreters(output, recording.interpreters);
-    sm_output_loss(output, "out-of-memory", sm_cover.lost_memory + output->lost, -1,
+    sm_output_loss(output, "out-of-memory", sm_cover.lost_memory + output->lost + sm_writer_lost(output->writer), -1,
                    "functions, rows or contexts dropped for want of memory");
     sm_output_loss(output, "odd-lines", sm_cover.odd_lines, -1,
                    "line events with numbers that the code's own line table does not have, or has too far apart");
     sm_output_loss(output, "odd-branches", sm_cover.odd_branches, -1,
                    "branch events at places where the code has no branch that is known");
-    sm_output_write_failed(output);
     sm_output_unended(output, !last);
 }
 

@@ -28,7 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add = parser.getgroup("seismo", "coverage with seismo").addoption
     add(
         "--seismo-cover",
-        dest="seismo_cover",
         metavar="SOURCE",
         action="append",
         nargs="?",
@@ -39,16 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add(
         "--seismo-no-cover",
-        dest="seismo_no_cover",
         action="store_true",
         help="do not measure coverage, whatever other options say",
     )
     for option in of("pytest"):
-        name = f"--seismo-cover-{option.name}"
-        add(name, dest=f"seismo_cover_{option.name}", action="store_true", default=None, help=option.help)
+        add(f"--seismo-cover-{option.name}", action="store_true", default=None, help=option.help)
     add(
         "--seismo-cover-report",
-        dest="seismo_cover_report",
         metavar="TYPE[:DEST]",
         action="append",
         default=[],
@@ -57,23 +53,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add(
         "--seismo-cover-context",
-        dest="seismo_cover_context",
         choices=("test", "none"),
-        default=None,
         help="test (the default): record which test executed each line, in the contexts NODEID|setup, NODEID|run and "
         "NODEID|teardown; none: do not",
     )
     add(
         "--seismo-cover-fail-under",
-        dest="seismo_cover_fail_under",
         metavar="PERCENT",
         type=_percent,
-        default=None,
         help="fail if less than this percentage was executed",
     )
     add(
         "--seismo-cover-children",
-        dest="seismo_cover_children",
         action="store_true",
         default=None,
         help="also cover the processes that tests start or fork",
@@ -97,13 +88,11 @@ def _add_files(add: Callable[..., None]) -> None:
     """Declare the options about files that are read and written."""
     add(
         "--seismo-cover-config",
-        dest="seismo_cover_config",
         metavar="FILE",
         help="read this settings file instead of the project's",
     )
     add(
         "--seismo-cover-file",
-        dest="seismo_cover_file",
         metavar="FILE",
         help="write the recording to FILE (default: cover.seismo)",
     )
@@ -112,14 +101,13 @@ def _add_files(add: Callable[..., None]) -> None:
         ("force", "let a report overwrite a file of another kind"),
     )
     for name, what in flags:
-        add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
+        add(f"--seismo-cover-{name}", action="store_true", help=what)
 
 
 def _add_profile(add: Callable[..., None]) -> None:
     """Declare the options of a profile."""
     add(
         "--seismo-profile-limit",
-        dest="seismo_profile_limit",
         metavar="N",
         type=_rows,
         default=10,
@@ -127,7 +115,6 @@ def _add_profile(add: Callable[..., None]) -> None:
     )
     add(
         "--seismo-profile-children",
-        dest="seismo_profile_children",
         action="store_true",
         help="also record the processes that tests start or fork",
     )
@@ -137,27 +124,23 @@ def _add_check(add: Callable[..., None]) -> None:
     """Declare the options of a check."""
     add(
         "--seismo-check",
-        dest="seismo_check",
         action="store_true",
         help="count the calls and lines of the tests, twice, and fail if they have become more than what they are "
         "compared with; exact counts, not times",
     )
     add(
         "--seismo-against",
-        dest="seismo_against",
         metavar="REV|FILE",
         help="compare with this revision of git, which is checked out and measured on the spot, or with this file "
         "(default: seismo-check-tests.txt)",
     )
     add(
         "--seismo-update",
-        dest="seismo_update",
         action="store_true",
         help="write the counts to the file instead of comparing",
     )
     add(
         "--seismo-limit",
-        dest="seismo_limit",
         metavar="LIMIT",
         action="append",
         default=[],
@@ -165,18 +148,14 @@ def _add_check(add: Callable[..., None]) -> None:
         help="what is allowed, such as 'test calls <= +5%%'; may be given several times, and replaces the limits that "
         "hold by default",
     )
-    add(
-        "--seismo-build", dest="seismo_build", metavar="CMD", help="run this shell command in the checkout of REV first"
-    )
+    add("--seismo-build", metavar="CMD", help="run this shell command in the checkout of REV first")
     add(
         "--seismo-tolerate",
-        dest="seismo_tolerate",
         metavar="N",
         type=_percent,
-        default=None,
         help="compare although Python or a dependency has another version; counts may then differ by N percent",
     )
-    add("--seismo-no-objects", dest="seismo_no_objects", action="store_true", help="do not count births of objects")
+    add("--seismo-no-objects", action="store_true", help="do not count births of objects")
 
 
 def _limit(text: str) -> str:

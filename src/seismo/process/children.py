@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from seismo import _core
-    from seismo.process.recorder_users import Recorder
+    from seismo.process.engine import Recorder
 else:
     from seismo import _core
 

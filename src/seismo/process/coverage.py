@@ -22,7 +22,7 @@ from seismo.errors import RecordingError, UsageError
 from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
-from seismo.process.recorder_users import Recorder, RecorderUsers
+from seismo.process.recorder_users import RecorderUsers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -365,47 +365,24 @@ def meta(settings: dict[str, object]) -> str:
     )
 
 
-class CoverageRecorder(Recorder):
+class CoverageRecorder(engine.Recorder):
     """The recorder of coverage."""
 
     users = users
+    core = "cover_"
 
     def __init__(self, name: str = recording_kinds.COVERAGE) -> None:
         super().__init__(name)
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Starts the recorder."""
+        """Start the recorder."""
         start(settings, fd)
 
     def end(self, exit_: str) -> None:
-        """Stops the recorder."""
+        """Stop the recorder."""
         users.end_sessions()
         stop(exit_)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """In a forked child: goes on into fd, or stops (-2)."""
+        """In a forked child: go on into fd, or stop (-2)."""
         after_fork(fd, meta(settings) if fd != -2 else "{}")
-
-    def flush(self) -> None:
-        """Brings the file up to date."""
-        _core.cover_flush()
-
-    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  there is nothing to ask
-        """Writes all, as if the process ended now in this way; "" takes it back."""
-        _core.cover_ahead(exit_)
-
-    def move(self, fd: int) -> bool:
-        """Goes on in another file, a copy of the recording's. False: it has not as many bytes."""
-        return _core.cover_move(fd)
-
-    def write_error(self) -> int:
-        """The errno of a write that failed; 0: none did."""
-        return int(_core.cover_status().get("write_error") or 0)
-
-    def file(self) -> tuple[int, int]:
-        """Device and inode of the file that is recorded into; 0 and 0: none."""
-        return _core.cover_file()
-
-    def snapshot(self) -> bytes:
-        """The whole recording, as a file has it."""
-        return _core.cover_snapshot()

@@ -17,14 +17,14 @@ from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.options import SETTINGS as OPTIONS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.recorder_users import Recorder, RecorderUsers
+from seismo.process.recorder_users import RecorderUsers
 from seismo.process.secrets import masked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import FrameType
-    from typing import TypeVar, TypeVarTuple
+    from typing import Any, TypeVar, TypeVarTuple
 
     from seismo import _core
     from seismo.expression import Expression
@@ -151,11 +151,8 @@ def check(settings: dict[str, object]) -> None:
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
             raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
-        if (
-            name == "timing"
-            and value == "none"
-            and not recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).untimed
-        ):
+        verb = recording_kinds.entry(str(settings.get("recorder", recording_kinds.CALLS))).verb
+        if name == "timing" and value == "none" and verb not in OPTIONS[name].verbs:
             raise UsageError("only calls can be recorded without times", hint="leave timing out")
         if name == "timing" and value == "none" and settings.get("journal"):
             raise UsageError("a trace has times", hint="seismo profile counts calls without them")
@@ -239,18 +236,40 @@ def after_fork(fd: int, meta: str = "{}") -> None:
 users = RecorderUsers(after_fork)
 
 
-class EngineRecorder(Recorder):
-    """A recorder of the engine."""
+class Recorder:
+    """A recorder as one who records a whole process has it (process.children.Process): by default one of the engine.
+
+    users: who uses it. core: how the names of its functions in the native core begin.
+    """
 
     users = users
+    core = ""
 
     def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
-        """hide: as start() takes it."""
-        super().__init__(name)
+        """name: the recorder's. hide: as start() takes it."""
+        self.name = name
         self._hide = tuple(hide)
 
+    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
+        """Start recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
+        self.users.forked_hook = forked
+        try:
+            self.begin(settings, fd)
+        except BaseException:
+            self.users.forked_hook = None
+            raise
+
+    def abandon(self) -> None:
+        """Stop, and drop what is recorded."""
+        self.end("")
+        self.users.forked_hook = None
+
+    def stop(self, exit_: str = "") -> None:
+        """Stop, and save how the program ended."""
+        self.end(exit_)
+
     def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Start the engine."""
+        """Start the recorder."""
         if settings.get("timing") == "none":  # counts are to be the same each time
             begin_collecting()
         how = {**self.start_settings(settings), "recorder": self.name}
@@ -262,40 +281,44 @@ class EngineRecorder(Recorder):
         return settings
 
     def end(self, exit_: str) -> None:
-        """Stops the engine."""
+        """Stop the recorder."""
         stop(exit_)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """In a forked child: goes on into fd, or stops (-2)."""
+        """In a forked child: go on into fd, or stop (-2)."""
         after_fork(fd, self.meta(settings) if fd != -2 else "{}")
 
     def flush(self) -> None:
-        """Brings the file up to date."""
-        _core.flush()
+        """Bring the file up to date."""
+        self._core("flush")
 
     def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
-        """Writes all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
-        _core.ahead(exit_)
+        """Write all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
+        self._core("ahead", exit_)
 
     def move(self, fd: int) -> bool:
-        """Goes on in another file, a copy of the recording's. False: it has not as many bytes."""
-        return _core.move(fd)
+        """Go on in another file, a copy of the recording's. False: it has not as many bytes."""
+        return bool(self._core("move", fd))
 
     def write_error(self) -> int:
-        """The errno of a write that failed; 0: none did, or the file of a trace has all of it by now.
+        """Return the errno of a write that failed; 0: none did, or the file of a trace has all of it by now.
 
         Such a file is never put aside for a snapshot, which has no journal.
         """
-        status = _core.status()
-        return 0 if status["journal_kept"] else int(status.get("write_error") or 0)
+        status = self._core("status")
+        return 0 if status.get("journal_kept") else int(status.get("write_error") or 0)
 
     def file(self) -> tuple[int, int]:
-        """Device and inode of the file that is recorded into; 0 and 0: none."""
-        return _core.file()
+        """Return device and inode of the file that is recorded into; 0 and 0: none."""
+        device, inode = self._core("file")
+        return device, inode
 
     def snapshot(self) -> bytes:
-        """The whole recording, as a file has it."""
-        return _core.snapshot()
+        """Return the whole recording, as a file has it."""
+        return bytes(self._core("snapshot"))
+
+    def _core(self, name: str, *args: object) -> Any:
+        return getattr(_core, self.core + name)(*args)
 
     def meta(self, settings: dict[str, object]) -> str:
         """What the recording says about how it was made, as JSON."""

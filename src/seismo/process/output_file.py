@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.process.recorder_users import Recorder
+    from seismo.process.engine import Recorder
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"

@@ -62,7 +62,6 @@ LOSSES = {
     "caught-up": "the last {time} before the end are counted in the journal, which does not tell waiting from running: "
     "their times are divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
-    "write-failed": "the file could not be written {n} time{s}{detail}",
     "sites-off": "{n} call site{s} disabled after calling the same function many times: later calls of C functions "
     "there are not counted ({at_least} where they are known)",
     "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their "

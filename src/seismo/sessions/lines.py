@@ -11,7 +11,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.only_filter import only_expression
 from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Paged
+from seismo.sessions.session_results import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Lines(Paged, RecordingSession):
+class Lines(Reported, RecordingSession):
     """A session that times lines."""
 
     name = "lines"

@@ -21,7 +21,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.objects import recorder as life
 from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Paged
+from seismo.sessions.session_results import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows in the message of a failed budget
 
 
-class Objects(Paged, RecordingSession):
+class Objects(Reported, RecordingSession):
     """A session that records births and deaths. If it is used again, its counts add up.
 
     `born` counts objects created in it, `alive` those of them that live (at its end, if it has ended), `died` the

@@ -9,7 +9,7 @@ from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
 from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Paged
+from seismo.sessions.session_results import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Profile(Paged, RecordingSession):
+class Profile(Reported, RecordingSession):
     """A session that records calls."""
 
     name = "profile"

@@ -40,6 +40,8 @@ class RecordingSession(SessionResults, Session):
     `output` is the file that is written at each end, or None.
     """
 
+    hide: tuple[str, ...] = ()  # files that are left out, as engine.start() takes them
+
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__()
         self.output = None if output is None else os.path.abspath(os.fspath(output))
@@ -92,7 +94,7 @@ class RecordingSession(SessionResults, Session):
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         """Start the recorder with the file, or join a running one. Return True if it started and uses the file."""
         meta = engine.meta(self._settings, self.recorder)
-        started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self)
+        started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self, hide=self.hide)
         self._before = None if started else _core.snapshot()
         return started
 

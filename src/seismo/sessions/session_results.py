@@ -125,7 +125,7 @@ class SessionResults:
 
 
 class Reported(SessionResults):
-    """Sessions with the terminal's report."""
+    """Sessions with the terminal's report and a page in one file."""
 
     def report(
         self,
@@ -149,10 +149,6 @@ class Reported(SessionResults):
 
     def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
         self._write_report(self._kind(), self.recording, file, sort, limit, time, color)
-
-
-class Paged(Reported):
-    """Sessions that can write an HTML page."""
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the recording as an HTML page. Raise FormatError if it cannot be written."""

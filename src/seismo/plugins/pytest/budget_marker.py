@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from seismo import recording_kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
@@ -82,13 +81,7 @@ def _is_of(limit: Limit, module: str, qualname: str) -> bool:
 class _Session(Profile):
     """A profile without pytest's own functions."""
 
-    def _start(self, settings: dict[str, object], fd: int) -> bool:
-        from seismo import _core
-
-        meta = engine.meta(self._settings, self.recorder)
-        started = engine.start({**settings, "recorder": recording_kinds.CALLS}, fd, meta, user=self, hide=machinery())
-        self._before = None if started else _core.snapshot()
-        return started
+    hide = machinery()
 
 
 @dataclass

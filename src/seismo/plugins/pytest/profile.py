@@ -62,7 +62,7 @@ class Profile(RecordedTestRun):
         super().__init__(options, file)
         self.limit = options.seismo_profile_limit
         self._frames: Frames | None = None
-        self.start(engine.EngineRecorder(hide=machinery()), {}, options.seismo_profile_children)
+        self.start(engine.Recorder(hide=machinery()), {}, options.seismo_profile_children)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from seismo.process.recorder_users import Recorder
+    from seismo.process.engine import Recorder
 
 
 class Quiet(children.Process):

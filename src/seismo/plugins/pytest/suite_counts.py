@@ -77,7 +77,7 @@ class Counting:
         hidden = (*machinery(), *_folders(OTHERS), *hide)
         self._process = Quiet(
             [
-                (engine.EngineRecorder(hide=hidden), {"c_functions": "all", "timing": "none"}, calls),
+                (engine.Recorder(hide=hidden), {"c_functions": "all", "timing": "none"}, calls),
                 (CoverageRecorder(), {"counts": 1}, lines),
             ]
         )

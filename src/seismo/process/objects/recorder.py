@@ -41,7 +41,7 @@ def check_possible() -> None:
         raise RecordingError(reason, hint=HINT)
 
 
-class ObjectRecorder(engine.EngineRecorder):
+class ObjectRecorder(engine.Recorder):
     """The recorder of objects, which asks at the end who holds what lives."""
 
     def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
