@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from seismo.model import Builder, Recording
-from seismo.report.calls.text import View, write_notes, write_report
+from seismo.report.calls.text import View, write_report
+from seismo.report.facts import header, write_notes
 from seismo.report.paper import Paper
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -119,7 +120,7 @@ def report():
         out = io.StringIO()
         paper = Paper(out, width, signs)
         write_report(paper, recording, View(**view))
-        write_notes(paper, recording)
+        write_notes(paper, header(recording, paper.signs))
         return out.getvalue().splitlines()
 
     return make

@@ -10,7 +10,7 @@ import os
 
 from seismo.escape import printable
 from seismo.report import kind, waiting
-from seismo.report.words import Signs, count, duration, number_of, pieces, wrapped
+from seismo.report.words import Signs, beginning, cells, count, duration, number_of, pieces, shorten, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -420,6 +420,45 @@ def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
     """The reader's problems that no loss has already told, at most five of them."""
     new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
     return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
+
+
+def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
+    """Return how long the program took, on how many threads, and how much of that was running, waiting and idle.
+
+    recording: without the idle time, of which there is so much.
+    """
+    threads, cpu = thread_count(recording), cpu_ns(recording)
+    words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
+    if is_watch(recording):
+        return words
+    words += f" on {threads:,} threads" if threads > 1 else ""
+    waited_ns = 0 if recording.timeless else sum(recording.timed_rows["wait_ns"])
+    parts = [f"{duration(cpu, signs)} running"] if cpu >= 0 else []
+    parts += [f"{duration(ns, signs)} {what}" for ns, what in ((waited_ns, "waiting"), (idle_ns, "idle")) if ns]
+    return f"{words}: {', '.join(parts)}" if parts else words
+
+
+def write_opening(paper: Paper, recording: Recording, words: str) -> None:
+    """Write what ran and these words about it, and in a line each what makes the numbers those of a part of it."""
+    signs = paper.signs
+    program = command_line(recording)
+    if program:
+        program = shorten(program, max(20, paper.width - cells(words) - 2), signs) + "  "
+    for line in wrapped(program + words, paper.width):
+        paper.line((line, "strong"))
+    filtered, lost = filter_words(recording), losses(recording, signs)
+    for sentence in [*cuts(recording), *([filtered] if filtered else [])]:
+        paper.line((beginning(sentence, paper.width, signs), "quiet"))
+    if lost:
+        more = f" (and {number_of(len(lost) - 1, 'more loss', 'more losses')}: see the notes)" if len(lost) > 1 else ""
+        paper.line((beginning(f"lost: {lost[0]}", paper.width - len(more), signs) + more, "warning"))
+
+
+def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
+    """Write what else there is to know: when and how the recording was made, and all that it lacks."""
+    paper.line()
+    paper.line(("Notes", "title"))
+    write_facts(paper, [fact for fact in facts if fact[0] != "took"])
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:

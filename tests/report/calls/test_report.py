@@ -13,9 +13,9 @@ from seismo.model import Builder
 from seismo.report.calls.callers_and_callees import callers_and_callees, find_functions
 from seismo.report.calls.functions import chosen_columns
 from seismo.report.calls.sort_orders import in_order, primitive_calls
-from seismo.report.calls.text import View, write_notes, write_report
+from seismo.report.calls.text import View, write_report
 from seismo.report.calls.tree import Limits
-from seismo.report.facts import header
+from seismo.report.facts import header, write_notes
 from seismo.report.paper import ColourPaper, Paper, paper_for
 from seismo.report.shown_functions import Modules
 from seismo.report.words import Signs, cells
@@ -59,7 +59,7 @@ def test_colour_changes_no_character(json_tool, report):
     out = io.StringIO()
     paper = ColourPaper(out, 80, Signs())
     write_report(paper, json_tool, View())
-    write_notes(paper, json_tool)
+    write_notes(paper, header(json_tool, paper.signs))
     coloured = out.getvalue()
     assert "\x1b[" in coloured
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines()] == report(json_tool)

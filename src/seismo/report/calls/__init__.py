@@ -41,8 +41,9 @@ class Calls(Kind):
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.calls.options import view
-        from seismo.report.calls.text import chosen_threads, write_notes, write_report
+        from seismo.report.calls.text import chosen_threads, write_report
         from seismo.report.calls.trace import write_trace
+        from seismo.report.facts import header, write_notes
 
         if options.around:
             from seismo.report.calls.window import write_window
@@ -55,7 +56,7 @@ class Calls(Kind):
         write_report(paper, recording, view(options, self.order(options.sort or "own", "--sort"), recording))
         if not (options.tree or options.callers or options.callees):
             write_trace(paper, recording)
-        write_notes(paper, recording)
+        write_notes(paper, header(recording, paper.signs))
         return 0
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:

@@ -2,74 +2,21 @@
 
 from __future__ import annotations
 
-from seismo.report.facts import (
-    calls,
-    clock,
-    command_line,
-    cpu_ns,
-    cuts,
-    doubt,
-    filter_words,
-    is_watch,
-    losses,
-    sources,
-    thread_count,
-    took,
-    waited,
-    wall_ns,
-)
-from seismo.report.words import beginning, cells, duration, number_of, shorten, wrapped
+from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, time_taken, took, waited
+from seismo.report.words import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.idle import Idle
     from seismo.report.kind import Facts
-    from seismo.report.paper import Paper
     from seismo.report.words import Signs
 
 
-# The facts that the opening has.
-OPENING = ("took",)
-
-
-def write_opening(paper: Paper, recording: Recording, idle: Idle) -> None:
-    """Write what ran and how long, and in a line each what makes the numbers those of a part of it."""
-    signs = paper.signs
-    program, words = command_line(recording), opening(recording, idle, signs)
-    if program:
-        program = shorten(program, max(20, paper.width - cells(words) - 2), signs) + "  "
-    for line in wrapped(program + words, paper.width):
-        paper.line((line, "strong"))
-    filtered, lost = filter_words(recording), losses(recording, signs)
-    for sentence in [*cuts(recording), *([filtered] if filtered else [])]:
-        paper.line((beginning(sentence, paper.width, signs), "quiet"))
-    if lost:
-        more = f" (and {number_of(len(lost) - 1, 'more loss', 'more losses')}: see the notes)" if len(lost) > 1 else ""
-        paper.line((beginning(f"lost: {lost[0]}", paper.width - len(more), signs) + more, "warning"))
-
-
 def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
-    """Return how long the program took, and how much of that was running, waiting and idle."""
-    threads = thread_count(recording)
-    words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
-    if is_watch(recording):
-        return f"{words}: {_matches(recording)}"
-    words += f" on {threads:,} threads" if threads > 1 else ""
-    parts = time_parts(recording, idle, signs)
-    return f"{words}: {', '.join(parts)}" if parts else words
-
-
-def time_parts(recording: Recording, idle: Idle, signs: Signs) -> list[str]:
-    """Return how much of the threads' time was running, waiting and idle, as far as that is known.
-
-    recording: without the idle time.
-    """
-    cpu, waited = cpu_ns(recording), sum(recording.functions["wait_ns"])
-    parts = [f"{duration(cpu, signs)} running"] if cpu >= 0 else []
-    if waited and not recording.timeless:
-        parts.append(f"{duration(waited, signs)} waiting")
-    return [*parts, *([f"{duration(idle.ns, signs)} idle"] if idle.ns else [])]
+    """Return how long the program took; of a watch, how many matches there were. recording: without the idle time."""
+    words = time_taken(recording, signs, idle.ns)
+    return f"{words}: {_matches(recording)}" if is_watch(recording) else words
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:

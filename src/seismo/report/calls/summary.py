@@ -6,11 +6,11 @@ It runs in the process that was recorded, just before that ends: no argparse, no
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.calls.facts import time_parts, without_c
+from seismo.report.calls.facts import without_c
 from seismo.report.calls.imports import IMPORT, imported_module, with_imports_as_one
 from seismo.report.calls.sort_orders import ranked
 from seismo.report.colours import written
-from seismo.report.facts import filter_words, thread_count, wall_ns
+from seismo.report.facts import filter_words, time_taken
 from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
@@ -18,7 +18,6 @@ from seismo.report.words import (
     aligned,
     calls,
     cells,
-    duration,
     error,
     function_name,
     location,
@@ -54,12 +53,9 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     recording = active.timed("calls" if recording.timeless else ELAPSED)
     functions = with_imports_as_one(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
-    threads = thread_count(recording)
     first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
-    first += f" in {duration(wall_ns(recording), signs)}"
-    first += f" on {threads:,} threads" if threads > 1 else ""
-    parts = time_parts(recording, idle, signs)
-    lines = [(line, "strong") for line in wrapped(first + (f": {', '.join(parts)}" if parts else ""), width)]
+    first += time_taken(recording, signs, idle.ns).replace("took", " in", 1)
+    lines = [(line, "strong") for line in wrapped(first, width)]
     if len(functions):
         lines += _table(recording, functions, signs, width, FUNCTIONS)
     filtered = filter_words(recording)

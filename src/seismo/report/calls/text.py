@@ -10,11 +10,11 @@ from seismo.escape import printable
 from seismo.model.idle import without_idle
 from seismo.report import words as text
 from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
-from seismo.report.calls.facts import OPENING, write_opening
+from seismo.report.calls.facts import opening
 from seismo.report.calls.functions import USUAL, write_functions
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.tree import Limits, write_tree
-from seismo.report.facts import header, is_watch, thread_count, write_facts
+from seismo.report.facts import is_watch, thread_count, write_opening
 from seismo.report.shown_functions import Modules
 from seismo.report.waiting import ELAPSED, told
 
@@ -48,7 +48,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
     for pattern in (*view.callers, *view.callees):
         find_functions(recording.functions, pattern)  # an error comes before the first line, not after it
     active, idle = without_idle(recording)
-    write_opening(paper, active, idle)
+    write_opening(paper, recording, opening(active, idle, paper.signs))
     if chosen is not None:
         names = thread_names(recording, chosen)
         paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
@@ -76,15 +76,6 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         table = shown.functions if view.limits.imports else with_imports_as_one(shown)
         tree = shown.tree if view.order == "primitive" else None
         write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
-
-
-def write_notes(paper: Paper, recording: Recording) -> None:
-    """Write what else there is to know of the recording: when and how it was made, and all that it lacks."""
-    facts = [(label, sentence) for label, sentence in header(recording, paper.signs) if label not in OPENING]
-    if facts:
-        paper.line()
-        paper.line(("Notes", "title"))
-        write_facts(paper, facts)
 
 
 def thread_names(recording: Recording, threads: Sequence[int]) -> str:

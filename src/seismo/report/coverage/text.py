@@ -23,7 +23,7 @@ from seismo.report.coverage.story import (
     story_facts,
     total_text,
 )
-from seismo.report.facts import losses, write_facts
+from seismo.report.facts import losses, time_taken, write_notes, write_opening
 from seismo.report.paper import ColourPaper, Paper
 from seismo.report.tables import Grid
 from seismo.report.words import beginning, cells, count, left, number_of, shorten, wrapped
@@ -54,11 +54,12 @@ LEAST_NAME = 16
 
 def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
     """Writes what the recording is, the table, and what was wrong."""
-    write_facts(paper, story_facts(recording, settings, paper.signs))
+    write_opening(paper, recording, time_taken(recording, paper.signs).partition(":")[0])
     paper.line()
     paper.flush()
     write_table(paper, report, view)
     write_problems(paper, report, minor=view.minor)
+    write_notes(paper, story_facts(recording, settings, paper.signs))
 
 
 def write_end(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
+from seismo.report.facts import filter_words, time_taken
 from seismo.report.libraries import library_words, of_functions
 from seismo.report.lines.columns import COLUMNS, OF_SUMMARY, LineCells
 from seismo.report.summary_lines import indented, lost_lines
@@ -13,7 +13,6 @@ from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
     Signs,
     cells,
-    duration,
     location,
     number_of,
     rank,
@@ -47,15 +46,8 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
-    cpu = cpu_ns(recording)
     hits = number_of(sum(row.hits for row in rows), "hit")
-    words = f"seismo: {hits} of {number_of(len(rows), 'line')} in "
-    words += duration(wall_ns(recording), signs)
-    threads = thread_count(recording)
-    words += f" on {threads:,} threads" if threads > 1 else ""
-    waited = sum(row.wait_ns for row in rows)
-    words += f": {duration(cpu, signs)} running" if cpu >= 0 else ""
-    words += f", {duration(waited, signs)} waiting" if cpu >= 0 and waited else ""
+    words = f"seismo: {hits} of {number_of(len(rows), 'line')}{time_taken(recording, signs).replace('took', ' in', 1)}"
     lines = [(line, "strong") for line in wrapped(words, width)]
     whole = sum(row.own_ns for row in rows)
     whose = _libraries(recording, {row.function for row in rows})

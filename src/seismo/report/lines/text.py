@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.facts import header, write_facts
+from seismo.report.facts import header, time_taken, write_notes, write_opening
 from seismo.report.lines.columns import HEAT, MEANINGS, NARROW, OF_SOURCES, LineCells, of_times
 from seismo.report.lines.story import shown_program, source_text, tables
 from seismo.report.paper import ROOMY
@@ -26,7 +26,7 @@ HOT = 0.5  # of the hottest line's own time: shown in red
 
 def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     """Writes the report."""
-    write_facts(paper, header(recording, paper.signs))
+    write_opening(paper, recording, time_taken(recording, paper.signs))
     paper.flush()
     program, view, hidden = shown_program(recording, view, paper.signs)
     shown = list(tables(program, view, hidden, paper.signs, paper.width >= ROOMY))
@@ -37,6 +37,7 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     found = marks(MEANINGS, shown)
     small = any(function.small for file in program.files for function in file.functions)
     write_marks(paper, [*found, (paper.signs.hot, "a lambda or comprehension of the line above")] if small else found)
+    write_notes(paper, header(recording, paper.signs))
 
 
 def _about(row: Row, room: int, signs: Signs) -> list[Span]:

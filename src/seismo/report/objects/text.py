@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.facts import header, write_facts
+from seismo.report.facts import header, time_taken, write_notes, write_opening
 from seismo.report.objects.columns import MEANINGS
+from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import write_holders
 from seismo.report.objects.leak_descriptions import HARMLESS, style
@@ -27,13 +28,15 @@ PATH = 6  # functions of a call path that are shown
 
 def write_report(paper: Paper, recording: Recording, view: ObjectsView) -> None:
     """Writes the report: the facts, then the tables."""
-    write_facts(paper, header(recording, paper.signs))
+    words = f"{time_taken(recording, paper.signs).partition(':')[0]}: {objects(recording, paper.signs)}"
+    write_opening(paper, recording, words)
     paper.flush()
-    words = ObjectWords(recording, paper.signs)
-    write_tables(paper, words, view)
-    for file in words.changed()[:3]:
+    described = ObjectWords(recording, paper.signs)
+    write_tables(paper, described, view)
+    for file in described.changed()[:3]:
         paper.line()
         paper.line((f"{file} has changed since it ran: its lines' texts are not shown", "warning"))
+    write_notes(paper, header(recording, paper.signs))
 
 
 def write_tables(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
