@@ -1,7 +1,7 @@
 /* The calls of a journal as an Arrow stream, decoded as the consumer asks for more. No Python.h.
  *
  * Rows come stream by stream, in the order in which calls end. Only open calls are kept, so reading takes the memory of
- * one batch and the deepest stack. With a condition on times, blocks that cannot have a row are skipped (seek.h). */
+ * one batch and the deepest stack. With a condition on times, seek.h skips blocks. */
 #ifndef SM_TRACE_ARROW_BATCHES_H
 #define SM_TRACE_ARROW_BATCHES_H
 
@@ -18,23 +18,22 @@ typedef struct {
     void (*drop)(void *receiver);
 } sm_batches_owner;
 
-enum { SM_BATCH_COLUMNS = 13 }; /* columns of a call, named in arrow_batches.c */
+enum { SM_BATCH_COLUMNS = 13 };
 
-/* The calls and columns that a consumer wants. */
 typedef struct {
-    int64_t from, to;                                     /* ns; calls with times in [from, to) */
-    size_t look_back;                                     /* as in sm_sink */
+    int64_t from, to; /* ns; calls with times in [from, to) */
+    size_t look_back;
     int64_t start_least, start_most, end_least, end_most; /* ns; bounds on start and end */
     /* True if blocks without such calls may be skipped. This needs a window of all times, and none of the columns `id`,
      * `parent`, `call` and `flags`, which depend on earlier blocks. */
     bool leaps;
-    uint8_t column[SM_BATCH_COLUMNS]; /* in the order of the output */
+    uint8_t column[SM_BATCH_COLUMNS];
     size_t columns;
 } sm_batches_wish;
 
 /* Make *out a stream of the calls, as int64 columns. `id` counts from 0 in the order of streams and of starts in them;
- * `parent` and `call` are ids, or -1. function: by node, borrowed like the journal. Return 0, or -1 if out of memory,
- * without calling the owner. */
+ * `parent` and `call` are ids, or -1. Borrows all arguments. Return 0, or -1 if out of memory, without calling the
+ * owner. */
 int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const int64_t *function,
                     const sm_batches_wish *wish, sm_batches_owner owner);
 

@@ -10,9 +10,9 @@ typedef struct {
     const int64_t *function;
     size_t functions;
     sm_functions longest;
-    sm_places places; /* of `thread` */
-    int64_t thread;   /* -1 at first */
-    size_t new;       /* index of the first new sheet */
+    sm_places places;
+    int64_t thread; /* -1 at first */
+    size_t new;
     bool failed;
 } builder;
 
@@ -65,8 +65,7 @@ static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
     if (b->thread != stream->thread) {
         learn_places(b, stream->thread);
     }
-    sm_zoom_slicer *slicer =
-        sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b); /* owned */
+    sm_zoom_slicer *slicer = sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b);
     b->failed |= slicer == NULL;
     bool whole = true;
     for (size_t i = 0; i < stream->blocks && !b->failed; i++) {
@@ -107,8 +106,8 @@ int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const 
                  .thread = -1,
                  .new = sheets->sheets};
     const sm_index *index = journal->index;
-    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST);       /* owned */
-    uint8_t *lacking = sm_calloc(index->streams, 1); /* owned; computed first, since sheets are unsorted while added */
+    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST);
+    uint8_t *lacking = sm_calloc(index->streams, 1); /* computed first, since sheets are unsorted while added */
     b.failed = bytes == NULL || lacking == NULL || !sm_functions_know(&b.longest, functions + 1);
     for (size_t i = 0; i < index->streams && !b.failed; i++) {
         size_t count;

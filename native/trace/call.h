@@ -45,10 +45,10 @@ typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPE
 
 typedef struct {
     sm_what what;
-    const sm_call *call;       /* of a start, then without an end, or of an end */
-    const sm_instant *instant; /* of an instant */
-    int64_t time, bound;       /* ns; bound: -1 if unknown */
-    int64_t before, after;     /* clock readings around it; after: -1 if there is none */
+    const sm_call *call; /* of a start, then without an end, or of an end */
+    const sm_instant *instant;
+    int64_t time, bound;   /* ns; bound: -1 if unknown */
+    int64_t before, after; /* clock readings around it; after: -1 if there is none */
 } sm_happened;
 
 /* Receiver of decoded data. A function may be NULL, and returns nonzero to stop. Counts are by node, and may be
@@ -64,7 +64,6 @@ typedef struct {
     size_t look_back;     /* bytes of tokens to search for the starts of calls that were open before, or 0 */
 } sm_sink;
 
-/* Problems of the data, as counts. */
 typedef struct {
     uint64_t damaged;  /* blocks cut short by a missing or damaged piece */
     uint64_t unknown;  /* blocks cut short by a node that the file lacks */

@@ -1,12 +1,11 @@
 /* Find the starts of calls that were open where reading begins.
  *
  * A block's head names the open calls, but not their starts. So the blocks before it are scanned backwards. A scan
- * follows only the depth, which costs a fraction of decoding. If the depth stays at or above that of the calls sought,
- * none of them began in the block. Otherwise, or if the path is exchanged, the block is decoded. Calls that are on the
- * stack at its end but not at its beginning are found.
+ * follows only the depth, which costs a fraction of decoding. A block is decoded only if the depth falls below that of
+ * the calls sought, or the path is exchanged.
  *
- * The search ends with the outermost call, at a gap, at a damaged block, or after `look_back` bytes. Folded paths hang
- * elsewhere in the tree than the calls on the stack; then depths or nodes disagree, which ends the search, too. */
+ * The search ends with the outermost call, at a gap, at a damaged block, after `look_back` bytes, or where depths or
+ * nodes disagree, as on a folded path. */
 #include "trace/call_starts.h"
 
 #include "base/alloc.h"
@@ -102,7 +101,7 @@ end:
 void sm_look_back(sm_machine *m, size_t block) {
     int64_t sought = (int64_t)m->depth;
     size_t budget = m->sink->look_back, size;
-    uint8_t *bytes = sought && budget ? sm_malloc(SM_BLOCK_MOST) : NULL; /* owned */
+    uint8_t *bytes = sought && budget ? sm_malloc(SM_BLOCK_MOST) : NULL;
     while (bytes != NULL && sought > 0 && block > 0 && budget > 0 && !m->failed) {
         const sm_piece *head = sm_machine_head(m, block), *before = sm_machine_head(m, block - 1);
         const sm_index *index = m->journal->index;

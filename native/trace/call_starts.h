@@ -4,8 +4,7 @@
 
 #include "trace/token_machine.h"
 
-/* Find the starts of the calls on the stack of a machine that has just entered `block`, its first. A call whose start
- * is not found keeps SM_CALL_BEFORE. */
+/* Find the starts of the calls on the stack of a machine that has just entered `block`, its first. */
 void sm_look_back(sm_machine *m, size_t block);
 
 #endif

@@ -2,17 +2,16 @@
  *
  * Events repeat, but their times do not: a mark every 31 bytes, with nanoseconds that never recur, defeats LZ4. So
  * marks are stored separately, as the distances between them, which are nearly always the same, and their units, which
- * do not compress. This leaves a third of a program's journal in half the time. The reader merges the marks again,
- * which restores the bytes exactly. */
+ * do not compress. This leaves a third of a program's journal in half the time. */
 #include "trace/compression.h"
 
 #include "base/varint.h"
 #include "vendor/lz4/lz4.h"
 
 enum {
-    WORTH_PACKING = 64, /* bytes */
-    LEAST_SAVED = 16,   /* bytes */
-    ASKED_GAPS = 64,    /* gaps that are sampled for the usual one */
+    WORTH_PACKING = 64,
+    LEAST_SAVED = 16,
+    ASKED_GAPS = 64, /* gaps that are sampled for the usual one */
 };
 
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end) {
@@ -129,7 +128,6 @@ static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps
     return to + SM_VARINT_MAX > limit ? NULL : sm_varint_put(to, count - told);
 }
 
-/* Return the end of the body, or NULL if it would not end before `limit`. */
 static uint8_t *pack_apart(sm_packer *p, const uint8_t *bytes, size_t size, uint8_t *to, const uint8_t *limit) {
     apart is;
     if (!take_apart(p, bytes, bytes + size, &is)) {
@@ -226,7 +224,7 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
             *to++ = *m.operand;
         } while (*m.operand++ & 0x80);
     }
-    return true; /* the remaining tokens are in place already */
+    return true;
 }
 
 bool sm_piece_unpack(unsigned codec, const uint8_t *body, size_t size, uint8_t *to, size_t raw) {

@@ -9,12 +9,12 @@
 
 #include "trace/tokens.h"
 
-typedef struct sm_packer { /* scratch memory */
+typedef struct sm_packer {
     uint8_t tokens[SM_BLOCK_MOST + 32], operands[SM_BLOCK_MOST + 8];
     uint16_t gaps[SM_BLOCK_MOST / 2 + 64];
 } sm_packer;
 
-enum { SM_PACKED_MOST = SM_BLOCK_MOST + 32 }; /* most bytes of a packed piece */
+enum { SM_PACKED_MOST = SM_BLOCK_MOST + 32 };
 
 /* Pack 1 to SM_BLOCK_MOST bytes of whole tokens: write the codec, their number and the body. Return the body's end, and
  * set *body to its beginning. */
@@ -42,8 +42,7 @@ static inline bool sm_has_operand(unsigned token) {
     return token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK;
 }
 
-/* Return the first token from `at` on that is a mark or has operands, or `end`. Some thirty bytes lie between two
- * marks, so sixteen are compared at once. */
+/* Return the first token from `at` on that is a mark or has operands, or `end`; some thirty bytes lie between marks. */
 static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *end) {
 #if defined(__SSE2__)
     typedef uint8_t sixteen __attribute__((vector_size(16)));

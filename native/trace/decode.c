@@ -144,14 +144,14 @@ static bool says_something(const sm_machine *m, size_t block) {
            (block > 0 && head->block != sm_machine_head(m, block - 1)->block + 1);
 }
 
-/* Read the blocks with instants, and one block before and after each run of them: events before the first mark of a
- * block, or after its last, get their times from both. */
+/* Read one block more before and after the blocks with instants: events before a block's first mark, or after its last,
+ * get their times from both. */
 sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     int64_t origin = journal->origin[stream->thread];
     sm_decode_status status = SM_DECODE_DONE;
-    size_t blocks = stream->blocks, read = 0; /* blocks handled so far */
+    size_t blocks = stream->blocks, read = 0;
     for (size_t block = first_block(&m, from); block < blocks && status == SM_DECODE_DONE; block++) {
         if (sm_machine_head(&m, block)->time + origin >= to) {
             break;

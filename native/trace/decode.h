@@ -1,7 +1,7 @@
 /* Decode a stream's tokens into calls with times. No Python.h.
  *
- * Times are ns since the start of the recording's first process. Events keep the order of the file. A time that was not
- * read from the clock is interpolated between the readings around it; its bound is the largest possible error. */
+ * Times are ns since the start of the recording's first process. A time that was not read from the clock is
+ * interpolated between the readings around it; its bound is the largest possible error. */
 #ifndef SM_TRACE_DECODE_H
 #define SM_TRACE_DECODE_H
 
@@ -23,8 +23,8 @@ sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream
 typedef struct {
     sm_machine machine;
     uint8_t *bytes; /* owned; of the current block */
-    size_t block;   /* index of the next block */
-    size_t last;    /* index of the last block to read */
+    size_t block;
+    size_t last;
     int64_t to;
     bool whole; /* the previous block was read completely */
 } sm_decoder;

@@ -1,21 +1,18 @@
 /* Write a part of a journal as a journal: a window, or chosen calls.
  *
- * The events of a stream arrive in order, with their times (token_machine.c). Those of the part are written again as
- * tokens, with the node numbers of the new recording. One pass counts, which finds the nodes; a second one writes.
- * Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how calls end.
+ * One pass over the events counts, which finds the nodes; a second one writes them as tokens, with the new numbers of
+ * nodes. Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how calls end.
  *
  * The part keeps the chosen calls, all that they called, and their callers. A call waits on the stack with its start
  * until something in it is chosen, and is written then. Nothing was written in between, since it would have been inside
- * that call. A choice by duration is known only when a call ends, so a pass of its own sets a bit for each chosen call.
+ * that call. A choice by duration needs the ends, so a pass of its own sets a bit for each chosen call.
  *
- * Times stay exact. The part has the clock readings on both sides of each event: where no kept event happened at a
- * reading, an instant of kind CLOCK replaces it. So bounds equal those of the whole. At the window's edges the path is
- * certain, and the time is the window's. An event between two readings around an edge stays on the side where the whole
- * shows it, and is counted (`edges`).
+ * Times stay exact, as the part has the clock readings on both sides of each event. Where no kept event happened at
+ * one, an instant of kind CLOCK replaces it. At the window's edges the path is certain. An event between two readings
+ * around an edge stays on the side where the whole shows it, and is counted (`edges`).
  *
- * Time is counted in segments, as the recorder does: from one kept event to the next, it belongs to the innermost
- * kept call. The uncertainty of a segment's ends goes into its variance, as a uniform distribution between the two
- * readings. */
+ * Time is counted in segments, as the recorder does: from one kept event to the next, it belongs to the innermost kept
+ * call. The uncertainty of a segment's ends goes into its variance, as a uniform distribution between two readings. */
 #include "trace/excerpt.h"
 
 #include <string.h>
@@ -25,7 +22,7 @@
 #include "trace/decode.h"
 
 typedef struct {
-    int64_t time, bound, before, after; /* as in sm_happened */
+    int64_t time, bound, before, after;
 } moment;
 
 typedef struct {
@@ -49,17 +46,17 @@ typedef struct {
     size_t shown;    /* number of outermost calls that are in the part */
     uint8_t *chosen; /* owned; a bit for each call of the stream, set if its end makes it chosen */
     size_t chosen_size;
-    bool ahead;      /* the choice depends on ends */
-    moment open;     /* when calls without an end were still open */
-    int64_t last;    /* time of the last kept event, or of the part's beginning */
-    double doubt;    /* variance of `last`, ns squared */
-    int64_t due;     /* clock reading after the last written event, or -1 once written */
-    int64_t start;   /* beginning of the part in this stream */
-    int64_t gap_end; /* end of the last gap */
-    bool met;        /* an event arrived */
-    bool begun;      /* the part has something of this stream */
-    bool astray;     /* the path must be written before the next event */
-    bool beyond;     /* the stream continues after the window */
+    bool ahead;
+    moment open;  /* when calls without an end were still open */
+    int64_t last; /* time of the last kept event, or of the part's beginning */
+    double doubt; /* variance of `last`, ns squared */
+    int64_t due;  /* clock reading after the last written event, or -1 once written */
+    int64_t start;
+    int64_t gap_end;
+    bool met;
+    bool begun;
+    bool astray; /* the path must be written before the next event */
+    bool beyond; /* the stream continues after the window */
     bool ended, failed;
 } cutter;
 
@@ -358,7 +355,7 @@ static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
     }
 }
 
-/* End the part of this stream: with an END token, or without one if the stream was cut off. */
+/* End the part of this stream, without an END token if the stream was cut off. */
 static void end(cutter *c, const moment *at, bool in_order) {
     c->ended = true;
     if (!c->begun && c->shown == 0) {
@@ -425,7 +422,7 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
         return 0;
     }
     if (from >= c->order->to) {
-        return 0; /* the next event is outside, too */
+        return 0;
     }
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
@@ -443,7 +440,6 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
     return 0;
 }
 
-/* Run the pass for a choice that depends on ends. */
 static int choose_ahead(cutter *c) {
     const sm_cut_order *order = c->order;
     sm_wrong wrong = {0};

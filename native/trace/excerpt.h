@@ -5,17 +5,15 @@
 #include "trace/call.h"
 #include "trace/write.h"
 
-/* The ways in which a call was left. */
 enum { SM_CUT_RETURNED, SM_CUT_UNWOUND, SM_CUT_YIELDED, SM_CUT_UNENDED, SM_CUT_HOWS };
 
-/* The facts that decide about a call, besides its node's class and how it was left. bounds: where each cell but the
- * first begins, ascending. table: 1 if the call is chosen; by class, cell of duration, own time and depth, and how it
- * was left. All are borrowed. */
+/* Facts that decide about a call, with its node's class and how it was left. bounds: where each cell but the first
+ * begins, ascending. table: 1 if the call is chosen; by class, the cells of the facts, and how it was left. */
 enum { SM_CUT_DURATION, SM_CUT_OWN, SM_CUT_DEPTH, SM_CUT_FACTS };
 
 typedef struct {
-    const int64_t *class_of; /* by node */
-    const int64_t *python;   /* by node: 1 for a Python function */
+    const int64_t *class_of; /* borrowed; by node */
+    const int64_t *python;   /* borrowed; by node: 1 for a Python function */
     const uint8_t *table;
     size_t classes;
     const int64_t *bounds[SM_CUT_FACTS];
@@ -31,18 +29,18 @@ typedef struct {
 } sm_cut_counts;
 
 typedef struct {
-    uint64_t edges;    /* events that may be on the other side of a window's edge */
+    uint64_t edges;    /* events perhaps on the other side of a window's edge */
     uint64_t gaps;     /* stretches of missing events */
     uint64_t left_out; /* calls and resumes that the recorder's filter left out of all counts */
-    uint64_t damaged;  /* blocks cut short */
-    uint64_t streams;  /* streams that have something in the part */
+    uint64_t damaged;
+    uint64_t streams;
 } sm_cut_notes;
 
 typedef struct {
-    int64_t from, to;            /* ns */
+    int64_t from, to;
     const sm_cut_choice *choice; /* NULL for all calls */
     const int64_t *node;         /* by node: its number in the output, or -1; NULL to write nothing */
-    const int64_t *thread;       /* by thread: the same */
+    const int64_t *thread;
 } sm_cut_order;
 
 /* Count the part if counts is not NULL, or write it. Return 0, -1 if out of memory, or 1 if the writer was stopped. */

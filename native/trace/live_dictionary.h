@@ -15,12 +15,12 @@ typedef struct {
     uint32_t kids_at, kids; /* range in sm_places.kid of children that a byte can name; room for a power of two */
     uint32_t parent;        /* rank, or 0 for the root */
     uint32_t function;      /* number of its function, below 2^31 */
-    /* Calls that began and ended in the open slice of sm_places.owner; zero if there are none. */
-    uint32_t calls, next;         /* next: rank + 1 of the next place of this depth that has some, or 0 */
-    int64_t time;                 /* of all of them */
-    int64_t beyond;               /* least duration that is the longest of its function, or 0 if not looked up yet */
-    int64_t began;                /* start of that call, if it is one of them */
-    uint32_t near[SM_PLACE_NEAR]; /* the first of its kids */
+    /* Calls that began and ended in the open slice of sm_places.owner, or zeros. */
+    uint32_t calls, next; /* next: rank + 1 of the next place of this depth that has some, or 0 */
+    int64_t time;
+    int64_t beyond; /* least duration that is the longest of its function, or 0 if not looked up yet */
+    int64_t began;  /* start of that call, if it is one of them */
+    uint32_t near[SM_PLACE_NEAR];
 } sm_place;
 
 typedef struct {

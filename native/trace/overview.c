@@ -2,8 +2,8 @@
  *
  * A slice no wider than a column is painted from its rows. A wider one is replaced by slices of the level below, and on
  * level 0 by the journal itself while `calls_left` lasts. Slices before the picture's time are read only for open calls
- * (OPEN rows), and slices after it for calls that began earlier. So each level reads a sheet or two besides those of
- * the picture's time. The columns bound the work, however long the trace is.
+ * (OPEN rows), and slices after it for calls that began earlier. So the columns bound the work, however long the trace
+ * is.
  *
  * The journal supplies what no sheet has: the last calls of a killed program, threads of few calls, traces without
  * levels. */
@@ -36,10 +36,10 @@ typedef struct {
     const sm_trace *journal;
     const sm_zoom_sheets *sheets;
     const sm_stream *stream;
-    uint64_t number; /* index of the stream */
+    uint64_t number;
     int64_t origin;
     size_t first[SM_LEVELS], count[SM_LEVELS]; /* range of its sheets, by level */
-    opened_list open;                          /* calls that are open so far */
+    opened_list open;
     /* A run of level-0 slices that is to be read from the journal. */
     bool exact;
     uint64_t next, block, skip, calls, seen;
@@ -169,7 +169,7 @@ static void settle(walker *w) {
 static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint64_t number) {
     const sm_zoom_slice *slice = &rows->slice[at];
     bool goes_on = w->exact && w->next == number && !(slice->flags & SM_ZOOM_SLICE_AFTER_GAP);
-    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip); /* blocks are read from their beginning */
+    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip);
     if (cost > w->calls_left) {
         return false;
     }
@@ -219,7 +219,7 @@ static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
     if (sheet == NULL) {
         return false;
     }
-    sm_zoom_sheet_rows rows = {0}; /* owned */
+    sm_zoom_sheet_rows rows = {0};
     int done = sm_zoom_sheet_read(w->sheets, sheet, &rows);
     w->overview->bad_sheets += done == 0;
     w->failed |= done < 0;
@@ -240,10 +240,10 @@ static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
     return done > 0;
 }
 
-/* Paint all sheets, from the highest level on. Where a level ends early, as after a kill, the one below continues.
- * Return true if the last slice ends the stream. Otherwise w->block and w->skip are where it ends. */
+/* Paint all sheets, from the highest level on. Where a level ends early, the one below continues. Return true if the
+ * last slice ends the stream. Otherwise w->block and w->skip are where it ends. */
 static bool take_sheets(walker *w) {
-    uint64_t done = 0; /* finished slices of level 0 */
+    uint64_t done = 0;
     for (uint32_t level = SM_LEVELS; level-- > 0 && !w->failed;) {
         uint64_t sheets = w->count[level] ? w->sheets->sheet[w->first[level] + w->count[level] - 1].number + 1 : 0;
         unsigned shift = 4 * (level + 1);
@@ -255,7 +255,7 @@ static bool take_sheets(walker *w) {
         done = to > done ? to : done;
     }
     settle(w);
-    sm_zoom_sheet_rows rows = {0}; /* owned */
+    sm_zoom_sheet_rows rows = {0};
     bool last = false;
     if (sm_zoom_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
         const sm_zoom_slice *slice = &rows.slice[rows.slices - 1];

@@ -1,5 +1,4 @@
-/* What a picture of a journal draws: runs of calls for each stream and depth, no more than its columns can show. No
- * Python.h.
+/* What a picture of a journal draws: for each stream and depth runs, no more than its columns can show. No Python.h.
  *
  * A *run* is one call, or consecutive calls of one depth that begin and end within the width of a column. */
 #ifndef SM_TRACE_OVERVIEW_H
@@ -12,7 +11,7 @@ typedef struct {
     sm_buffer runs; /* of sm_run; by stream, depth and start */
     sm_buffer gaps; /* of sm_window_gap */
     sm_wrong wrong;
-    uint64_t bad_sheets; /* damaged sheets */
+    uint64_t bad_sheets;
 } sm_overview;
 
 /* Fill the overview. Return 0, or -1 if out of memory. The caller frees it in both cases. */

@@ -1,8 +1,7 @@
 /* Merge calls into the runs that a picture can show.
  *
  * Each depth of a stream has one open run. The next call or run joins it if both together are no wider than a column.
- * Otherwise the open run is passed on, and a new one begins. So two consecutive runs are wider than a column, and a
- * depth has at most 2 * columns + 1 runs. */
+ * Otherwise a new one begins. So a depth has at most 2 * columns + 1 runs. */
 #include "trace/overview_runs.h"
 
 #include <string.h>
@@ -45,7 +44,6 @@ static void add_share(sm_paint_slot *s, const sm_painted_share *more) {
     }
 }
 
-/* Return the slot of a wanted depth, or NULL if out of memory. */
 static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
     size_t at = depth - p->asked->first_depth;
     if (!sm_room(&p->slots, &p->room, at + 1, sizeof *p->slots)) {

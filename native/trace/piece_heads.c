@@ -80,7 +80,7 @@ uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
             at = sm_varint_get(at, end, &kind);
             at = at != NULL ? sm_varint_get(at, end, &length) : NULL;
             if (at == NULL || length > (uint64_t)(end - at)) {
-                break; /* a reader stops here, too */
+                break;
             }
             at += length;
             if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK) {

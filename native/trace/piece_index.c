@@ -49,8 +49,7 @@ static void find_blocks(sm_index *index) {
     }
 }
 
-/* Return true if copied heads make whole streams: blocks numbered from 0, in the order of time, each of consecutive
- * pieces. */
+/* Return true if copied heads make whole streams: consecutive pieces and blocks, in the order of time. */
 static bool agree(const sm_index *index) {
     const sm_piece *piece = index->piece;
     for (size_t s = 0; s < index->streams; s++) {
@@ -78,7 +77,7 @@ static bool is_inside(const sm_index *index, uint64_t at, uint64_t length) {
 
 static int read_heads(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
                       size_t threads) {
-    uint8_t *told = sm_calloc(count, 1); /* owned */
+    uint8_t *told = sm_calloc(count, 1);
     if (told == NULL) {
         return -1;
     }

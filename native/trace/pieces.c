@@ -74,7 +74,6 @@ bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece) {
     return piece->copy == 0 || memcmp(index->bytes + piece->copy, index->bytes + piece->at, piece->body) == 0;
 }
 
-/* Return 1 if the piece's head is as it was read, and its checksum is right. */
 static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32 *tables) {
     const uint8_t *payload = index->bytes + piece->at;
     if (!sm_piece_is_as_told(index, piece)) {

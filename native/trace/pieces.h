@@ -12,14 +12,14 @@
 typedef struct {
     uint64_t stream, block, rank;
     int64_t time; /* ns since the process began; with rank, unit and flags if offset is 0 */
-    double unit;  /* ns */
+    double unit;
     uint64_t flags;
-    uint64_t at;     /* offset of the payload in the file */
-    uint64_t copy;   /* offset of the copy from which the head was read, or 0 */
-    uint32_t kinds;  /* of instants in its block up to its end: bit k for kind k, bit 0 for all others */
-    uint32_t length; /* of the payload */
-    uint32_t body;   /* offset of the packed bytes in the payload */
-    uint32_t raw;    /* length of the unpacked bytes */
+    uint64_t at;    /* offset of the payload in the file */
+    uint64_t copy;  /* offset of the copy from which the head was read, or 0 */
+    uint32_t kinds; /* of instants in its block up to its end: bit k for kind k, bit 0 for all others */
+    uint32_t length;
+    uint32_t body; /* offset of the packed bytes in the payload */
+    uint32_t raw;  /* length of the unpacked bytes */
     uint32_t thread, offset;
     uint8_t codec;
 } sm_piece;
@@ -28,11 +28,11 @@ typedef struct {
 
 /* A block: its pieces by offset, the first of which is 0. */
 typedef struct {
-    size_t first, pieces; /* in sm_index.piece */
+    size_t first, pieces;
 } sm_block;
 
 typedef struct {
-    size_t first, blocks; /* in sm_index.block, by number */
+    size_t first, blocks;
     uint64_t number;
     uint32_t thread;
 } sm_stream;

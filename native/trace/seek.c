@@ -1,16 +1,16 @@
 /* Where reading may begin and end when only calls of some time are wanted.
  *
- * An event's time depends only on the marks around it. So from the first mark on, a reader that begins in the middle
- * computes the same times as one that begins at the beginning. It reads one block more before the first that matters.
- * If that has no mark, it begins at the beginning (sm_seek_is_sound).
+ * An event's time depends only on the marks around it. So a reader that begins in the middle computes the right times
+ * from the first mark on. It reads one block more before the first that matters. If that has no mark, it begins at the
+ * beginning (sm_seek_is_sound).
  *
- * Calls that are open where reading begins started earlier. They are not wanted if wanted calls start later. If wanted
- * calls only end later, their starts are searched for (call_starts.c). One that is not found lies behind a gap, through
- * which a reader would know it. Then reading begins at the beginning, too.
+ * Calls that are open where reading begins started earlier, and are not wanted if wanted calls start later. If wanted
+ * calls only end later, their starts are searched for (call_starts.c). One behind a gap is not found, so reading begins
+ * at the beginning, too.
  *
  * At the other end, reading continues while a wanted call is on the stack. Events that wait for their time get it a
- * block later, since blocks begin with a clock reading. If that is the reading of the last mark, or events are missing
- * in between, one more block is read. */
+ * block later, since blocks begin with a clock reading, unless that is the reading of the last mark or events are
+ * missing. */
 #include "trace/seek.h"
 
 static bool begins_in(const sm_seek *leap, int64_t start) {
@@ -57,7 +57,7 @@ bool sm_seek_out(sm_decoder *d, const sm_seek *leap) {
     if (m->events && !(follows && time > m->mark)) {
         return false;
     }
-    if (time <= leap->end_most) { /* a call that began in time may end in time */
+    if (time <= leap->end_most) {
         for (size_t i = 0; i < m->events && m->mark <= leap->start_most; i++) {
             if (m->event[i].what == SM_HAPPENED_START) {
                 return false;

@@ -1,6 +1,4 @@
-/* Read only the part of a stream in which wanted calls begin or end. No Python.h.
- *
- * The result equals that of reading everything, to the nanosecond; seek.c explains why. */
+/* Read only the part of a stream in which wanted calls begin or end, with the same result as all of it. No Python.h. */
 #ifndef SM_TRACE_SEEK_H
 #define SM_TRACE_SEEK_H
 
@@ -8,7 +6,7 @@
 
 typedef struct {
     int64_t start_least, start_most, end_least, end_most; /* ns; of the wanted calls */
-    bool starts; /* the starts of calls matter that are wanted for their ends */
+    bool starts; /* the starts matter of calls that are wanted for their ends */
 } sm_seek;
 
 /* Begin where the first wanted call may begin or end. Return false if that is the stream's beginning. */

@@ -1,16 +1,15 @@
 /* Turn tokens into calls.
  *
  * The reader keeps the recorded thread's stack of open calls. A block names the node at which it begins, so reading can
- * start at any block: the node's ancestors are then open, and began before. If the previous blocks were read, the node
- * must be the top of the stack.
+ * start at any block, with the node's ancestors open. If the previous blocks were read, the node must be the top of the
+ * stack.
  *
  * Times: The clock was read at marks. Events in between wait in `event` until the next mark, each with its weight: the
  * sum of the mean times of the segments up to it. The time between two marks is divided by weight. So times never go
- * back, an event at a mark has the mark's time, and no error exceeds the distance to the farther mark. A call is passed
- * on when its end has a time. Until then it is in the pool, where events name it by index.
+ * back, and no error exceeds the distance to the farther mark. The clock was also read where a block begins later than
+ * the last mark, and at the thread's end.
  *
- * The clock was also read where a block begins later than the previous block's last mark. At the end of a stream, the
- * thread's end serves as the last mark.
+ * A call is passed on when its end has a time. Until then it is in the pool, where events name it by index.
  *
  * Steps of generators: A resume does not name the step that it continues. The step that paused last on this node is
  * taken, and flagged if there are others.
@@ -24,7 +23,7 @@
 #include "base/alloc.h"
 #include "base/varint.h"
 
-static const double EVENT = 30; /* ns that an event takes besides its segment */
+static const double EVENT = 30;
 
 static bool grow(sm_machine *m, void *array, size_t *room, size_t size) {
     bool grown = sm_room(array, room, *room + 1, size);
@@ -168,7 +167,7 @@ static sm_paused *paused_on(sm_machine *m, uint32_t node) {
         return NULL;
     }
     uint32_t low = 0, high = count;
-    while (low < high) { /* a thread's nodes are sorted by id */
+    while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (d->by_rank[first + middle] < node) {
             low = middle + 1;

@@ -7,14 +7,13 @@
 #include "base/buffer.h"
 #include "trace/call.h"
 
-#define SM_MACHINE_DEEPEST (1 << 20)         /* most calls that are open at once */
-#define SM_MACHINE_WAITING (1 << 18)         /* most events that wait for their time across blocks */
-#define SM_MACHINE_LATEST ((int64_t)1 << 62) /* ns; no time is later */
+#define SM_MACHINE_DEEPEST (1 << 20) /* most calls that are open at once */
+#define SM_MACHINE_WAITING (1 << 18)
+#define SM_MACHINE_LATEST ((int64_t)1 << 62)
 /* Limit of the total length of paths, plus so much per byte of tokens. Valid files take a fraction. */
 #define SM_MACHINE_STEPS ((uint64_t)1 << 26)
 #define SM_MACHINE_STEPS_OF_BYTE ((uint64_t)256)
 
-/* An event that waits for its time. */
 typedef struct {
     double weight; /* of all segments since the previous mark */
     uint32_t open; /* in the pool; of an instant: in `about` */
@@ -44,18 +43,18 @@ typedef struct {
     sm_open_call *pool; /* owned */
     sm_waiting *event;  /* owned */
     sm_paused *of_node; /* owned; by rank - 1; made at the first pause */
-    sm_buffer texts;    /* bytes of instants that wait */
-    sm_buffer about;    /* sm_instant_text of each */
+    sm_buffer texts;
+    sm_buffer about; /* sm_instant_text of each */
     size_t depth, stack_room, pooled, pool_room, events, event_room;
     uint32_t free_call; /* first free one + 1, or 0 */
-    uint64_t number;    /* of the next call */
-    double weight;      /* of segments since the mark */
-    int64_t mark;       /* time of the last mark */
-    int64_t begins;     /* time at which reading began */
-    int64_t unit_base;  /* time from which units count */
+    uint64_t number;
+    double weight; /* of segments since the mark */
+    int64_t mark;  /* time of the last mark */
+    int64_t begins;
+    int64_t unit_base;
     uint64_t units;
-    uint64_t steps_left; /* of paths */
-    int64_t place;       /* current, in the dictionary */
+    uint64_t steps_left;
+    int64_t place; /* current, in the dictionary */
     bool stopped, failed, begun;
     bool left_out;    /* calls are missing, so which step a resume continues is a guess */
     uint32_t started; /* flag of calls that begin without an event */
@@ -67,15 +66,13 @@ void sm_machine_settle(sm_machine *m, int64_t to, double total, bool known);
 void sm_machine_settle_before(sm_machine *m, int64_t to);
 /* End the segment of the current place at an event. */
 void sm_machine_pass_segment(sm_machine *m);
-/* Make the stack the path of a place. Common calls stay, with `stays` added to their flags. Others end unseen, and new
- * ones begin with the flag `started`. Return false if the path exceeds the limits. */
+/* Make the stack the path of a place. Common calls get the flags `stays`, others end unseen, and new ones begin with
+ * `started`. Return false if the path exceeds the limits. */
 bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays);
 void sm_machine_end_all(sm_machine *m, uint32_t how);
 /* Process one token. Return the next one, or NULL if the block ends here. */
 const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *end, double unit);
-/* Return the root of the stream's thread, as a place. */
 int64_t sm_machine_root(const sm_machine *m);
-/* Return the head of a block of the stream. */
 const sm_piece *sm_machine_head(const sm_machine *m, size_t block);
 /* Enter a block. follows: everything before it was read. Return false if the block cannot be read. */
 bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows);

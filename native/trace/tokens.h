@@ -1,17 +1,17 @@
-/* The tokens of a journal, which a trace's recorder writes and its reader reads (docs/format.md).
+/* The tokens of a journal, bytes of which some have operands (docs/format.md).
  *
- * A token is a byte, some with operands. The tree of paths is the dictionary: a callee is named by its number among the
- * children of the current node, which takes a byte for nearly every call. */
+ * The tree of paths is the dictionary: a callee is named by its number among the children of the current node, which
+ * takes a byte for nearly every call. */
 #ifndef SM_TRACE_TOKENS_H
 #define SM_TRACE_TOKENS_H
 
 enum {
-    SM_TOKEN_RETURN = 0,  /* the innermost open call ends */
-    SM_TOKEN_YIELD = 1,   /* the innermost open call pauses */
-    SM_TOKEN_UNWIND = 2,  /* an exception leaves the innermost open call */
-    SM_TOKEN_MARK = 3,    /* uvarint: units of the clock since the previous mark or the block's time */
-    SM_TOKEN_CALL = 4,    /* uvarint: rank of the node */
-    SM_TOKEN_RESUME = 5,  /* uvarint: rank of the node */
+    SM_TOKEN_RETURN = 0, /* the innermost open call ends */
+    SM_TOKEN_YIELD = 1,  /* the innermost open call pauses */
+    SM_TOKEN_UNWIND = 2, /* an exception leaves the innermost open call */
+    SM_TOKEN_MARK = 3,   /* uvarint: units of the clock since the previous mark or the block's time */
+    SM_TOKEN_CALL = 4,   /* uvarint: rank of the node */
+    SM_TOKEN_RESUME = 5,
     SM_TOKEN_GOTO = 6,    /* uvarint: rank of the node that becomes current without events */
     SM_TOKEN_INSTANT = 7, /* uvarint kind, uvarint length, so many bytes */
 
@@ -20,8 +20,8 @@ enum {
     SM_TOKEN_RESERVED = 129,     /* to 135: a reader stops the block at one */
     SM_TOKEN_RESUME_CHILD = 136, /* + number of the child, below SM_TOKEN_CHILDREN_RESUMED */
 
-    SM_TOKEN_CHILDREN_CALLED = SM_TOKEN_END - SM_TOKEN_CALL_CHILD, /* children that a byte calls */
-    SM_TOKEN_CHILDREN_RESUMED = 256 - SM_TOKEN_RESUME_CHILD,       /* children that a byte resumes */
+    SM_TOKEN_CHILDREN_CALLED = SM_TOKEN_END - SM_TOKEN_CALL_CHILD,
+    SM_TOKEN_CHILDREN_RESUMED = 256 - SM_TOKEN_RESUME_CHILD,
 };
 
 /* Kinds of instants. Their bytes: uvarint number of the span or collection (not in the first two), uvarint length of
@@ -39,7 +39,6 @@ enum {
  * they were too short or too deep. CLOCK: the clock was read without an event. */
 enum { SM_INSTANT_LEFT_OUT = 32, SM_INSTANT_CLOCK = 33 };
 
-/* Codecs of pieces, and properties of blocks. */
 enum {
     SM_PIECE_PLAIN = 0,
     SM_PIECE_LZ4 = 1,

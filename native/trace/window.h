@@ -7,13 +7,13 @@
 
 typedef struct {
     sm_call call;
-    uint64_t stream; /* in the index */
+    uint64_t stream;
 } sm_window_call;
 
 typedef struct {
     int64_t time, bound;
     uint64_t stream, kind, in; /* in: number of a call */
-    size_t at, length;         /* in texts */
+    size_t at, length;
 } sm_window_instant;
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
     sm_buffer calls, instants, gaps; /* arrays of the above; calls by stream and start */
     sm_buffer texts;
     size_t limit; /* most calls and instants; 0 for all instants and no calls */
-    int more;     /* there were more */
+    int more;
     sm_wrong wrong;
     /* Private, while it is filled. */
     const sm_index *index;
@@ -34,8 +34,7 @@ typedef struct {
 } sm_window;
 
 /* Fill the window with calls, instants and gaps in [from, to), of one thread or (-1) of all. Search `look_back` bytes
- * of each stream for the starts of calls that were open before. Return 0, or -1 if out of memory. The caller frees it
- * in both cases. */
+ * for the starts of calls that were open before. Return 0, or -1 if out of memory; the caller frees in both cases. */
 int sm_window_fill(sm_window *window, const sm_trace *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
                    size_t look_back);
 void sm_window_free(sm_window *window);
@@ -47,15 +46,14 @@ typedef struct {
     int64_t *left_out[3];                  /* owned; by place: calls, resumes, exceptions below it without events */
     sm_window_call *longest;               /* owned; by function; depth is UINT32_MAX if there is none */
     const int64_t *function;               /* borrowed; by node */
-    uint64_t steps;                        /* calls and resumes */
-    sm_buffer gaps;                        /* of sm_window_gap */
+    uint64_t steps;
+    sm_buffer gaps; /* of sm_window_gap */
     sm_wrong wrong;
     const sm_index *index;
     int no_memory;
 } sm_sums;
 
-/* Fill only `longest`, from the recorder's payloads at `places` (pairs of offset and length). Return 0, or -1 if out of
- * memory. The caller frees it in both cases. */
+/* Fill only `longest`, from payloads at `places` (pairs of offset and length). Return 0, or -1 if out of memory. */
 int sm_longest_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count);
 /* Append all gaps (sm_window_gap). Only blocks before gaps are read. Return 0, or -1 if out of memory. */

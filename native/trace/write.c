@@ -7,8 +7,8 @@
 #include "trace/compression.h"
 
 enum {
-    FULL = 32768,         /* bytes of a full block */
-    HEAD = 8 * 10 + 8,    /* most bytes of a piece's head */
+    FULL = 32768,
+    HEAD = 8 * 10 + 8,
     LONGEST_TOKEN = 1024, /* room of a full block, beside an instant's text */
 };
 
@@ -93,7 +93,6 @@ void sm_write_room(sm_trace_writer *w, int64_t place) {
     }
 }
 
-/* Return room for so many bytes, or NULL if out of memory or the block cannot hold them. */
 static uint8_t *room(sm_trace_writer *w, size_t size) {
     bool fits = w->bytes.size + size <= SM_BLOCK_MOST;
     uint8_t *at = fits ? sm_buffer_reserve(&w->bytes, size) : NULL;

@@ -8,8 +8,8 @@
 #include "trace/tokens.h"
 #include "vendor/lz4/lz4.h"
 
-static const uint64_t LATEST = (uint64_t)1 << 57; /* ns */
-enum { LEAST_SAVED = 16 };                        /* bytes */
+static const uint64_t LATEST = (uint64_t)1 << 57;
+enum { LEAST_SAVED = 16 };
 
 /* Read a uvarint of at most `most`. Return its end, or NULL, also if `at` is NULL. */
 static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {

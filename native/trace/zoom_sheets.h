@@ -28,8 +28,8 @@ int sm_zoom_sheet_parse(const uint8_t *payload, size_t length, sm_zoom_sheet_pla
 /* Append a sheet's payload. Return false if out of memory. */
 bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *to);
 
-/* Index the sheets. places: offset and length of each payload in the file. Return 0, or -1 if out of memory. The caller
- * frees in both cases. */
+/* Index the sheets. places: offset and length of each payload. Return 0, or -1 if out of memory; the caller frees in
+ * both cases. */
 int sm_zoom_sheets_make(sm_zoom_sheets *sheets, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
                         size_t threads);
 void sm_zoom_sheets_sort(sm_zoom_sheets *sheets);
@@ -39,7 +39,7 @@ size_t sm_zoom_sheets_of(const sm_zoom_sheets *sheets, uint32_t thread, uint64_t
 
 typedef struct {
     sm_zoom_slice slice[SM_ZOOM_SLICES];
-    size_t first[SM_ZOOM_SLICES + 1]; /* index of a slice's first row */
+    size_t first[SM_ZOOM_SLICES + 1];
     size_t slices;
     sm_row *row; /* owned; ranks are unchecked */
     size_t rows, room;

@@ -1,8 +1,7 @@
 /* Read the tokens of a stream fast, since this costs processor time while a program is recorded.
  *
  * The tokens between two marks are read twice: to count the events, so that they can be spread evenly over the time,
- * and to process them. No call is stored: one that began and ended in the open slice is added to the tally of its
- * node. */
+ * and to process them. A call that began and ended in the open slice is only added to the tally of its node. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -13,7 +12,7 @@
 #include "trace/zoom_slices_inside.h"
 
 enum { DEEPEST = 1 << 20 };
-static const int64_t LATEST = (int64_t)1 << 56; /* ns */
+static const int64_t LATEST = (int64_t)1 << 56;
 
 static bool make_room(sm_zoom_slicer *s) {
     size_t room = s->room ? s->room * 2 : 64;
@@ -92,8 +91,7 @@ static void end_top(sm_zoom_slicer *s, uint32_t flags) {
     s->ended++;
 }
 
-/* Return the path of a rank from the root on, owned by the caller, or NULL if out of memory or there is no such
- * rank. */
+/* Return the path of a rank from the root on, owned by the caller, or NULL if out of memory or it does not exist. */
 static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
     const sm_place *place = s->places->place;
     *length = 0;
@@ -210,8 +208,7 @@ static const uint8_t *take_other(sm_zoom_slicer *s, const uint8_t *at, const uin
     return at;
 }
 
-/* Process all tokens, one per `step` of time. *stop is a mark, so only tokens with operands are checked against the
- * end. walk_plainly() is faster for calls and their ends. */
+/* Process all tokens. *stop is a mark, so only tokens with operands are checked against the end. */
 static void walk(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
     while (at != stop && !s->broken && !s->failed) {
         unsigned token = *at, child = (token & 127) - SM_TOKEN_CALL_CHILD;
@@ -231,10 +228,9 @@ static void walk(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop, int6
 
 _Static_assert((int)SM_TOKEN_END == (int)SM_CALL_RESUMED, "the highest bit of a token tells a resumed call");
 
-/* Process tokens up to the first that is neither a call of a child nor the end of a call that began in the slice, such
- * as the next mark. Return that token; s->now is the time of the event before it. The caller has made sure that the
- * stack has room, and that no slice ends. State is in locals, since the compiler cannot know that no store into the
- * stack changes it. `top` is the frame of the next call. */
+/* Process tokens up to the first that is neither a call of a child nor the end of a call that began in the slice.
+ * Return it. The stack has room, and no slice ends. State is in locals, since the compiler cannot know that no store
+ * into the stack changes it. `top` is the frame of the next call. */
 static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int64_t step) {
     const uint32_t *kids = s->places->kid;
     sm_place *places = s->places->place, *here = &places[s->place];
@@ -291,7 +287,7 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
         *plain_ones = false;
         at = sm_behind_operands(at, end);
         if (at == NULL) {
-            return end; /* cut off, which walk() detects, too */
+            return end;
         }
         counted = at;
     }

@@ -1,8 +1,7 @@
 /* Turn the tallies of a slice into rows, and slices into those of the level above.
  *
- * A call that crosses the beginning of a slice has a row of its own. Higher levels have fewer such calls: `low` is the
- * number of calls open at a slice's beginning that still are, so a deeper call of a lower slice began inside the higher
- * one, and is summed up there. */
+ * A call that crosses the beginning of a slice has a row of its own. Higher levels have fewer such calls. `low` is the
+ * number of calls open at a slice's beginning that still are; deeper calls began inside the higher slice. */
 #include "trace/zoom_slices.h"
 
 #include <string.h>
@@ -123,8 +122,7 @@ static void put_share(sm_row *row, const sm_share *share) {
     row->share[at] = *share;
 }
 
-/* Sum up the calls of a depth that began and ended in the slice, and clear their places. row: NULL if the depth has
- * none. */
+/* Sum up the calls of a depth that began and ended in the slice, into row if it is not NULL, and clear their places. */
 static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
     sm_depth *d = &s->depths[depth];
     sm_place *places = s->places->place;

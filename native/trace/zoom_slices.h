@@ -1,11 +1,10 @@
-/* Level of detail: sums of a journal, made while it is written, so that a picture of any time reads little.
- * docs/format.md describes them in the file. No Python.h.
+/* Level of detail: sums of a journal, made while it is written, so that a picture of any time reads little
+ * (docs/format.md). No Python.h.
  *
  * A *slice* of level 0 is the next two thousand calls of a stream to end, or a few more. Its *rows* are: for each
  * depth, the sum of the calls that began and ended in it; each call that began before and ended in it; each call that
- * began in it and goes on. A slice of level n + 1 consists of SM_ZOOM_SLICES slices of level n. So calls that cross a
- * slice's border are known exactly, and sums are no longer than a slice. A *sheet* holds the SM_ZOOM_SLICES slices of a
- * level that make one slice of the next. */
+ * began in it and goes on. So calls that cross a slice's border are known exactly. A *sheet* holds the SM_ZOOM_SLICES
+ * slices of a level that make one slice of the next. */
 #ifndef SM_TRACE_ZOOM_SLICES_H
 #define SM_TRACE_ZOOM_SLICES_H
 
@@ -15,16 +14,16 @@
 #include "trace/live_dictionary.h"
 
 enum {
-    SM_ZOOM_SLICES = 16,         /* of a level that make one of the next */
-    SM_ZOOM_SLICE_CALLS = 2048,  /* least number of calls that end in a slice of level 0 */
-    SM_ZOOM_SLICE_ROWS = 128,    /* least number of calls per row, which bounds the bytes */
-    SM_ZOOM_SLICE_DEPTHS = 4096, /* depths that have rows */
+    SM_ZOOM_SLICES = 16,
+    SM_ZOOM_SLICE_CALLS = 2048, /* least number of calls that end in a slice of level 0 */
+    SM_ZOOM_SLICE_ROWS = 128,   /* least number of calls per row, which bounds the bytes */
+    SM_ZOOM_SLICE_DEPTHS = 4096,
     SM_LEVELS = 12,
-    SM_SHARES = 3, /* functions that a row distinguishes */
+    SM_SHARES = 3,
     SM_ZOOM_SHEET_MOST = 1 << 23,
 
     SM_ZOOM_SLICE_AFTER_GAP = 1, /* flags of a slice: events before it are missing */
-    SM_ZOOM_SLICE_LAST = 2,      /* all calls of the stream have ended */
+    SM_ZOOM_SLICE_LAST = 2,      /* nothing follows: all calls of the stream have ended */
 
     SM_ROW_ENDED = 0, /* kinds of rows: a call that began before */
     SM_ROW_RUN = 1,   /* calls that began and ended */
@@ -52,10 +51,10 @@ typedef struct {
 typedef struct { /* the longest call of a function */
     int64_t ns, start;
     uint32_t thread, rank, depth;
-    uint32_t flags; /* subset of SM_LONGEST_FLAGS */
+    uint32_t flags;
     uint64_t stream;
-    bool fresh;        /* not packed yet */
-    int64_t sum, most; /* used by zoom_slices.c while it makes a row */
+    bool fresh; /* not packed yet */
+    int64_t sum, most;
     uint32_t most_rank;
 } sm_longest;
 
@@ -64,10 +63,9 @@ typedef struct {
     size_t count;
 } sm_functions;
 
-bool sm_functions_know(sm_functions *functions,
-                       size_t count); /* Make room for so many. Return false if out of memory. */
+bool sm_functions_know(sm_functions *functions, size_t count);
 void sm_functions_free(sm_functions *functions);
-/* Append the longest calls that are new since the last time, as a payload. Return 0, or -1 if out of memory. */
+/* Append the longest calls that are new since the last time. Return 0, or -1 if out of memory. */
 int sm_longest_pack(sm_functions *functions, sm_buffer *to);
 /* Parse one call of a payload. Return its end, or NULL if it is invalid. */
 const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longest *longest);
@@ -84,8 +82,8 @@ typedef void (*sm_zoom_sheet_taker)(void *receiver, const sm_zoom_sheet *sheet);
 
 typedef struct sm_zoom_slicer sm_zoom_slicer;
 
-/* Return a new slicer of a stream, or NULL if out of memory. places: of its thread, shared by its streams; functions:
- * of all threads. */
+/* Return a new slicer of a stream, or NULL if out of memory. Streams of a thread share places, and all share functions.
+ * One lock guards all three: `sums` of recorder/calls/trace_blocks.c while recording. */
 sm_zoom_slicer *sm_zoom_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
                                    sm_zoom_sheet_taker taker, void *receiver);
 void sm_zoom_slicer_free(sm_zoom_slicer *slicer);

@@ -10,7 +10,7 @@
 
 #define SM_FINE 6 /* bits: *fine* times are 64ths of a ns, since events are spread evenly between marks */
 
-enum { SM_GATHERED = 5 }; /* functions of a row that higher levels remember */
+enum { SM_GATHERED = 5 };
 
 typedef struct {
     int64_t start; /* fine */
@@ -18,8 +18,8 @@ typedef struct {
     int64_t last; /* fine; end of the last call at this depth that began in the open slice of level 0 */
 } sm_frame;
 
-typedef struct {    /* a depth of the open slice of level 0 */
-    int64_t start;  /* fine; of the first call */
+typedef struct { /* a depth of the open slice of level 0 */
+    int64_t start;
     uint32_t first; /* first place with calls + 1, or 0 */
 } sm_depth;
 
@@ -34,14 +34,14 @@ typedef struct { /* a depth of an open slice of a higher level */
 
 typedef struct {
     sm_zoom_slice slice;
-    uint32_t low;          /* number of calls open at its beginning that still are */
-    unsigned below;        /* slices of the level below in it */
+    uint32_t low; /* number of calls open at its beginning that still are */
+    unsigned below;
     sm_gathered *gathered; /* owned; by depth; NULL on level 0 */
     size_t room, deepest;  /* deepest: + 1 */
-    sm_buffer sheet;       /* finished slices */
-    unsigned slices;       /* slices in the sheet */
-    uint64_t sheets;       /* sheets passed on */
-    int64_t begins, ends;  /* of the sheet */
+    sm_buffer sheet;
+    unsigned slices;
+    uint64_t sheets;
+    int64_t begins, ends;
     uint64_t last_block;
 } sm_level;
 
@@ -58,7 +58,7 @@ struct sm_zoom_slicer {
     sm_depth *depths; /* owned; as long as the stack */
     size_t room;
     uint32_t depth, place, low;
-    int64_t now, base; /* fine; ns from which units count */
+    int64_t now, base; /* fine; base: ns from which units count */
     uint64_t units;
     double unit;
     uint64_t block;
@@ -69,7 +69,7 @@ struct sm_zoom_slicer {
     sm_row *single;       /* owned; calls that began before it and ended in it */
     size_t singles, single_room;
     sm_level level[SM_LEVELS];
-    sm_row *row; /* owned; of a slice that ends */
+    sm_row *row;
     size_t row_room;
 };
 
@@ -78,7 +78,6 @@ void sm_zoom_slice_single(sm_zoom_slicer *s, const sm_frame *frame, uint32_t fla
 typedef enum { SM_ZOOM_SLICE_GOES_ON, SM_ZOOM_SLICE_IS_LAST, SM_ZOOM_SLICE_IS_DROPPED } sm_zoom_slice_ending;
 /* End the open slice if a call ended in it or it is the last. A dropped slice is not written. */
 void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how);
-/* Pass on the open sheets. */
 void sm_zoom_sheets_end(sm_zoom_slicer *s);
 void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns);
 
