@@ -12,17 +12,18 @@
 #if defined(SYS_close_range)
 #define CLOSE_RANGE SYS_close_range
 #else
-#define CLOSE_RANGE 436 /* on every machine */
+#define CLOSE_RANGE 436
 #endif
 #define OF_ITS_OWN 2u /* CLOSE_RANGE_UNSHARE */
 
+/* Written before the sampler starts, except as noted. */
 static struct {
-    bool probed, looks, lock; /* what the kernel tells */
+    bool probed, looks, lock; /* support of the kernel */
     bool enabled;             /* tests clear it */
-    bool alone;               /* the sampler's thread has its own table of descriptors */
+    bool alone;               /* the sampler's thread has its own file descriptors, and alone uses this */
     bool missed;              /* atomic: a look failed */
-    int filtered;             /* seccomp's mode when it was probed */
-    uintptr_t from, below;    /* the GIL */
+    int filtered;             /* mode of seccomp when probed */
+    uintptr_t from, below;    /* addresses of the GIL */
 } kernel = {.enabled = true};
 
 bool sm_waits_may_open(void) {
@@ -81,7 +82,7 @@ sm_wait sm_waits_of(uint64_t native_id) {
     }
     long call = strtol(text, &end, 10);
     if (end == text)
-        return SM_WAIT_READY; /* "running" */
+        return SM_WAIT_READY;
     uintptr_t address = (uintptr_t)strtoull(end, NULL, 16);
     return call == SYS_futex && address >= kernel.from && address < kernel.below ? SM_WAIT_LOCK : SM_WAIT_OTHER;
 }
