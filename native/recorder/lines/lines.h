@@ -1,22 +1,21 @@
-/* The lines recorder: every hit of every line is counted, and the sampler says which line runs.
+/* The lines recorder: counts every hit of every line, and samples which line runs.
  *
- * Shape. A *table* belongs to a function: its lines, by number less the first one's, so that a line is one load away.
- * Lines are shared by all threads (the GIL makes their counters exact). A thread has an *entry* for each frame that it
- * knows: the frame's address, its code, its table and the line it is at. Entries stand at the frame's depth, which the
- * interpreter counts, so that no event says when a frame ends: its entry is overwritten when the stack gets there
- * again. Where depths are not at hand (3.11), and where where= leaves code out, of whose frames nothing is reported,
- * entries are a stack, and ends are asked for (`SM_LINES_BY_ENDS`).
+ * Shape: A *table* has a function's lines, by number less the first one's, so that a line is one load away. All threads
+ * share the lines. A thread has an *entry* for each known frame: its address, its code, its table and its current line.
+ * Entries are at the frame's depth, which the interpreter counts, so no event has to report the end of a frame: its
+ * entry is overwritten when the stack reaches the depth again. Without depths (3.11), and where where= leaves out code,
+ * whose frames are not reported, entries are a stack, and ends are reported (`SM_LINES_BY_ENDS`).
  *
- * Time. All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the address of
- * the frame. Its line has the look's time as its own, and each other line on the way to the outermost frame has it as
- * inner time, once, however often it is on the stack. An entry knows which entry is that of its caller (`below`). What
- * has no entry (hidden functions, those that where= does not want, C functions) is part of the line that called it.
+ * Time: All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the frame's
+ * address. Its line gets the look's time as its own. Each other line on the way to the outermost frame gets it as inner
+ * time, once, however often it is on the stack. What has no entry (hidden functions, code that where= leaves out, C
+ * functions) is part of the calling line.
  *
- * The probes' cost. A LINE event takes time before the recorder hears of it, which the sampler finds in the line
- * before. Since each hit of a line has one line before it, the cost of a line's hits is taken off its own time when it
- * is estimated. From inner times it is taken off at each look, by the part that it has in the running line so far.
+ * The probes' cost: A LINE event takes time before the recorder receives it, which the sampler finds in the line
+ * before. Each hit has one line before it, so the estimate subtracts the cost of a line's hits from its own time. Inner
+ * times are corrected at each look, by the running line's share so far.
  *
- * Sources call the inline functions below. Each answers whether the place is wanted: false, never report it again. */
+ * Sources call the inline functions below, which return false if the place need not report again. */
 #ifndef SM_RECORDER_LINES_LINES_H
 #define SM_RECORDER_LINES_LINES_H
 
@@ -26,17 +25,17 @@
 
 typedef struct sm_line_table sm_line_table;
 
-/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
+/* A line. Guard: the GIL, except as noted; saves read counters meanwhile. */
 typedef struct sm_line {
     uint64_t hits;
     sm_line_table *table;
-    struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
-    int32_t number;                 /* 0: none */
+    struct sm_line *next_elsewhere; /* of the table's lines outside of its range */
+    int32_t number;                 /* 0 if none */
     uint32_t id;                    /* in the recording */
-    uint64_t saved;                 /* with the engine's lock: sum of its counters when it was saved last */
+    uint64_t saved;                 /* sum of the saved counters; guarded by the engine's lock */
     uint64_t awaits, await_ticks;
-    /* The sampler's, with its lock. */
-    uint64_t looks, ticks; /* that it ran */
+    /* The sampler's, guarded by its lock. */
+    uint64_t looks, ticks; /* ticks that it ran */
     double square;         /* of the looks' ticks */
     double inner, inner_square;
     sm_off off;
@@ -44,51 +43,50 @@ typedef struct sm_line {
     uint64_t look; /* number of the last look that found it on the stack */
 } sm_line;
 
-struct sm_line_table { /* of a function; never moves, lives as long as the recording */
+struct sm_line_table { /* of a function; never moves, and lives as long as the recording; guarded by the GIL */
     sm_function *function;
     int32_t first;
     uint32_t count;
-    bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
-    sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
+    bool awaits;                  /* suspensions are timed, of a coroutine or asynchronous generator */
+    sm_line *outside;             /* lines outside of the range, by a wrong line table */
     struct sm_line_place *places; /* where frames were found suspended, by offset */
     uint32_t places_count, places_size;
-    sm_line *lines[]; /* NULL: not hit yet */
+    sm_line *lines[]; /* NULL before a hit */
 };
 
-typedef struct {       /* of a frame. The sampler reads it at any time: `line` is one that has run, or NULL */
-    const void *frame; /* the interpreter's, an address; NULL: none */
+typedef struct {       /* of a frame; the sampler reads it at any time */
+    const void *frame; /* the address of the interpreter's frame, or NULL */
     const void *previous;
     const void *code;
     sm_line_table *table;
-    sm_line *line;  /* NULL: the frame is no part of the recording */
-    uint32_t below; /* the caller's entry; 0: there is none */
+    sm_line *line;  /* a line that has run, or NULL if the frame is not recorded */
+    uint32_t below; /* the caller's entry, or 0 */
 } sm_line_entry;
 
 typedef struct {
-    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
+    sm_line_entry *entries; /* owned; moved with the sampler's lock. The first is that of sm_lines.elsewhere */
     uint32_t size;
     uint32_t open;    /* atomic: the size while the fast path may be taken, else 0 */
     uint32_t top;     /* SM_LINES_BY_ENDS: of the running frame */
-    uint32_t held;    /* pauses; they nest */
-    sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
+    uint32_t held;    /* pauses, which nest */
+    sm_awaits awaits; /* suspended coroutines, with their lines */
 } sm_lines_thread;
 
 typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
 
 extern const sm_recorder sm_lines_recorder;
-bool sm_lines_check(void); /* consistency, for debug builds and tests */
+bool sm_lines_check(void); /* consistency check, for debug builds and tests */
 
 static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
     return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);
 }
 
-/* For a source: does the recording want this code's events at all? (It may be no code object.) */
+/* Return true if the recording wants events of this code, which may be no code object. */
 bool sm_lines_wants(PyObject *code, PyObject *globals);
 
-/* The slow paths. */
 bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number);
 
-/* A line begins. code: the code object; frame: sm_tstate_frame(), the address of the interpreter's frame that runs. */
+/* Count a line that begins. frame: sm_tstate_frame(), the address of the running frame. */
 SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *frame, int number, sm_lines_way way) {
     sm_lines_thread *state = sm_lines_of(thread);
     uint32_t at = way == SM_LINES_BY_DEPTH ? (uint32_t)sm_tstate_depth(thread->tstate) : state->top;
@@ -108,9 +106,9 @@ SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *fr
     return true;
 }
 
-/* A generator or coroutine goes on (also by throw), behind the instruction at this offset (bytes). */
+/* Resume a generator or coroutine, also by throw, after the instruction at this offset in bytes. */
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset);
-/* A frame is left; it is still the one that runs. By depth, only yields of coroutines are wanted. */
+/* Leave a frame, which still runs. By depth, only yields of coroutines are needed. */
 bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
 
 #endif
