@@ -1,4 +1,4 @@
-/* What Python adds to a recording of objects: marks, and who holds survivors. With the GIL. */
+/* What Python adds to a recording of objects: marks, and the holders of survivors. Guard: the GIL. */
 #ifndef SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
 #define SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
 
@@ -18,19 +18,19 @@ typedef struct { /* as in the file */
 } sm_objects_holder;
 
 typedef struct {
-    sm_objects_mark *marks; /* owned; these three with the engine's lock as well */
+    sm_objects_mark *marks; /* owned; changed with the engine's lock, too, like its size */
     uint32_t marks_count, marks_size;
-    sm_objects_holder *holders; /* owned; saved with the GIL alone */
+    sm_objects_holder *holders; /* owned; saved only with the GIL */
     uint32_t holders_count, holders_size;
 } sm_objects_notes_state;
 
 extern sm_objects_notes_state sm_objects_notes;
 
-/* False: out of memory. Text is copied. */
+/* Copy the text. Return false if out of memory. */
 bool sm_objects_add_mark(const char *name);
 bool sm_objects_add_holder(const sm_objects_holder *holder);
-bool sm_objects_drop_holders(uint32_t object); /* what was said of it, for others to take the place */
-void sm_objects_cut_holders(uint32_t count);   /* leaves the first so many */
+bool sm_objects_drop_holders(uint32_t object); /* removes an object's holders, before others replace them */
+void sm_objects_cut_holders(uint32_t count);   /* keeps the first so many */
 
 void sm_objects_notes_forget(void);
 
