@@ -1,19 +1,18 @@
-/* Threads that are left out of a recording: those that run already when it begins, but for the one that begins it. A
+/* The threads that a recording leaves out: those that already ran at its beginning, except the one that began it. A
  * notebook's kernel has some, and so have its earlier cells.
  *
- * A thread's number is larger than those of all that were made before it, so two numbers tell them from the others,
- * and nothing has to be done when one of them ends. */
+ * Numbers of threads increase, so two numbers identify them, and the end of a thread needs no action. */
 #ifndef SM_ENGINE_SKIPPED_THREADS_H
 #define SM_ENGINE_SKIPPED_THREADS_H
 
 #include "compat/compat.h"
 
-typedef struct {       /* of one recording; all zero: no thread is left out */
-    uint64_t last;     /* number of the newest thread that ran at the start; no thread has number 0 */
-    uint64_t beginner; /* number of the one that began it */
+typedef struct {       /* of one recording; zeros to leave none out */
+    uint64_t last;     /* number of the newest thread at the start, or 0 */
+    uint64_t beginner; /* number of the thread that began it */
 } sm_skipped_threads;
 
-/* With the GIL, on the thread that begins. */
+/* Return the threads to leave out. With the GIL, on the thread that begins. */
 static inline sm_skipped_threads sm_skipped_threads_now(void) {
     const PyThreadState *tstate = PyThreadState_Get();
     sm_skipped_threads apart = {0, sm_tstate_id(tstate)};
