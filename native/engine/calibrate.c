@@ -1,13 +1,11 @@
 /* Measure the costs of the probes.
  *
- * A counted event costs time that is not the program's: the interpreter's way into a callback, and the callback. It
- * depends on the interpreter, the source, the events and the machine. So loops that do little but call or resume run
- * bare and recorded in turn, and the difference per turn is the cost of a call. It also depends on the shape of the
- * call, so several shapes are measured. Their median is the cost, and half of their range is its error. If a C function
- * evaluates each frame, deep calls cost more (estimate/estimate.c), and are measured separately. The cost inside an
- * exact piece is what the pieces of a loop have beyond the bare loop, divided by their number.
- *
- * Disturbances only make a run longer, so the shorter half of several runs counts. */
+ * A counted event costs time that is not the program's: the interpreter's way into a callback, and the callback. So
+ * loops that do little but call or resume run bare and recorded in turn, and the difference per turn is the cost of a
+ * call. It also depends on the shape of the call, so several shapes are measured. Their median is the cost, and half of
+ * their range is its error. If a C function evaluates each frame, deep calls cost more (estimate/estimate.c), and are
+ * measured separately. The cost inside an exact piece is what the pieces of a loop have beyond the bare loop, divided
+ * by their number. The shorter half of several runs counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,9 +58,9 @@ static const char program[] = "def f(): pass\n"
                               "    for x in r:\n"
                               "        h(x)\n";
 #define TURNS 200
-#define FIBONACCI_CALLS 287 /* of b(11) */
-#define DESCENT_CALLS 61    /* of d(60) */
-#define DEEP_CALLS 55       /* of these, with calls SM_DEEP_LEVELS below them (estimate/estimate.h) */
+#define FIBONACCI_CALLS 287
+#define DESCENT_CALLS 61
+#define DEEP_CALLS 55 /* of these, with calls SM_DEEP_LEVELS below them (estimate/estimate.h) */
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
@@ -90,13 +88,13 @@ static const struct {
 };
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
 
-static struct {        /* guarded by the GIL */
-    PyObject *names;   /* owned; the program's globals */
-    PyObject *turns;   /* owned; range(TURNS) */
+static struct {      /* guarded by the GIL */
+    PyObject *names; /* owned; the program's globals */
+    PyObject *turns;
     PyObject *nothing; /* owned */
 } lab;
 
-static int (*rehearse)(bool on); /* guard: the GIL */
+static int (*rehearse)(bool on);
 
 static int open_lab(void) {
     if (lab.nothing != NULL)
@@ -126,7 +124,7 @@ static int by_size(const void *a, const void *b) {
 
 /* Run a loop once. Return its ticks, or -1 with an exception. */
 static double run(const char *name) {
-    PyObject *loop = PyDict_GetItemString(lab.names, name); /* borrowed */
+    PyObject *loop = PyDict_GetItemString(lab.names, name);
     uint64_t before = sm_clock_read(&sm_engine.clock);
     PyObject *result = PyObject_CallFunctionObjArgs(loop, lab.turns, lab.nothing, NULL);
     uint64_t after = sm_clock_read(&sm_engine.clock);
@@ -183,11 +181,11 @@ static double measure_piece(double bare) {
         return -1.0;
     sm_engine.pairs[0].recorder->sum(after);
     double pieces = after[0] - before[0];
-    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
+    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0;
 }
 
-/* Measure the cost in a piece. If each piece is exact, use many runs of a recording. Otherwise use the first runs of
- * many recordings, in which the interpreter still has to enable its events and the processor to fetch code. */
+/* Measure the cost in a piece. Unless each piece is exact, use first runs, in which the interpreter still has to enable
+ * its events. */
 static int measure_pieces(double bare, bool every, double *cost) {
     double costs[RUNS];
     int status = every ? rehearse(true) : 0;
@@ -227,7 +225,6 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
     return status;
 }
 
-/* Return the median of the shapes of a kind. spread: half of their range. */
 static double cost_of(const double costs[SHAPES], kind of, double *spread) {
     double found[SHAPES];
     int count = 0;

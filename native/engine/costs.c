@@ -2,9 +2,7 @@
  *
  * Measuring takes longer than many programs run, so the results are in $XDG_CACHE_HOME/seismo/costs or
  * ~/.cache/seismo/costs. A line has a key and the costs in picoseconds; the newest is last. The key is a hash of all
- * that they depend on: the start of the system, the processor, the builds of the interpreter and the core, and the
- * settings. A file that is damaged, or cannot be read or written, is ignored. It is replaced by renaming, so readers
- * see a whole one. */
+ * that they depend on. A file that is damaged, or cannot be read or written, is ignored. It is replaced by renaming. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,9 +23,9 @@
 #define SM_BUILD __DATE__ __TIME__ /* of this file alone; setup.py has a hash of all */
 #endif
 
-#define LINES 64      /* most lines of the file */
-#define NUMBERS 9     /* of a line, after its key */
-#define LINE 256      /* bytes, at most */
+#define LINES 64
+#define NUMBERS 9
+#define LINE 256
 #define MOST_NS 100e3 /* a larger cost is invalid */
 
 static uint64_t hash_number(uint64_t hash, int number) {
@@ -51,7 +49,7 @@ static uint64_t hash_processor(uint64_t hash) {
 
 static uint64_t key(void) {
     const sm_settings *settings = &sm_engine.settings;
-    (void)sm_moment_now(); /* reads the id of the boot */
+    (void)sm_moment_now();
     uint64_t hash = hash_processor(sm_hash_text(SM_HASH_START, sm_boot_id()));
     hash = sm_hash_text(sm_hash_text(hash, Py_GetVersion()), SM_BUILD);
     hash = sm_hash_text(sm_hash_text(hash, sm_engine.pairs[0].source->name), sm_engine.pairs[0].recorder->name);
@@ -60,8 +58,7 @@ static uint64_t key(void) {
     return hash_number(hash, settings->timing == SM_TIMING_EVERY);
 }
 
-/* Find the path of the file, or (beside) of a new one, and make its folders. Return false if there is no place for
- * it. */
+/* Find the path of the file, or (beside) of a new one, with its folders. Return false if there is no place for it. */
 static bool find_path(char *path, size_t size, bool beside) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char folder[4096];

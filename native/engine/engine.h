@@ -25,8 +25,7 @@
 
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
 
-/* A thread, beginning with what every event reads. Fields change with the engine's lock, unless they are the thread's
- * own. */
+/* A thread. Fields change with the engine's lock, unless they are the thread's own. */
 typedef struct sm_thread {
     PyThreadState *tstate;  /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
     sm_chunk *chunk;        /* its own: the data stack chunk at the last event; a new one means a look at the frames */
@@ -35,17 +34,17 @@ typedef struct sm_thread {
     uint32_t session; /* the start to which this record's content belongs */
     uint8_t nameless; /* its own: further events at which to look for its name */
     bool main, ended;
-    bool cleared;        /* the interpreter has cleared the state, or does so; its end is not reported again */
-    bool late;           /* and events have come meanwhile */
-    bool unreachable;    /* no thread-local pointer leads here, so it may be freed with the recording */
-    bool grouped;        /* its home has its times */
-    bool saved;          /* its final row is in the file */
-    bool announced;      /* its first row is in the file */
-    bool is_group, runs; /* of a group: some thread has not ended */
-    uint32_t attached;   /* OS threads whose sm_this_thread leads here */
-    uint64_t tstate_id;  /* with `interpreter`, unique to a state, whatever its address */
-    PyInterpreterState *interpreter;   /* borrowed, never followed */
-    struct sm_thread *home;            /* owner of its row and paths: itself or its group */
+    bool cleared; /* the interpreter clears the state, or has; its end is not reported again */
+    bool late;
+    bool unreachable; /* no thread-local pointer leads here, so it may be freed with the recording */
+    bool grouped;     /* its home has its times */
+    bool saved;       /* its final row is in the file */
+    bool announced;
+    bool is_group, runs;             /* of a group: some thread has not ended */
+    uint32_t attached;               /* OS threads whose sm_this_thread leads here */
+    uint64_t tstate_id;              /* with `interpreter`, unique to a state, whatever its address */
+    PyInterpreterState *interpreter; /* borrowed, never followed */
+    struct sm_thread *home;
     uint32_t folded;                   /* of a group: number of its threads */
     int64_t group_wall, group_cpu;     /* of a group: ticks and ns of its threads; cpu: -1 if unknown */
     int64_t running_wall, running_cpu; /* during a save: of the others */
@@ -53,9 +52,9 @@ typedef struct sm_thread {
     pthread_t pthread;
     clockid_t cpu_clock;
     uint64_t native_id;
-    int64_t start_ns, end_ns; /* Unix time */
+    int64_t start_ns, end_ns;
     uint64_t start_ticks, end_ticks;
-    int64_t cpu_start_ns, cpu_ns;   /* -1 if unknown */
+    int64_t cpu_start_ns, cpu_ns;
     uint64_t kept;                  /* after its end: bytes that the recorder keeps of it */
     uint64_t rest_ticks;            /* outside of exact pieces, to which the sampled times must add up */
     size_t below;                   /* its own: number of outermost frames that are not recorded */
@@ -84,14 +83,14 @@ typedef struct { /* of the probes: costs.c */
 
 typedef enum {
     SM_TIMING_SAMPLED, /* the first calls of a function and long ones by the clock, others by the sampler */
-    SM_TIMING_EVERY,   /* each call by the clock */
-    SM_TIMING_NONE,    /* calls are counted without a clock */
+    SM_TIMING_EVERY,
+    SM_TIMING_NONE,
 } sm_timing_way;
 
 /* The engine's settings. Recorders have their own, which module/engine.c fills before a start. */
 typedef struct {
-    const char *c_functions; /* "auto", "all", "none" */
-    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
+    const char *c_functions;
+    const char *clock;
     sm_timing_way timing;
     unsigned rate; /* looks of the sampler per second, or 0 for the default */
     bool narrow;   /* where= leaves functions out, whose events are not needed */
@@ -103,8 +102,8 @@ typedef struct {
 typedef struct { /* a frame that was found running */
     PyCodeObject *code;
     PyObject *globals;
-    const void *frame; /* the interpreter's: see sm_tstate_frame */
-    int offset;        /* of its instruction, in bytes, or -1 before the first */
+    const void *frame;
+    int offset; /* of its instruction, in bytes, or -1 before the first */
 } sm_walked_frame;
 
 #define SM_FLUSH_MS 1000u /* the default */
@@ -114,22 +113,21 @@ typedef struct { /* a frame that was found running */
 typedef enum {
     SM_THREAD_BEGINS,  /* its home keeps its paths, if that is another */
     SM_THREAD_GOES_ON, /* after its end, while finalizers run as its state is cleared */
-    SM_THREAD_ENDS,    /* its time has been taken */
+    SM_THREAD_ENDS,
 } sm_thread_step;
 
-/* A recorder. Its functions are called with the GIL, except `wake` and `save`, which the flush worker calls, too, with
- * the engine's lock. */
+/* A recorder. Its functions are called with the GIL, or by the flush worker (`wake`, `save`) with the engine's lock. */
 typedef struct sm_recorder {
     const char *name;
-    size_t thread_size;      /* of its state of a thread; 0 if none: `hold` and `wake` then get NULL */
-    bool needs_stacks;       /* stacks are walked when they are met, exchanged, or do not fit */
-    bool counts_lines;       /* its events are lines, not calls */
+    size_t thread_size; /* of its state of a thread; 0 if none: `hold` and `wake` then get NULL */
+    bool needs_stacks;
+    bool counts_lines;
     const sm_sampled *clock; /* its use of the sampler's looks; NULL if it needs no clock */
     void (*start)(void);     /* forgets everything, for a new recording */
     /* Follows a thread, with the engine's lock. Returns false if out of memory. NULL without a state of threads. */
     bool (*thread)(sm_thread *thread, sm_thread_step step);
-    /* Makes these frames, outermost first, the thread's path; `below` of them are not recorded. Returns true if they
-     * were. NULL without stacks. */
+    /* Makes these frames, outermost first, the thread's path, except the first `below`. Returns true if they were. Or
+     * NULL. */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     /* For a source of starts: returns true if the running frame, or its caller (entering), is on the path, so that the
      * stack was not exchanged. May be NULL. */
@@ -137,14 +135,12 @@ typedef struct sm_recorder {
     void (*hold)(sm_thread *thread, bool on); /* around work of seismo on this thread; nests */
     /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the sampler's lock. */
     void (*wake)(sm_thread *thread);
-    /* Prepares a save, with the GIL and without the engine's lock: what needs the interpreter or runs Python code.
-     * whole: for an image. May be NULL. */
     void (*settle)(bool whole);
     void (*save)(sm_output *output); /* output->gil: with the GIL, after `settle` */
-    /* For the calibration: returns the number of counted lines, or the number [0] and ticks [1] of the running thread's
-     * exact pieces. May be NULL. */
+    /* Returns, for the calibration, the number of counted lines, or that [0] and the ticks [1] of exact pieces. May be
+     * NULL. */
     void (*sum)(double sums[2]);
-    void (*end)(bool forget); /* of a recording; forget: frees everything, for another recorder */
+    void (*end)(bool forget);
 } sm_recorder;
 
 /* A source. Its functions are called with the GIL. */
@@ -168,18 +164,17 @@ typedef struct {
 #define SM_MOST_PAIRS 2
 
 typedef struct {
-    bool running, forked; /* forked: in a child without a recording yet */
-    bool ahead;           /* the file has its end, and is not written any more; guarded by `disk`, too */
+    bool running, forked;
+    bool ahead; /* the file has its end, and is not written any more; guarded by `disk`, too */
     /* Atomic; set by the flush worker before it saves. */
     bool at_rest;    /* no event has come since */
     bool unattended; /* no event has checked what the interpreter does not report */
     uint32_t session;
-    /* They share start, end and file, and start in this order. Rows of one may refer to earlier ones. Threads' states,
-     * stacks and clock are the first one's. */
+    /* They start in this order, and rows of one may refer to earlier ones. Only the first has states of threads. */
     sm_pair pairs[SM_MOST_PAIRS];
     uint32_t pair_count; /* 0 before the first recording */
     sm_settings settings;
-    sm_skipped_threads apart; /* threads whose events are unattributed */
+    sm_skipped_threads apart;
     sm_clock clock;
     sm_thread *threads;    /* newest first; of this session, and of earlier ones while their threads live */
     uint32_t thread_count; /* rows of the recording */
@@ -193,8 +188,8 @@ typedef struct {
     sm_moment began; /* start_ns, by other clocks, too */
     uint64_t start_ticks;
     sm_probe_costs costs;
-    uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
-    uint64_t interpreters;      /* others since, which are not recorded */
+    uint64_t interpreters_gone;
+    uint64_t interpreters; /* others since, which are not recorded */
     uint64_t walks;
     uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
     bool cython_unseen; /* calls of Cython 3's functions are not reported */
@@ -214,14 +209,12 @@ static inline sm_thread *sm_event_thread(bool entering) {
     return sm_engine_thread_here(entering);
 }
 
-/* Look again for a name that was missing at the first event. code: what is about to run; self: its first argument, or
- * NULL. */
+/* Look again for a missing name. code: what is about to run; self: its first argument, or NULL. */
 void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self);
 
 /* Compare the path with the frames, and repair it. */
 void sm_engine_repair(sm_thread *thread, bool entering);
 
-/* The engine's lock, which is recursive. No common event takes it. */
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
 void sm_engine_lock_renew(void); /* in a forked child, which lacks its holder */
@@ -258,8 +251,7 @@ void sm_engine_save(sm_output *output, bool last);
 /* Write the thread's row, so that what follows can be read before the next save. With the engine's lock. */
 void sm_engine_announce(sm_thread *thread);
 
-/* Find the costs of the probes with these settings. rehearse: turns a recording without a file on and off. Return -1
- * with an exception. */
+/* Find the costs of the probes. rehearse: turns a recording without a file on and off. Return -1 with an exception. */
 int sm_engine_find_costs(int (*rehearse)(bool on));
 /* Measure the costs of the probes, with the current clock, pair and settings. */
 int sm_engine_calibrate(int (*rehearse)(bool on));

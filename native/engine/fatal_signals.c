@@ -10,19 +10,13 @@
  * call, so that a main thread that runs Python ends the recordings before its next instruction; and it waits for the
  * GIL, and ends them if it gets that first. Then the process dies of the signal.
  *
- * No thread waits for another while it holds the GIL or a lock, so there is no deadlock:
- *
- * - The guard takes no lock of the interpreter, and ends at once when it is stopped. From then on the process is killed
- * by the thread that stopped it, which ends a recording or forks.
- *
- * - Two threads may end the recordings. An end in Python releases the GIL, and may need a lock of the other thread, so
- * both do all of it. Ends in C keep the GIL until the process dies.
- *
- * - The interrupted thread may hold a lock that the others need, of the allocator or the pending calls. So it pauses,
- * but then continues.
+ * No thread waits for another while it holds the GIL or a lock, so there is no deadlock. The guard takes no lock of the
+ * interpreter. When it is stopped, by the end of a recording or a fork, the stopping thread kills the process. Two
+ * threads may end the recordings: ends in Python release the GIL, so both do all of it, and ends in C keep it until the
+ * process dies. The interrupted thread may hold a lock that the others need, so it pauses, but then continues.
  *
  * C code of the program may hold the GIL for long. So after PATIENCE_MS the guard lets the process die without an end,
- * which the file states. This time does not count while a recording is being ended.
+ * which the file states, unless a recording is being ended.
  *
  * Process 1 ignores signals without a handler, so nothing is done there. The guard (base/worker.h) does not run during
  * a fork, nor in the child before its recording begins. A signal then kills at once. */
@@ -60,7 +54,7 @@ static struct {
     int forking; /* atomic: number of forking threads */
     int number;  /* atomic: the signal that kills the process, or 0 */
     pid_t owner;
-    PyMethodDef *entry; /* of signal.signal */
+    PyMethodDef *entry;
     PyCFunction original;
 } ending;
 
@@ -92,7 +86,7 @@ static void handler(int number) {
     bool guarded = ours && sm_worker_runs(&guard);
     if (!guarded && !(ours && __atomic_load_n(&ending.forking, __ATOMIC_RELAXED) != 0)) {
         set_default(number);
-        raise(number); /* takes effect when this returns */
+        raise(number);
     } else if (guarded) {
         sm_worker_wake(&guard);
         bool holds = PyGILState_Check();
@@ -130,7 +124,7 @@ static _Noreturn void die(void) {
     set_default(number);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
-    for (;;) /* the system is about to end the process */
+    for (;;)
         nap();
 }
 
@@ -229,7 +223,7 @@ static PyObject *set_signal(PyObject *module, PyObject *const *args, Py_ssize_t 
 static void watch_signal(bool on) {
     PyCFunction ours = (PyCFunction)(void (*)(void))set_signal;
     if (ending.entry == NULL) {
-        PyObject *module = PyImport_ImportModule("_signal"); /* built in */
+        PyObject *module = PyImport_ImportModule("_signal");
         PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
         Py_XDECREF(module);
         PyErr_Clear();
@@ -258,7 +252,7 @@ static void turn(bool on) {
     watch_signal(on);
     for (int i = 0; i < SIGNALS; i++)
         (on ? arm : disarm)(signals[i].number);
-    if (!on && signal_that_ends_us() != 0) /* nothing is left to end */
+    if (!on && signal_that_ends_us() != 0)
         die();
     sm_exception_restore(kept);
 }

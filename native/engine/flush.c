@@ -1,15 +1,12 @@
 /* Write the recording's file by the *flush worker*, so that a killed process loses at most an interval. A process is
- * most often killed after a long silence, while it waits for a request. The worker needs no GIL and touches no Python
- * object.
+ * most often killed after a long silence. The worker needs no GIL and touches no Python object.
  *
  * When: Once per interval the worker checks whether the program has run since the last write: whether an event came
  * (each thread's next event takes its slow path, which notes it), or the process used CPU time that is not of seismo's
- * workers, as one long call in C does. If not, only what a full disk refused is written. If a write takes more than a
- * tenth of the interval, the next one comes later.
+ * workers, as one long call in C does. If a write takes more than a tenth of the interval, the next one comes later.
  *
  * What: Counters are read while the program runs, and a row that changed since is written again with the next save. The
- * engine's lock guards what moves and lists that grow. What needs the interpreter is left to saves with the GIL: at the
- * end, in images, and on request.
+ * engine's lock guards what moves and lists that grow. What needs the interpreter is left to saves with the GIL.
  *
  * Locks: `disk` is held to write or exchange the file, and comes before the engine's lock. Under the latter rows become
  * bytes, which are written without it. So no thread of the program waits for the disk, unless it requests a flush. */
@@ -25,8 +22,8 @@
 #include "compat/forks.h"
 
 #define FIRST_NS 50000000 /* until the first write; then pauses double */
-#define SHARE 10          /* a write takes at most 1/SHARE of the time */
-#define LEAST_NS 1000000  /* of CPU without an event; a worker may use less on its way to sleep */
+#define SHARE 10
+#define LEAST_NS 1000000 /* of CPU without an event; a worker may use less on its way to sleep */
 
 static struct {
     pthread_mutex_t disk;
@@ -73,7 +70,7 @@ static void send(sm_output *output, bool last) {
         (void)sm_writer_catch_up(output->writer);
 }
 
-/* Write everything into a new file that replaces the old one. journal: copy it, too. Return false if the old file
+/* Write everything, and a journal's copy, into a new file that replaces the old one. Return false if the old file
  * stays. */
 static bool write_anew(sm_writer *writer, bool gil, bool last, bool journal) {
     sm_output fresh, *output = &sm_engine.output;
@@ -104,7 +101,7 @@ static bool write_anew(sm_writer *writer, bool gil, bool last, bool journal) {
 
 static void write_changes(bool gil, bool last) {
     sm_output *output = &sm_engine.output;
-    bool journal = sm_engine.settings.journal; /* such a file is appended to */
+    bool journal = sm_engine.settings.journal;
     if (!journal && write_anew(sm_output_renew(output, true), gil, last, false))
         return;
     sm_engine_lock();

@@ -11,8 +11,7 @@ void sm_flush_start(void);
 /* Stop the flush worker. With the GIL, which the worker does not need. */
 void sm_flush_stop(void);
 
-/* The functions below are called with the GIL and without the engine's lock. Those before the snapshot do nothing
- * without a file. */
+/* These are called with the GIL and without the engine's lock. Those before the snapshot do nothing without a file. */
 void sm_engine_flush(void);
 /* Write everything and the end. over: the recorder has stopped, so a journal's file may be rewritten, too. */
 void sm_flush_end(bool over);

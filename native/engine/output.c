@@ -73,7 +73,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     uint64_t lost = sm_writer_lost(output->writer);
     sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
     if (sm_writer_lost(output->writer) != lost)
-        known->flags = ~known->flags; /* not taken, so write it again */
+        known->flags = ~known->flags;
 }
 
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {

@@ -1,7 +1,6 @@
 /* What every kind of recording has in its tables. A function is written when a row first names it.
  *
- * It needs no engine, and touches no Python object. An output has no guard: the caller keeps other threads away from
- * it. */
+ * An output has no guard: the caller keeps other threads away from it. It touches no Python object. */
 #ifndef SM_ENGINE_OUTPUT_H
 #define SM_ENGINE_OUTPUT_H
 
@@ -11,10 +10,10 @@
 #include "code/function.h"
 #include "file/writer.h"
 
-typedef struct {                     /* what the output has of a function */
-    uint64_t module, qualname, file; /* string numbers */
-    uint32_t number;                 /* its number in this output, from 1, or 0 if not written */
-    uint32_t flags;                  /* as written */
+typedef struct {
+    uint64_t module, qualname, file;
+    uint32_t number; /* its number in this output, from 1, or 0 if not written */
+    uint32_t flags;
 } sm_output_function;
 
 /* A file or memory image being written. */
@@ -37,9 +36,9 @@ static inline bool sm_output_all(const sm_output *output) {
 
 /* The facts of the process. Borrowed during a call; NULL if unknown. */
 typedef struct {
-    const char *meta; /* a JSON object */
+    const char *meta;
     const char *host, *argv, *interpreter, *clock, *source, *waits, *exit;
-    int64_t start_ns, end_ns;       /* Unix time */
+    int64_t start_ns, end_ns;
     int64_t boot_ns, unix_bound_ns; /* of start_ns: see base/time.h */
     const double *costs;            /* real columns of the process row, by column number; NULL for zeros */
 } sm_about;
@@ -48,9 +47,9 @@ typedef struct {
 bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_about *about);
 void sm_output_close(sm_output *output); /* writes nothing; idempotent */
 
-/* Rewrite the file when most of it is out of date (file/writer_renew.c). sm_output_renew: return a writer with which
- * `fresh` is opened and saved with everything, or NULL if it is not time. by_rows: the file is outdated by rows that
- * later ones replace. sm_output_take_place: then return true if `fresh` is the output now; otherwise it is closed. */
+/* Rewrite an outdated file (file/writer_renew.c). sm_output_renew: return a writer with which `fresh` is opened and
+ * saved with everything, or NULL if it is not time. by_rows: rows are outdated by later ones. sm_output_take_place:
+ * then return true if `fresh` is the output now; otherwise it is closed. */
 sm_writer *sm_output_renew(const sm_output *output, bool by_rows);
 bool sm_output_take_place(sm_output *fresh, sm_output *output);
 
@@ -63,14 +62,12 @@ uint32_t sm_output_function_number(sm_output *output, const sm_function *functio
 /* Note that the recording has no end yet, for readers of what a killed program left. false: it has. */
 void sm_output_unended(sm_output *output, bool unended);
 
-/* Write the row of a loss, which replaces an earlier one if losses come in the same order. Set output->losses to 0
- * first. */
+/* Write the row of a loss, which replaces an earlier one at the same place. Set output->losses to 0 first. */
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
 void sm_output_interpreters(sm_output *output, uint64_t count); /* the loss by other interpreters */
 void sm_output_write_failed(sm_output *output);                 /* the loss by the writer's error, if any */
 
-/* Write the current state of the source files of written Python functions, at the end (source_files.c). folder: of
- * relative names, or NULL. Needs no GIL to read the files. */
+/* Write the state of the source files of written Python functions, at the end. folder: of relative names, or NULL. */
 void sm_output_sources(sm_output *output, const char *folder);
 
 #endif

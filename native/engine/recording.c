@@ -125,7 +125,7 @@ static int turn_on(void) {
             return -1;
         }
         if (i == 0)
-            (void)sm_engine_thread_here(false); /* meet the starting thread at once */
+            (void)sm_engine_thread_here(false);
     }
     sm_engine.from_here = false;
     if (sm_engine.settings.journal)
@@ -239,7 +239,7 @@ void sm_engine_look_after(void) {
     __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
     sm_engine_stir();
     if (sm_engine.forked)
-        return; /* the child has no recording yet */
+        return;
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_hold(NULL, true);

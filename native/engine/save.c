@@ -91,7 +91,6 @@ void sm_engine_announce(sm_thread *thread) {
     thread->announced = true;
 }
 
-/* Write the rows of threads. Return the number of folded ones. */
 static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     uint64_t folded = 0;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -105,7 +104,7 @@ static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
         folded += thread->folded;
         bool final = thread->ended && !thread->is_group && !thread->late;
         if (final && thread->saved && !sm_output_all(output))
-            continue; /* there are many of these */
+            continue;
         write_thread(output, thread, now, now_ns);
         if (!output->whole)
             thread->saved = final;

@@ -1,6 +1,4 @@
-/* The threads that a recording leaves out: those that already ran at its beginning, except the one that began it. A
- * notebook's kernel has some, and so have its earlier cells.
- *
+/* The threads that a recording leaves out: those that already ran at its beginning, except the one that began it.
  * Numbers of threads increase, so two numbers identify them, and the end of a thread needs no action. */
 #ifndef SM_ENGINE_SKIPPED_THREADS_H
 #define SM_ENGINE_SKIPPED_THREADS_H
@@ -12,7 +10,6 @@ typedef struct {       /* of one recording; zeros to leave none out */
     uint64_t beginner; /* number of the thread that began it */
 } sm_skipped_threads;
 
-/* Return the threads to leave out. With the GIL, on the thread that begins. */
 static inline sm_skipped_threads sm_skipped_threads_now(void) {
     const PyThreadState *tstate = PyThreadState_Get();
     sm_skipped_threads apart = {0, sm_tstate_id(tstate)};

@@ -1,8 +1,7 @@
 /* The source files of a recording, so that a reader can check whether it has the text that ran.
  *
  * A code object's file may be relative, a made-up name ("<string>"), a template or a member of a zip archive. Each
- * distinct one gets a row: the absolute path, with size, time and checksum at the recording's end, or -1 if it cannot
- * be read. The interpreter read it much earlier, but a file that is edited while its program runs is rare. */
+ * distinct one gets a row: the absolute path, with size, time and checksum at the recording's end, or -1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,7 +76,7 @@ static void write_file(sm_output *output, uint32_t id, const char *name, const c
 
 void sm_output_sources(sm_output *output, const char *folder) {
     int saved_errno = errno;
-    sm_interned names = {.records = NULL}; /* borrowed from functions */
+    sm_interned names = {.records = NULL};
     sm_crc32 *tables = sm_malloc(sizeof *tables);
     uint8_t *block = sm_malloc(READ_SIZE);
     if (tables == NULL || block == NULL) {

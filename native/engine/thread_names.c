@@ -34,7 +34,7 @@ static PyObject *attribute(PyObject *object, const char *name) {
     return value;
 }
 
-static PyObject *of_active(const sm_thread *thread, PyObject *threading) { /* a new reference, like the others */
+static PyObject *of_active(const sm_thread *thread, PyObject *threading) {
     PyObject *active = PyObject_GetAttrString(threading, "_active");
     PyObject *ident = PyLong_FromUnsignedLong((unsigned long)thread->pthread);
     PyObject *object = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
@@ -78,7 +78,7 @@ static void name_target(names *found, PyObject *object) {
 }
 
 static void find_names(const sm_thread *thread, names *found, bool entry, PyCodeObject *code, PyObject *self) {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *modules = PyImport_GetModuleDict();
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
     PyObject *object = threading ? of_active(thread, threading) : NULL;
     PyFrameObject *frame = outermost();
@@ -123,8 +123,7 @@ static bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Return the length of the number at `text`: digits, or at least eight hexadecimal characters with a digit among
- * them. */
+/* Return the length of the number at `text`: digits, or at least eight hexadecimal characters with a digit. */
 static size_t number_at(const char *text, bool in_word) {
     size_t digits = 0, hex = 0, among = 0;
     while (is_digit(text[digits]))

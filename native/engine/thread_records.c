@@ -148,7 +148,7 @@ void sm_threads_forget(void) {
             sm_free(thread->below_frames);
             free(thread);
         } else {
-            thread->home = thread; /* groups end, too */
+            thread->home = thread;
             link = &thread->next;
         }
     }

@@ -3,10 +3,9 @@
  * A thread is met at its first event. Its record hangs on thread-local storage, and a capsule in the interpreter's dict
  * of the thread reports its end. The frames on its stack are walked once and become its path.
  *
- * Later one comparison per event checks the stack: the interpreter keeps a thread's frames in *data stack chunks*,
- * which greenlet exchanges when it switches stacks. A new chunk is either the neighbour (the stack grew or shrank) or
- * another stack: then the frames are walked, and the recorder compares its path with them. So a switch is found at its
- * first event, whatever made it, and costs other events nothing. */
+ * Later one comparison per event checks the stack: the interpreter keeps frames in *data stack chunks*, which greenlet
+ * exchanges when it switches stacks. A new chunk is either the neighbour (the stack grew or shrank) or another stack:
+ * then the frames are walked, and the recorder compares its path with them. This costs other events nothing. */
 #include <assert.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -50,8 +49,7 @@ static void end_thread(sm_thread *thread) {
     thread->ended = true;
 }
 
-/* Handle the clearing of the thread's state, on the thread itself, or on another at exit and after a fork. Finalizers
- * may still run on it. */
+/* Handle the clearing of the thread's state, perhaps on another thread. Finalizers may still run on it. */
 static void thread_gone(PyObject *capsule) {
     sm_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
     if (thread == NULL) {
@@ -86,7 +84,6 @@ static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size
     return frame->frame == thread->below_frames[place][0] && frame->code == thread->below_frames[place][1];
 }
 
-/* Walk the frames of the running thread, and pass them to the recorder. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
     if (!sm_engine.pairs[0].recorder->needs_stacks)
         return true;
@@ -112,7 +109,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
     Py_XDECREF(frame);
-    for (size_t i = 0; i < count / 2; i++) { /* outermost first */
+    for (size_t i = 0; i < count / 2; i++) {
         sm_walked_frame inner = frames[i];
         frames[i] = frames[count - 1 - i];
         frames[count - 1 - i] = inner;
@@ -180,7 +177,7 @@ static bool begin_thread(sm_thread *thread, bool entering) {
         return false;
     walk(thread, entering, true);
     note_chunk(thread);
-    if (thread->ended) { /* and is being cleared */
+    if (thread->ended) {
         sm_engine_lock();
         note_end(thread);
         sm_engine_unlock();
@@ -194,14 +191,14 @@ static bool is_of(const sm_thread *thread, const PyThreadState *tstate) {
 
 /* Return the record of a state that another OS thread has used so far, or NULL. */
 static sm_thread *known_thread(const PyThreadState *tstate) {
-    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL; /* borrowed */
+    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL;
     sm_thread *thread = capsule ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
     PyErr_Clear();
     return thread != NULL && is_of(thread, tstate) ? thread : NULL;
 }
 
 static sm_thread *new_thread(PyThreadState *tstate) {
-    PyObject *dict = PyThreadState_GetDict(); /* borrowed */
+    PyObject *dict = PyThreadState_GetDict();
     sm_thread *thread = dict != NULL ? sm_thread_new_record() : NULL;
     if (thread == NULL)
         return NULL;
@@ -262,7 +259,7 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
 static sm_thread *thread_here(bool entering) {
     PyThreadState *tstate = PyThreadState_Get();
     sm_thread *thread = sm_this_thread;
-    if (!is_of(thread, tstate)) { /* a new thread, or one with a new state */
+    if (!is_of(thread, tstate)) {
         thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);

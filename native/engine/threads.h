@@ -14,19 +14,19 @@ void sm_threads_forked(void); /* in the child, which has only the running thread
 int sm_threads_init(void); /* once per process; -1 with an exception */
 /* Detach all records from the recording. Each thread is met again at its first event of the next one. */
 void sm_threads_forget(void);
-sm_thread *sm_thread_new_record(void);             /* zeroed, and in the list; NULL if out of memory */
-bool sm_thread_attach(sm_thread *thread);          /* of the running OS thread; false if out of memory */
-int64_t sm_thread_cpu_ns(const sm_thread *thread); /* -1 if unknown */
-/* Note that nothing leads to this record any more. With the engine's lock, like the next three. A record with paths
- * stays with the recording. */
+sm_thread *sm_thread_new_record(void);    /* zeroed, and in the list; NULL if out of memory */
+bool sm_thread_attach(sm_thread *thread); /* of the running OS thread; false if out of memory */
+int64_t sm_thread_cpu_ns(const sm_thread *thread);
+/* Release a record to which nothing leads any more; one with paths stays. This and the next three need the engine's
+ * lock. */
 void sm_thread_retire(sm_thread *thread);
 /* Make the thread or group part of the recording, again if its group changes. Return false if out of memory. */
 bool sm_thread_enter(sm_thread *thread);
-void sm_thread_leave(sm_thread *thread);     /* the recorder keeps no more of it */
+void sm_thread_leave(sm_thread *thread);
 void sm_thread_take_rest(sm_thread *thread); /* updates rest_ticks while it is sampled */
 
-/* Look up the running thread's name in threading, and with `entry` what began it. code, self: of the frame that is
- * about to run, or NULL. */
+/* Look up the running thread's name in threading, and with `entry` what began it. code, self: of the next frame, or
+ * NULL. */
 void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self);
 /* Turn "Thread-7 (work)" into "Thread-* (work)". room: of both. */
 void sm_thread_pattern(char *pattern, const char *name, size_t room);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#define SM_TICK_NS 2000000 /* mean time between ticks */
+#define SM_TICK_NS 2000000
 
 bool sm_ticker_init(void); /* once per process; false if out of memory */
 /* Start calling `tick` on the ticker's thread, without the GIL. A forked child has to call this again. */

@@ -1,8 +1,7 @@
 /* The suspended coroutines, by the address of their frame, with the time: for recorders that distinguish awaiting from
- * running. A resumed coroutine is removed, so the table (base/map.h) is as large as the most that ever waited at once.
+ * running. The table is as large as the most that ever waited at once; all zero is an empty one. Guard: the GIL.
  *
- * A table belongs to a thread's state in a recorder, and is guarded by the GIL; all zero is an empty one. A
- * coroutine that is dropped while it waits leaves an entry, and its frame's address may be reused, so each entry has
+ * A coroutine that is dropped while it waits leaves an entry, and its frame's address may be reused, so each entry has
  * its owner. */
 #ifndef SM_RECORDER_AWAITS_H
 #define SM_RECORDER_AWAITS_H

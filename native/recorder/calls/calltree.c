@@ -53,7 +53,7 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
         if (bucket == NULL)
             return NULL;
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
-        bucket->token = 0; /* entered from anywhere */
+        bucket->token = 0;
     }
     return bucket;
 }
@@ -118,11 +118,11 @@ static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
         if (tree->fold[i].key != key)
             continue;
         for (uint32_t above = tree->fold_count; --above > i;)
-            sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN); /* ended unseen */
+            sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN);
         if (how == SM_BY_EXCEPTION)
             sm_rest(tree->fold[i].bucket)->exceptions++;
         tree->fold_count = i == 1 ? 0 : i;
-        sm_trace_left(thread, tree->fold[i - 1].bucket, how); /* at 1: where folding began */
+        sm_trace_left(thread, tree->fold[i - 1].bucket, how);
         return true;
     }
     return false;
@@ -264,8 +264,8 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_trace_left(thread, from, SM_BY_RETURN);
 }
 
-#define TRIVIAL_NS 500.0        /* mean of a C function's calls */
-#define TRIVIAL_LONGEST_NS 50e3 /* and the longest so far */
+#define TRIVIAL_NS 500.0 /* of a C function: its mean call, and below its longest */
+#define TRIVIAL_LONGEST_NS 50e3
 
 bool sm_tree_is_trivial(const sm_node *node) {
     /* Be sure: many measured, short on average, and none long enough to matter. */
@@ -346,7 +346,7 @@ static bool reserve_shadows(sm_tree_thread *tree) {
 
 static bool begin_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_tree_free_stacks(tree); /* left by finalizers of the record's last thread */
+    sm_tree_free_stacks(tree);
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
@@ -464,7 +464,7 @@ _Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_RO
 
 uint64_t sm_calltree_bytes(void) {
     if (sm_engine.pairs[0].recorder != &sm_calltree)
-        return 0; /* the threads' memory is another recorder's */
+        return 0;
     uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)

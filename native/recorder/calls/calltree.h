@@ -5,13 +5,13 @@
  * the code object with two children in the node's own cache line, then looks into a small hash table.
  *
  * Time: The clock is read where a young or long function begins or ends; all other time is sampled (node_times.c). A
- * function's own time is measured directly, and totals are sums over the tree, so no time is negative.
+ * function's own time is measured directly, and totals are sums over the tree.
  *
  * Invariants (sm_calltree_check): The thread's node is reached from its root. A child's parent is the node that holds
  * it. A node's key is its code object or PyMethodDef, NULL for a root, and never a dead address.
  *
  * Bounds: Beyond max_paths no node is made. Calls on new paths are counted flat, in one bucket per function under
- * "<folded paths>", and the recording has their number. A path takes 152 bytes, and its slots in child tables. */
+ * "<folded paths>". A path takes 152 bytes, and its slots in child tables. */
 #ifndef SM_RECORDER_CALLS_CALLTREE_H
 #define SM_RECORDER_CALLS_CALLTREE_H
 
@@ -20,10 +20,10 @@
 
 extern const sm_recorder sm_calltree;
 
-bool sm_calltree_check(void); /* consistency check, for debug builds and tests */
+bool sm_calltree_check(void);
 uint64_t sm_calltree_paths(void);
 int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording, or -1 */
-uint64_t sm_calltree_bytes(void);                /* of nodes and child tables */
+uint64_t sm_calltree_bytes(void);
 
 bool sm_tree_hides(const void *code);  /* true if it is left out of the recording */
 bool sm_tree_is_own(const void *code); /* true if it is seismo's own */
@@ -38,7 +38,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node);
 /* Read the clock at an event; `to` runs from now on. entered: the node if it was entered, or NULL. */
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now);
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now);
-void sm_tree_entry(sm_node *node);    /* counts a timed entry */
+void sm_tree_entry(sm_node *node);
 void sm_tree_look(sm_thread *thread); /* replaces sm_tree_clock() where no time is kept */
 void sm_tree_carry(sm_node *node, bool calls);
 /* Return true if this C function is trivial: not worth an event at a place that always calls it. */
@@ -54,8 +54,7 @@ static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
 }
 /* Return the child of the thread's current node, or NULL. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
-/* Count the last reported call of a place, which reports no more C functions. Missing calls are marked from now on
- * (lower_bounds.c). */
+/* Count the last reported call of a place, after which missing calls are marked (lower_bounds.c). */
 void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
@@ -171,7 +170,6 @@ SM_INLINE bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void
     return true;
 }
 
-/* Count a resumption of a generator or coroutine, also by throw. */
 SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object, sm_tree_way way) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);

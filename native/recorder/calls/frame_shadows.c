@@ -6,7 +6,7 @@
 #include "recorder/calls/store.h"
 #include "recorder/frame_depths.h"
 
-#define FIRST 64  /* slots */
+#define FIRST 64
 #define KEPT 1024 /* slots that a deep stack leaves */
 #define BELOW 2   /* slots below the first, which lookups may read */
 
@@ -21,7 +21,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     while (size <= depth && size <= UINT32_MAX / 4)
         size *= 2;
     sm_shadow *base = shadows->slots != NULL ? shadows->slots - BELOW : NULL;
-    sm_sampler_lock(); /* the sampler reads them */
+    sm_sampler_lock();
     sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + BELOW) * sizeof *grown) : NULL;
     if (grown != NULL) {
         for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
@@ -95,7 +95,7 @@ sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from) {
             return NULL;
         waited = slot == NULL && (passed || (from.unknown && sm_frame_waits(frame, code)));
         from.depth -= slot != NULL || !passed;
-        from.through_c = passed; /* by throw(), a C function */
+        from.through_c = passed;
     }
     return tree->root;
 }

@@ -1,10 +1,8 @@
 /* The frames of a thread's path, for a source that reports starts only.
  *
- * The interpreter's chain of frames has the caller. So each thread keeps a *shadow* of each frame, its address and its
- * node, at the frame's depth. The interpreter counts the frames of Python functions (frame_depths.h), so the caller's
- * shadow is at a known place. Nothing is searched or removed: an ended frame's shadow is overwritten when the stack
- * reaches its depth again. (A stack with a known top would need a search past ended frames: an eighth more instructions
- * in large programs.)
+ * Each thread keeps a *shadow* of each frame, its address and its node, at the frame's depth. The interpreter counts
+ * the frames of Python functions (frame_depths.h), so the caller's shadow is at a known place. Nothing is searched or
+ * removed: an ended frame's shadow is overwritten when the stack reaches its depth again.
  *
  * Why this is exact: A live frame keeps its address and depth, so only frames of another stack (greenlets) can write to
  * its slot, which is noticed. A dead shadow may have the address of an unreported frame, so the frame must run the
@@ -26,8 +24,8 @@
 bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth);
 void sm_shadows_free(sm_shadows *shadows);
 
-/* The executables of frames that stand for C code, once met: one of all entries from C, and one of all specialised
- * calls of classes. They live as long as the process. */
+/* The executables of frames that stand for C code, once met: of all entries from C, and of all specialised calls of
+ * classes. */
 enum { SM_FRAME_ENTRY, SM_FRAME_CLASS, SM_FRAMES_OF_C };
 extern const void *sm_frames_of_c[SM_FRAMES_OF_C];
 
@@ -38,7 +36,7 @@ static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadStat
         return NULL;
     sm_shadow *here = &shadows->slots[depth];
     if (here == NULL)
-        __builtin_unreachable(); /* otherwise the compiler checks it */
+        __builtin_unreachable();
     return here;
 }
 
@@ -70,16 +68,16 @@ typedef struct {
     bool unknown;               /* skip also frames that should have a shadow */
 } sm_reach;
 
-/* Return the node of the innermost frame with a shadow, from this one outwards, or else the root. Return NULL if a
- * frame on the way should have a shadow. */
+/* Return the node of the innermost frame with a shadow, or else the root, or NULL if a frame on the way lacks its
+ * shadow. */
 sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from);
 
 /* Set the thread's node by its frames. For any thread, with the GIL. */
 void sm_shadows_settle(sm_thread *thread);
 /* Return true if the running frame, or (entering) its caller, has a shadow: then the stack was not exchanged. */
 bool sm_shadows_follow(sm_thread *thread, bool entering);
-/* Make the shadows of these frames, outermost first, which lead to the thread's node. The first `below` frames are not
- * on the path. */
+/* Make the shadows of these frames, outermost first, which lead to the thread's node, except the first `below`
+ * frames. */
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
 
 static inline bool sm_from_starts(const sm_tree_thread *tree) {

@@ -6,17 +6,16 @@
  * caller's nodes note their entries when the place is switched off. Later pairs of the caller keep the first note,
  * which marks too many rather than too few.
  *
- * If where= leaves the caller out, its calls count for the frames above. Then all nodes of the C function are marked,
- * like its buckets under <folded paths>. Without memory for a pair, all C functions are marked. */
+ * If where= leaves the caller out, all nodes of the C function are marked, like its buckets under <folded paths>. */
 #include "base/map.h"
 #include "recorder/calls/store.h"
 
-#define ANY UINT32_MAX /* caller: any */
+#define ANY UINT32_MAX
 
 /* The set of pairs. Guard: the engine's lock, also for what nodes note. */
 static struct {
-    sm_map pairs;    /* uint64_t: caller's id << 32 | callee's id, plus 1 */
-    bool everything; /* out of memory */
+    sm_map pairs; /* uint64_t: caller's id << 32 | callee's id, plus 1 */
+    bool everything;
 } bounds;
 
 static uint64_t pair_of(uint32_t caller, uint32_t callee) {

@@ -1,9 +1,9 @@
-/* The time of nodes: which of their pieces are exact, and what the sampler adds. clock/timing.h has the idea.
+/* The time of nodes: which of their pieces are exact, and what the sampler adds (clock/timing.h).
  *
  * The clock is read at a function's entries and ends until YOUNG of its entries have been timed. Then it is *mature*,
  * unless its pieces are so long that the clock costs next to nothing. A source of starts switches the ends of a mature
  * function off for good (source/monitoring/start_events.h). So rare functions have exact times, and frequent ones many
- * samples. Sampled time begins where a mature function begins, and lasts until a young one is entered or left.
+ * samples.
  *
  * Guard: What a node has of exact pieces belongs to its threads, with the GIL; what it has of looks, to the sampler.
  * Nothing is shared, so no thread of the program waits for the sampler, which may have no processor. */
@@ -14,11 +14,11 @@
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG
-#define YOUNG 64 /* entries */
+#define YOUNG 64
 #endif
 #define WORTH_NS 5000.0 /* a piece this long is worth two readings of the clock: 1 % of it */
-#define NEAR 8          /* frames around the expected depth that a look searches */
-#define RETRIES 16      /* of a look that meets a frame some ns before its shadow */
+#define NEAR 8
+#define RETRIES 16 /* of a look that meets a frame some ns before its shadow */
 
 static double worth_ticks(void) {
     return WORTH_NS / sm_engine.clock.ns_per_tick;
@@ -128,8 +128,7 @@ static sm_node *node_of(const sm_shadow *shadow) {
     return in_c && c_node != NULL ? c_node : __atomic_load_n(&shadow->node, __ATOMIC_RELAXED);
 }
 
-/* Find the running frame among the shadows, near the interpreter's depth. The frame itself is not read: it may be
- * gone. */
+/* Find the running frame among the shadows, near the interpreter's depth. The frame itself may be gone. */
 static sm_node *find_running(const sm_tree_thread *tree, PyThreadState *tstate) {
     const void *frame = sm_tstate_frame_racy(tstate);
     int64_t depth = sm_tstate_depth_racy(tstate), size = tree->shadows.size;

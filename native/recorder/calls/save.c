@@ -112,7 +112,7 @@ static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint
     of.ticks += open.ran;
     add_off(&of.off, &open.off);
     save_node(output, thread->home, node, of);
-    sm_rest(node)->saved--; /* it has to be written again */
+    sm_rest(node)->saved--;
 }
 
 static void save_thread(sm_output *output, sm_thread *thread, uint32_t nodes) {

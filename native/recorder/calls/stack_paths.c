@@ -11,8 +11,7 @@
  * - For each further frame, the node's own child is taken, or a child of this code below one of its C functions. If
  * there is neither, the frame ran before it could be seen, and a child is made.
  *
- * A chunk's address may be reused after its greenlet died; then the frames differ, most likely. The table is cleared at
- * MAX_PARKED entries; the other ways then find the paths. */
+ * A chunk's address may be reused after its greenlet died; then the frames differ, most likely. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,8 +21,8 @@
 
 #define MAX_PARKED (1u << 15)
 
-typedef struct {    /* the path of a stack that the thread switched away from */
-    uint64_t chunk; /* address of the one in which its frames end */
+typedef struct { /* the path of a stack that the thread switched away from */
+    uint64_t chunk;
     sm_node *node;
 } parked;
 
@@ -74,8 +73,7 @@ static bool fits(const sm_node *node, const sm_walked_frame *frames, size_t coun
     return true;
 }
 
-/* Return the innermost node on the path to `end` that the outermost frames lead to. *known: the number of these
- * frames. */
+/* Return the innermost node on the path to `end` to which the outermost frames lead. *known: their number. */
 static sm_node *common(sm_tree_thread *tree, sm_node *end, const sm_walked_frame *frames, size_t count, size_t *known) {
     size_t depth = 0;
     for (sm_node *node = end; node->parent != NULL; node = node->parent)
@@ -137,13 +135,13 @@ void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
         tree->marked = gil ? tree->node : sm_tree_running(thread);
     sm_tree_mark(tree->marked, running);
     if (gil && tree->fold_count > 0)
-        sm_tree_mark(tree->fold[0].bucket, running); /* where folding began */
+        sm_tree_mark(tree->fold[0].bucket, running);
 }
 
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
-    sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node; /* where folding began */
+    sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node;
     sm_node *old = left == here ? before : parked_at(tree, here);
     frames += below, count -= below;
     if (left != here && before != tree->root)

@@ -10,7 +10,7 @@ static sm_node *reach(sm_thread *thread, sm_reach from, bool entering) {
     if (SM_LIKELY(node != NULL))
         return node;
     sm_engine_repair(thread, entering);
-    from.unknown = true; /* the walk may have run out of memory */
+    from.unknown = true;
     return sm_shadows_reach(sm_tree_of(thread), from);
 }
 
@@ -54,8 +54,7 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
     const sm_frame_head *frame = sm_starts_frame(thread);
     uint32_t depth = (uint32_t)sm_tstate_depth(thread->tstate);
     uint64_t now = now_if(sm_tree_of(thread)->gate);
-    /* Code compiled to C may report calls without a frame. They are counted here, but their callees count for the frame
-     * below. */
+    /* Code compiled to C may report calls without a frame, whose callees count for the frame below. */
     bool framed = frame != NULL && sm_frame_is_of(frame, code);
     if (!framed && sm_tree_hides(code))
         return false;
@@ -99,7 +98,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     if (child == NULL)
         return true;
     sm_shadow *slot = here(thread);
-    if (slot != NULL && !sm_shadow_is_of(slot, frame)) /* it is left out */
+    if (slot != NULL && !sm_shadow_is_of(slot, frame))
         *slot = (sm_shadow){.frame = frame};
     if (slot != NULL) {
         slot->c_node = child;

@@ -1,5 +1,5 @@
-/* The events of a source of starts, for the tree, on the fast path; start_receiver.c has the rest. frame_shadows.h
- * explains how a caller is found. */
+/* The fast path of a source of starts; start_receiver.c has the rest. frame_shadows.h explains how a caller is
+ * found. */
 #ifndef SM_RECORDER_CALLS_START_RECEIVER_H
 #define SM_RECORDER_CALLS_START_RECEIVER_H
 
@@ -22,7 +22,7 @@ SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
 }
 
 /* Functions named `known` or `near` handle the common case without calls, so that the callbacks need no stack of their
- * own. They return false, without any effect, to request the next function. */
+ * own. Otherwise they return false without any effect. */
 
 /* Return the child that is entered once more, or NULL if it was not found quickly. */
 SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed) {
@@ -121,7 +121,6 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how);
 /* Return true if the C function is not worth an event at a place that always calls it. */
 bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable);
-/* Count a call of a place that is switched off. */
 void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 /* Leave a frame by an exception. Return false if its function is left out. */

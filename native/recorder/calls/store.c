@@ -9,7 +9,7 @@
 
 sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
-static sm_node nobody; /* child of no node, without a key */
+static sm_node nobody;
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
@@ -231,7 +231,7 @@ static void forget_key(sm_node *node) {
     sm_children *more = sm_more(parent);
     for (int i = 0; i < 2; i++) {
         if (parent->child[i] == node)
-            parent->child_key[i] = NULL; /* matches no event */
+            parent->child_key[i] = NULL;
     }
     if (more != NULL)
         take_out(more, (uintptr_t)node);
@@ -243,8 +243,8 @@ static void forget_key(sm_node *node) {
 }
 
 /* The nodes to update when a code object dies. All nodes of a function have its first code object as key. Each later
- * one lists the nodes that got it, so that code made again and again costs only its own nodes. A list may have stale
- * entries and duplicates. It is cleared of these before it grows, so it is at most twice as long as necessary. */
+ * one lists the nodes that got it, so that code made again and again costs only its own nodes. A list is cleared of
+ * stale entries and duplicates before it grows. */
 typedef struct {
     uint32_t count, size;
     sm_node *nodes[];

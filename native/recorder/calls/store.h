@@ -1,11 +1,10 @@
-/* The memory of the calltree: nodes, children, functions. For the files of this folder. Guard: the GIL, except as
- * noted. */
+/* The memory of the calltree, for the files of this folder. Guard: the GIL, except as noted. */
 #ifndef SM_RECORDER_CALLS_STORE_H
 #define SM_RECORDER_CALLS_STORE_H
 
 #include "recorder/calls/calltree.h"
 
-typedef struct sm_tree_function { /* a function, for all threads; changed on slow paths only */
+typedef struct sm_tree_function {
     sm_function *function;
     bool young;      /* the clock is read at its entries and ends */
     bool several;    /* it has had more code objects than `first`, or `first` died */
@@ -21,18 +20,18 @@ enum { /* the first are as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
-       SM_NODE_RUNNING = 8,       /* only in the file: see sm_node_rest.running */
-       SM_NODE_FROM_C = 32,       /* C code calls it, where frames are evaluated in C */
+       SM_NODE_RUNNING = 8, /* only in the file: see sm_node_rest.running */
+       SM_NODE_FROM_C = 32,
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
        SM_NODE_LISTED = 256, /* while a list is cleared */
        SM_NODE_BEFORE = 1024 /* sm_node_rest.before is valid */
 };
 
-typedef struct sm_node_more { /* rare data of a node */
-    sm_off off;               /* of exact pieces; guarded by the GIL */
-    sm_off seen;              /* of looks; the sampler's, like the next */
-    double seen_sq;           /* ticks squared */
+typedef struct sm_node_more {
+    sm_off off;     /* of exact pieces; guarded by the GIL */
+    sm_off seen;    /* of looks; the sampler's, like the next */
+    double seen_sq; /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* high parts of sm_node's counts */
@@ -42,19 +41,19 @@ typedef struct sm_node_more { /* rare data of a node */
  * code object died, it is found by its function, so that code made again takes it over. A child whose function has had
  * several code objects has both slots, since these may all be alive and take turns. */
 typedef struct {
-    uint32_t mask, count; /* slots less one; used slots */
-    uintptr_t slots[];    /* 0 if free, or a node by its key, or (+ SM_BY_FUNCTION) by its function */
+    uint32_t mask, count;
+    uintptr_t slots[]; /* 0 if free, or a node by its key, or (+ SM_BY_FUNCTION) by its function */
 } sm_children;
 #define SM_BY_FUNCTION 1
 #define SM_KEY_DEAD ((const void *)1) /* of a node whose code object died */
 
-typedef struct sm_fold { /* a frame entered while folded */
+typedef struct sm_fold {
     const void *key;
     sm_node *bucket;
 } sm_fold;
 
 typedef struct {
-    sm_tree_function **functions; /* by sm_function.id */
+    sm_tree_function **functions;
     uint32_t functions_size;
     uint32_t nodes;       /* atomic: number without roots; those with smaller ids are published */
     uint64_t folded;      /* calls counted in buckets */

@@ -10,14 +10,11 @@
  * compresses and writes blocks 25 times per second, or sooner if much is queued. A flush does so at once, like a thread
  * that finds the worker late.
  *
- * Bounds: Beyond MOST_QUEUED bytes in the queue (trace_blocks.c), or without memory, events are dropped, and the next
- * block states that some are missing. The program never waits.
+ * Beyond MOST_QUEUED bytes in the queue, or without memory, events are dropped, and the next block states that some are
+ * missing. The program never waits.
  *
  * Locks, in this order: `disk` while pieces move to the file, `sums` while its content is summed up, and `lists`, for
- * some instructions, while the queue or the list of streams changes. A fork holds all three.
- *
- * Invariants: `at` is before the end of the open block, with SM_TRACE_SLACK bytes of room after it. A piece ends
- * between two tokens. */
+ * some instructions, while the queue or the list of streams changes. A fork holds all three. */
 #ifndef SM_RECORDER_CALLS_TRACE_H
 #define SM_RECORDER_CALLS_TRACE_H
 
@@ -35,26 +32,24 @@
 void sm_trace_start(sm_writer *writer);
 /* End all streams, and write everything. */
 void sm_trace_stop(void);
-void sm_trace_flush(void);    /* writes what is there; without the engine's lock */
+void sm_trace_flush(void);
 uint64_t sm_trace_gaps(void); /* times that events were dropped */
 
 /* Begin a thread, or resume it after its end. Return false if out of memory. */
 bool sm_trace_thread(sm_thread *thread);
 void sm_trace_thread_end(sm_thread *thread);
 
-/* Return true if events go into a file. What a forked child does before its own recording does not. A new node's row is
- * written before a piece names it. */
+/* Return true if events go into a file. What a forked child does before its own recording does not. */
 bool sm_trace_has_file(void);
 
 void sm_trace_look(sm_thread *thread);
 void sm_trace_mark(sm_thread *thread, uint64_t now); /* dates the last event */
 void sm_trace_enter_far(sm_thread *thread, const sm_node *node, bool resumed);
-/* For slow paths, with or without a journal. */
 void sm_trace_goto(sm_thread *thread, sm_node *node); /* changes the path without events */
 void sm_trace_left(sm_thread *thread, sm_node *to, sm_leaving how);
 void sm_trace_entered(sm_thread *thread, sm_node *node);
-/* Write an instant of the program. kind: SM_INSTANT_...; span: its number, for kinds that have one. Return false if it
- * is too long or there is no journal. */
+/* Write an instant of the program. kind: SM_INSTANT_...; span: its number, or 0. Return false if it is too long or
+ * unwanted. */
 bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
                       const char *json, size_t json_size);
 void sm_trace_pause(sm_thread *thread, const sm_pause *pause);
@@ -91,8 +86,7 @@ static inline void sm_trace_put(sm_thread *thread, uint8_t token) {
         sm_trace_look(thread);
 }
 
-/* Enter this node, or leave the current one. The thread is at the new node first, as a block may begin after the
- * token. */
+/* Enter this node, or leave the current one. The thread moves first, as a block may begin after the token. */
 static inline void sm_trace_enter(sm_thread *thread, sm_node *node, bool resumed) {
     sm_tree_of(thread)->node = node;
     if (SM_LIKELY(node->token != 0))

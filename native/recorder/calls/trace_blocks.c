@@ -8,11 +8,10 @@
  * what the program did meanwhile. So a thread that finds the worker late writes what is there (sm_blocks_help): at most
  * every LATE_NS, and without waiting for a lock.
  *
- * A piece is the part of a block that goes into the file at once: all of it if the queue is behind, or what is new
- * since the last round. Pieces of full blocks are written together, since a write takes about as long as packing a
- * piece. `disk` is held from taking a piece until it is in the file, so that pieces of a stream come in order.
- * Compression and writing happen without `lists`, which events take when a block is full. Order: `disk`, `sums`,
- * `lists`. */
+ * A piece is the part of a block that goes into the file at once. Pieces of full blocks are written together, since a
+ * write takes about as long as packing a piece. `disk` is held from taking a piece until it is in the file, so that
+ * pieces of a stream come in order. Compression and writing happen without `lists`, which events take when a block is
+ * full. Order: `disk`, `sums`, `lists`. */
 #include "recorder/calls/trace_blocks.h"
 
 #include <assert.h>
@@ -40,8 +39,8 @@
 #define FAR_BEHIND (8 << 20)   /* bytes to sum up with which a flush helps */
 #define HURRY (1 << 20)        /* bytes in the queue that are worth waking the worker, which is expensive */
 #define HEAD (8 * SM_VARINT_MAX + 8)
-#define TOGETHER (192 << 10) /* bytes of pieces in one write */
-#define MANY 16              /* pieces in one write */
+#define TOGETHER (192 << 10)
+#define MANY 16
 
 static void work(sm_worker *self, uintptr_t run);
 
@@ -110,7 +109,6 @@ static void write_heads(void) {
     sm_buffer_free(&payload);
 }
 
-/* Return the most bytes that a piece takes. */
 static size_t room_of(const piece *of) {
     return HEAD + SM_PACKED_MOST - SM_BLOCK_MOST + of->to - of->from;
 }
@@ -138,8 +136,7 @@ static size_t write_pieces(const piece *of, size_t count) {
     return taken;
 }
 
-/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 if the first piece is
- * empty. */
+/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 if it is empty. */
 static size_t write_after_paths(const piece *of, size_t count) {
     if (of->from == of->to)
         return count;
@@ -176,8 +173,7 @@ static piece rest_of(sm_block *block, uint32_t to) {
     return (piece){block, block->taken, to, block->bytes + block->taken};
 }
 
-/* Find the first pieces of the queue that one write can take, with `lists`. Take one if it is empty or there is a
- * filter. */
+/* Find the first pieces of the queue for one write, with `lists`. Take one if it is empty or there is a filter. */
 static size_t next_queued(piece next[MANY]) {
     size_t count = 0, most = blocks.filtered ? 1 : MANY, room = TOGETHER;
     for (sm_block *block = blocks.first; block != NULL && count < most; block = block->next) {
@@ -500,7 +496,7 @@ void sm_blocks_stop(void) {
     sm_worker_stop(&blocks.worker);
     write_all();
     sum_up(0, UINT64_MAX);
-    write_all(); /* now streams can end */
+    write_all();
     write_notes();
     sm_blocks_start(NULL, NULL);
 }

@@ -6,14 +6,13 @@
  *
  * A call is short only if it certainly is: from the last clock reading before its start to the first one after its end,
  * less time passed than the limit. Calls that began in another block stay, as do calls with an instant or a change of
- * path. Once a call is sure to stay, so are its callers, and everything up to its start can be written. A long call
- * without an event becomes sure by the clock.
+ * path. Once a call is sure to stay, so are its callers, and everything up to its start can be written.
  *
  * A mark belongs to the event before it, or to the instant that replaces it. Of consecutive instants with marks one is
  * enough, but the first mark after an event that stays is kept, since the event's time depends on it.
  *
- * A call is too deep below so many levels, whatever it takes. The thread states its depth where a block begins or the
- * path is exchanged: such a token has the depth as a second operand, which is not in the file. */
+ * A call is too deep below so many levels. The thread states its depth where a block begins or the path is exchanged,
+ * as a second operand that is not in the file. */
 #include "recorder/calls/trace_filter.h"
 
 #include <string.h>
@@ -23,14 +22,14 @@
 #include "trace/tokens.h"
 
 struct sm_trace_filter_level {
-    size_t at;         /* start of its bytes in `out` */
-    uint64_t since;    /* it began no earlier than this, in units */
-    uint64_t written;  /* as in sm_trace_filter, at its start, like the next three */
-    sm_left_out below; /* of its caller */
+    size_t at;        /* start of its bytes in `out` */
+    uint64_t since;   /* it began no earlier than this, in units */
+    uint64_t written; /* as in sm_trace_filter, at its start, like the next three */
+    sm_left_out below;
     sm_trace_filter_pair pair;
     bool marked;
     bool resumed;
-    sm_left_out all; /* left out in it */
+    sm_left_out all;
 };
 
 void sm_trace_filter_begin(sm_trace_filter *f, const sm_trace_filter_limits *limits, uint32_t depth) {

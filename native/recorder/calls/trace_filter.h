@@ -19,17 +19,17 @@ typedef struct { /* what is missing below a call, at all levels */
 
 typedef struct sm_trace_filter_level sm_trace_filter_level;
 
-typedef struct {      /* an instant of what was left out, and a mark */
-    size_t at, end;   /* in `out`; equal if there is none */
-    sm_left_out of;   /* in the instant */
+typedef struct {    /* an instant of what was left out, and a mark */
+    size_t at, end; /* in `out`; equal if there is none */
+    sm_left_out of;
     uint64_t written; /* as in sm_trace_filter, before it */
     bool joins;       /* a later pair may replace it */
 } sm_trace_filter_pair;
 
 typedef struct { /* of a stream; guarded by `disk` */
     sm_trace_filter_limits limits;
-    sm_buffer out;                /* owned; what is left of the block */
-    size_t sent;                  /* bytes of it in the file */
+    sm_buffer out; /* owned; what is left of the block */
+    size_t sent;
     uint32_t read;                /* processed bytes of the block */
     sm_trace_filter_level *level; /* owned; calls that began in this block, outermost first */
     size_t levels, room;
@@ -45,8 +45,7 @@ typedef struct { /* of a stream; guarded by `disk` */
 
 /* Begin a block, at this depth of the thread. */
 void sm_trace_filter_begin(sm_trace_filter *sieve, const sm_trace_filter_limits *limits, uint32_t depth);
-/* Process a block's bytes up to `to`. now: the clock, in units since the block's beginning, read after `to`; whole: no
- * more will come. */
+/* Process a block's bytes up to `to`. now: units of the clock since its beginning, read later; whole: it has ended. */
 void sm_trace_filter_take(sm_trace_filter *sieve, const uint8_t *bytes, uint32_t to, uint64_t now, bool whole);
 /* Return the end of the bytes that will not change any more. */
 size_t sm_trace_filter_ready(const sm_trace_filter *sieve);

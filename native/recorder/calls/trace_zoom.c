@@ -8,7 +8,7 @@ static struct { /* guarded by `sums` of trace_blocks.c */
     sm_functions functions;
     sm_places **places; /* owned; by the row of their thread; NULL at first */
     size_t count;
-    sm_buffer packed; /* payload of a sheet */
+    sm_buffer packed;
 } levels;
 
 sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree) {

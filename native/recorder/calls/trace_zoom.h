@@ -1,8 +1,7 @@
 /* Level of detail (trace/zoom_slices.h), made while the journal is written. For trace.c and trace_blocks.c.
  *
- * The worker makes it from full blocks that it has written, so no thread of the program pays for it. A block has the
- * place and number of the tree's nodes at its end. These never move, and what is read of them never changes, so they
- * are read without the GIL. */
+ * The worker makes it from written blocks, so no thread of the program pays for it. A block has the place and number of
+ * the tree's nodes at its end, which never move or change, so they are read without the GIL. */
 #ifndef SM_RECORDER_CALLS_TRACE_ZOOM_H
 #define SM_RECORDER_CALLS_TRACE_ZOOM_H
 
@@ -17,6 +16,6 @@ void sm_levels_block(sm_writer *writer, const sm_block *block);
 void sm_levels_end(sm_writer *writer, sm_stream *stream);
 void sm_levels_forget(sm_stream *stream); /* ends it, and writes nothing more */
 void sm_levels_write(sm_writer *writer);  /* writes the longest calls so far */
-void sm_levels_forget_all(void);          /* after all streams */
+void sm_levels_forget_all(void);
 
 #endif

@@ -19,18 +19,18 @@ struct sm_node { /* one cache line: all that an event touches */
     uint32_t more : 24;  /* number of the table of all children if there are more than two, or 0 */
     uint32_t token : 8;  /* in the journal, after its parent (trace/tokens.h); 0 if it takes an operand */
     uint8_t timed;       /* the clock is read at its entries and ends */
-    uint16_t awaits : 1; /* its suspensions are timed, of a coroutine or asynchronous generator */
+    uint16_t awaits : 1; /* its suspensions are timed */
     uint16_t depth : 15;
 };
 
 /* A node's cold part. Nodes never move, and are published complete, with their chunk's `used`. Then only their thread
- * changes them, with the GIL, except as noted. Meanwhile the flush worker reads counters, which only grow. */
+ * changes them, with the GIL, except as noted. Meanwhile the flush worker reads counters. */
 typedef struct {
     uint64_t timed, timed_ticks; /* exact pieces: their number, and the ticks that they ran */
     uint64_t sampled_ticks;      /* the sampler's, like the next two */
     double sampled_sq;           /* of the weights of looks, ticks squared */
     uint32_t sampled;
-    uint32_t entered; /* timed entries */
+    uint32_t entered;
     struct sm_tree_function *function;
     struct sm_node_more *more; /* owned; atomic; NULL if there is none */
     sm_node *same;
@@ -48,9 +48,9 @@ typedef struct {
 
 typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
     struct sm_tree_chunk *next;
-    uint32_t used;   /* atomic */
-    uint32_t first;  /* it begins an allocation */
-    uint32_t number; /* in its thread, from 0 */
+    uint32_t used;
+    uint32_t first; /* it begins an allocation */
+    uint32_t number;
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
     sm_node_rest rest[SM_TREE_NODES];
 } sm_tree_chunk;
@@ -74,11 +74,11 @@ typedef enum {
 
 /* Settings of the recording. Guard: the GIL; changed only before a start. */
 typedef struct {
-    uint64_t max_paths;      /* calls on more paths are counted flat */
-    uint32_t trace_depth;    /* of the deepest calls in a trace, or 0 for all */
-    uint64_t trace_least_ns; /* of the shortest calls in a trace */
+    uint64_t max_paths;   /* calls on more paths are counted flat */
+    uint32_t trace_depth; /* of the deepest calls in a trace, or 0 for all */
+    uint64_t trace_least_ns;
 } sm_tree_settings;
-#define SM_MAX_PATHS 1000000u /* the default */
+#define SM_MAX_PATHS 1000000u
 
 extern sm_tree_settings sm_tree_chosen;
 
@@ -99,8 +99,8 @@ typedef struct {       /* of a frame: frame_shadows.h */
 
 typedef struct {
     sm_shadow *slots; /* by depth, with two more below; NULL if every end is reported; moved with the sampler's lock */
-    uint32_t size;    /* depths with slots */
-    uint32_t open;    /* the same while the fast path may be taken, else 0; atomic */
+    uint32_t size;
+    uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
 } sm_shadows;
 
 typedef struct sm_tree_thread { /* changed by its thread only, and read by a flush */
@@ -113,7 +113,7 @@ typedef struct sm_tree_thread { /* changed by its thread only, and read by a flu
     sm_node *marked;              /* whose path is marked as running; guarded by the engine's lock */
     struct sm_tree_thread *store; /* the tree that holds its nodes: its own, or that of its group */
     struct sm_tree_chunk *chunks; /* atomic; newest first */
-    unsigned char *block;         /* rest of the newest allocation of chunks */
+    unsigned char *block;
     uint32_t block_left;
     struct sm_fold *fold; /* frames that were entered while folded */
     uint32_t fold_count, fold_size;

@@ -1,9 +1,8 @@
 /* Branches, and the steps between lines to which they lead.
  *
  * The branches of a code object are a table that code/jumps.h makes of its bytes. What was taken is kept on the
- * function, by the same numbers, since code of the same content has the same table. Each way leads to a *step* (an arc
- * in the file), from the branch's line to the way's target; ways may share a step. On 3.11 steps come from consecutive
- * line events.
+ * function, by the same numbers. Each way leads to a *step* (an arc in the file), from the branch's line to the way's
+ * target; ways may share a step. On 3.11 steps come from consecutive line events.
  *
  * On 3.12 and 3.13 one event serves both ways of a branch. So it is disabled only when neither way has news left: each
  * was taken, or a LINE event to which nothing else leads will report it. Otherwise it stays enabled, and a loop that
@@ -56,7 +55,7 @@ static uint32_t step_of(sm_cover_function *of, int from, int to) {
     return *slot;
 }
 
-static bool hit_step(sm_cover_function *of, uint32_t number) { /* with the lock */
+static bool hit_step(sm_cover_function *of, uint32_t number) {
     if (number == 0)
         return false;
     sm_cover_step *step = &of->steps[number - 1];

@@ -56,7 +56,6 @@ static sm_cover_function *new_function(const sm_function *function, PyCodeObject
     return of;
 }
 
-/* Return the function's record, or NULL if out of memory. */
 static sm_cover_function *function_of(const sm_function *function, PyCodeObject *code) {
     sm_cover_store_state *store = &sm_cover_store;
     if (function->id < store->by_id_size && store->by_id[function->id] != NULL)

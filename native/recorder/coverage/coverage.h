@@ -15,15 +15,15 @@ typedef struct {
     const char *hide;        /* file names with this start are left out, unless "" */
     int fd;                  /* -1 for memory */
     uint64_t flush_ns;       /* 0 to flush on request only */
-    sm_about about;          /* copied */
+    sm_about about;
 } sm_cover_settings;
 
 int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings); /* -1 with an exception */
 void sm_cover_stop(const char *exit);
 void sm_cover_flush(void);
-void sm_cover_ahead(const char *exit); /* as sm_engine_ahead */
-bool sm_cover_move(int fd);            /* as sm_engine_move */
-PyObject *sm_cover_snapshot(void);     /* bytes of a .seismo file, or NULL with an exception */
+void sm_cover_ahead(const char *exit);
+bool sm_cover_move(int fd);
+PyObject *sm_cover_snapshot(void); /* bytes of a .seismo file, or NULL with an exception */
 int sm_cover_after_fork(int fd, const char *meta);
 void sm_cover_context(const char *name); /* UTF-8; "" for none */
 bool sm_cover_check(void);

@@ -1,8 +1,8 @@
 /* The worker that writes news, so that a killed process loses no more than a moment.
  *
  * A process is most often killed while it waits, when no event comes and the main thread runs no pending call. So a
- * thread without the GIL flushes: news are rows in the writer already. It sleeps until something has changed, waits a
- * period for more, and writes. A flush takes at most 2 % of the time: a longer one makes the period longer.
+ * thread without the GIL flushes: it sleeps until something has changed, waits a period for more, and writes. A flush
+ * takes at most 2 % of the time.
  *
  * Before a fork the thread (base/worker.h) is joined, and news are written. It returns when the fork is over, or with
  * the first news after AFTER_FORK_NS.
@@ -22,7 +22,7 @@ static struct {
     pthread_mutex_t disk;
     pthread_mutex_t lock; /* guards sm_cover_store and the fields below */
     bool always;
-    uint64_t period_ns; /* 0 for no flushes */
+    uint64_t period_ns;
     uint64_t took;
     const sm_cover_steps *steps;
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -109,7 +109,7 @@ static bool is_wanted(void) {
 
 static void before_fork(void) {
     sm_worker_before_fork(&worker, AFTER_FORK_NS);
-    sm_cover_lock_file(); /* the child gets a consistent state */
+    sm_cover_lock_file();
     if (is_wanted() && sm_cover_store.changed)
         write_now();
 }

@@ -15,13 +15,13 @@
 
 static struct {
     /* Changed with the GIL while no flush runs, or with the lock of the file. */
-    char *meta, *host, *argv, *interpreter, *exit; /* owned, like `folder` */
-    char *folder;                                  /* in which the recording began */
+    char *meta, *host, *argv, *interpreter, *exit; /* owned */
+    char *folder;
     sm_moment began;
     int64_t end_ns;
     uint64_t flush_ns;
     uint32_t session;
-    uint64_t interpreters_gone, interpreters; /* as the engine's */
+    uint64_t interpreters_gone, interpreters;
 } recording;
 
 static char *copy_of(const char *text) {
@@ -72,7 +72,7 @@ static void write_rest(sm_output *output, bool last) {
 /* What the flush sends next. Guard: the lock of the file. */
 static struct {
     enum { CHANGES, OLD_FILE, NEW_FILE } now;
-    uint32_t contexts; /* of the old file then */
+    uint32_t contexts;
 } sending;
 
 static bool build_new_file(void) {
@@ -130,7 +130,7 @@ static bool go_on(void) {
     sm_writer_hold(output->writer);
     if (done)
         return false;
-    sending.now = CHANGES; /* to the old file */
+    sending.now = CHANGES;
     write_rest(output, false);
     sm_writer_build(output->writer);
     return true;
@@ -326,8 +326,7 @@ bool sm_cover_move(int fd) {
     return moved;
 }
 
-/* Return an image. A recording into memory is one already. One into a file is written again, for a lost file, without
- * the contexts that were flushed, which are not in memory. */
+/* Return an image. One of a recording into a file is written again, without the contexts that were flushed. */
 PyObject *sm_cover_snapshot(void) {
     assert(PyGILState_Check());
     sm_cover_store_state *store = &sm_cover_store;

@@ -1,28 +1,25 @@
 /* The coverage recorder, as its sources see it: which lines and branches ran, on request how often and in which context
  * (which test).
  *
- * It is not on the engine (engine/engine.h), because it needs no thread, stack or clock, and must run beside other
- * recorders. It has its own start and end, tool id and file, and shares functions, filters and the writer with the
- * engine.
+ * It is not on the engine, because it needs no thread, stack or clock, and must run beside other recorders. It has its
+ * own start and end, tool id and file.
  *
  * Data is kept by *function*, interned by content. So code that is made again (exec, reload, templates) continues where
  * its like stopped, and the program's text bounds the memory. A function's lines are a dense array of *places*; the
  * ways of its branches lead to *arcs*, which are places, too. A place has its row in the file and the *stamp* of the
- * last context in which it was hit; with counts, an array has the numbers. One probe leads from a code object to its
- * function's arrays (code/code_map.h).
+ * last context in which it was hit; with counts, an array has the numbers.
  *
  * Disabling: Without counts a place has no more news after its first hit, so the source disables it. With contexts, it
  * has news in the next one, and must be enabled again (*rearm*), which takes some microseconds per code object, as much
  * as a hundred events without news. So in a context places stay enabled until their code object has wasted that much.
- * This costs at most twice the best choice, for tiny tests as for tests that loop a million times.
+ * This costs at most twice the best choice.
  *
  * Rows go into the writer at the first hit. So a flush touches no Python object and needs no GIL: a worker writes news
- * within a second, even while the whole program waits. (A pending call would wait for the main thread.) One lock guards
- * all that the flush touches; an event takes it only with news. The flush reads counts while they grow: aligned words.
+ * within a second, even while the whole program waits. One lock guards all that the flush touches; an event takes it
+ * only with news. The flush reads counts while they grow: aligned words.
  *
  * Contexts cost memory only while they are current: the rows that were hit are a list, and become rows of 64 bits each
- * at the end. Of past contexts a number is kept, by the hash of the name. The file has a row for each time that one was
- * current, until it is rewritten (rewrite.c).
+ * at the end. The file has a row for each time that one was current, until it is rewritten (rewrite.c).
  *
  * Sources call these with the GIL and no exception set; none raises, or runs code of the program:
  *
@@ -43,7 +40,7 @@
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
-typedef struct {    /* a line or an arc */
+typedef struct {
     uint32_t row;   /* of its table, from 1, or 0 before the first hit */
     uint32_t stamp; /* of the last context in which it was hit, FRESH, or NO_LINE if the line table lacks it */
 } sm_cover_place;
@@ -51,13 +48,13 @@ typedef struct {    /* a line or an arc */
 typedef struct {
     int32_t from, to;
     sm_cover_place place;
-    uint64_t count, saved; /* with counts */
+    uint64_t count, saved;
 } sm_cover_step;
 
-typedef struct {       /* one of a function's branches, numbered as in its sm_branches */
-    uint32_t row;      /* of its table, from 1, or 0 if not written */
-    uint32_t step[2];  /* by way: number in steps, from 1, or 0 */
-    uint32_t stamp[2]; /* by way: as a place's */
+typedef struct {      /* one of a function's branches, numbered as in its sm_branches */
+    uint32_t row;     /* of its table, from 1, or 0 if not written */
+    uint32_t step[2]; /* by way: number in steps, from 1, or 0 */
+    uint32_t stamp[2];
     uint64_t taken[2]; /* by way: how often; 0 or 1 without counts */
     uint64_t saved;    /* sum of `taken` as written */
 } sm_cover_jump;
@@ -65,22 +62,22 @@ typedef struct {       /* one of a function's branches, numbered as in its sm_br
 /* Lives as long as the recording. Changed with the GIL and the lock, except counts, which need only the GIL. */
 typedef struct sm_cover_function {
     const sm_function *function;
-    int first;     /* lowest line of its line table */
-    uint32_t size; /* lines from there on */
+    int first; /* lowest line of its line table */
+    uint32_t size;
     sm_cover_place *lines;
     uint64_t *counts, *saved; /* by line; NULL without counts */
     sm_branches *table;       /* NULL before it is needed, or if there is none */
-    sm_cover_jump *jumps;     /* table->count of them */
+    sm_cover_jump *jumps;
     sm_cover_step *steps;
     uint32_t steps_count, steps_size;
     uint32_t *steps_index; /* by (from, to): open addressing, numbers from 1 */
-    uint32_t index_size;   /* a power of two */
+    uint32_t index_size;
     bool no_table;
     struct sm_cover_function *next;
 } sm_cover_function;
 
 typedef struct sm_cover_code { /* a code object's record, freed with it or with the recording; guarded by the GIL */
-    uint64_t *counts;          /* of its function; NULL without counts */
+    uint64_t *counts;
     int first;
     uint32_t size;
     uint32_t wasted, wasted_stamp; /* events without news in the context of that stamp */
@@ -88,26 +85,26 @@ typedef struct sm_cover_code { /* a code object's record, freed with it or with 
     PyCodeObject *code;            /* borrowed until it dies */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
-    bool untold;      /* without branches: it has lines that no LINE event reports (code/unreported_lines.h) */
-    bool off;         /* it is in the list to rearm */
-    bool tells;       /* LINE events may report the ways of its branches */
-    uintptr_t source; /* the source's own */
+    bool untold; /* without branches: it has lines that no LINE event reports (code/unreported_lines.h) */
+    bool off;    /* it is in the list to rearm */
+    bool tells;  /* LINE events may report the ways of its branches */
+    uintptr_t source;
     struct sm_cover_code *next, **link, *next_off, **link_off;
 } sm_cover_code;
 
 /* A source of this recorder. All functions are called with the GIL. */
 typedef struct {
     const char *name;
-    bool both_ways;                     /* a branch is disabled for both ways at once (3.12, 3.13) */
-    const char *(*objection)(void);     /* why it cannot be used now, as a plain sentence, or NULL */
-    int (*start)(void);                 /* -1 with an exception */
+    bool both_ways;                 /* a branch is disabled for both ways at once (3.12, 3.13) */
+    const char *(*objection)(void); /* why it cannot be used now, as a plain sentence, or NULL */
+    int (*start)(void);
     void (*stop)(void);                 /* the records all still exist; no exception is set, before or after */
     void (*rearm)(sm_cover_code *code); /* enables its disabled events again; may be NULL */
     void (*contexts)(void);             /* contexts begin: enables everything again */
     void (*switched)(void);             /* sm_cover.stamp has changed; may be NULL */
     void (*died)(sm_cover_code *code);  /* before a record is freed, at the end, too; may be NULL */
     bool (*holds)(void);                /* true if the hook is still seismo's */
-    int (*tool_id)(void);               /* -1 for none */
+    int (*tool_id)(void);
 } sm_cover_source;
 
 typedef struct {
@@ -118,9 +115,9 @@ typedef struct {
     uint32_t stamp;           /* of the present context; changes at each switch */
     void *unwanted;           /* this recording's mark on code objects that it does not want */
     const sm_cover_source *source;
-    sm_cover_code *codes; /* all records */
-    sm_cover_code *off;   /* those to rearm */
-    const void *test;     /* the frame whose context this is, or NULL */
+    sm_cover_code *codes;
+    sm_cover_code *off;
+    const void *test; /* the frame whose context this is, or NULL */
     uint64_t lost_memory, hook_lost, odd_lines, odd_branches;
 } sm_cover_state;
 

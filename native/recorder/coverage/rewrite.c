@@ -28,8 +28,8 @@ typedef struct {
 
 static struct {
     /* Guard: the lock of the file. */
-    sm_read_data data; /* of the old file */
-    hit *hits;         /* owned; one for each context, kind and base */
+    sm_read_data data;
+    hit *hits; /* owned; one for each context, kind and base */
     size_t count;
     bool sound; /* they are all that the old file was given */
 } old;

@@ -133,10 +133,10 @@ void sm_cover_write_counts(void) {
 }
 
 /* The numbers of all contexts by the hashes of their names, so that one that returns (a test's setup, body and
- * teardown; a coroutine) is the same. Without memory it gets another row. */
+ * teardown) is the same. */
 typedef struct {
     uint64_t hash;
-    uint32_t number; /* from 1 */
+    uint32_t number;
 } known_context;
 
 static sm_map known; /* of known_context; guarded by the lock */

@@ -15,11 +15,11 @@ typedef struct { /* rows of a table that were hit in the present context */
 /* What the flush touches. Guard: sm_cover_lock(), except as noted. */
 typedef struct {
     sm_output output;
-    sm_output fresh;              /* of a file that is to replace it (rewrite.c); every row goes into both */
-    sm_cover_function *functions; /* newest first */
-    sm_cover_function **by_id;    /* by sm_function.id */
+    sm_output fresh; /* of a file that is to replace it (rewrite.c); every row goes into both */
+    sm_cover_function *functions;
+    sm_cover_function **by_id;
     uint32_t by_id_size, functions_count;
-    uint32_t rows[SM_COVER_KINDS]; /* of lines and of arcs */
+    uint32_t rows[SM_COVER_KINDS];
     uint32_t branch_rows, context_rows, hit_rows;
     uint32_t fresh_hit_rows;
     uint32_t context; /* number of the present one, from 1, or 0 before a hit */
@@ -50,7 +50,7 @@ void sm_cover_note(int kind, uint32_t row); /* notes a hit of a row (from 1) in 
 void sm_cover_changed(void);                /* something is to be flushed */
 void sm_cover_end_context(void);
 
-void sm_cover_write_counts(void);           /* that have grown since the last time */
+void sm_cover_write_counts(void);
 void sm_cover_write_all(sm_output *output); /* into another output, without contexts */
 void sm_cover_forget_contexts(void);
 /* Write the row of a context, or of hits in it. Return false if out of memory. */
@@ -68,16 +68,16 @@ bool sm_cover_anew_end(void);
 bool sm_cover_table(sm_cover_function *of, PyCodeObject *code); /* makes the branches; takes the lock */
 bool sm_cover_after_news(sm_cover_code *code);
 void sm_cover_new_stamp(void);
-void sm_cover_rearm(void); /* after a new stamp, or when all is forgotten */
+void sm_cover_rearm(void);
 void sm_cover_switched_on(sm_cover_code *code);
 void sm_cover_code_died(sm_code_entry *entry);
 void sm_cover_release_codes(void);
-void sm_cover_forget(void); /* frees all functions, after the records */
+void sm_cover_forget(void);
 bool sm_cover_check_branches(const sm_cover_function *of);
 
 bool sm_cover_flush_init(void); /* once per process; false if out of memory */
-/* The steps of a flush, on any thread. gather: makes bytes of news, with the lock; false if there are none. send:
- * writes them, with the file's lock alone. go_on: then, with the lock, returns true if there is more to send. */
+/* The steps of a flush, on any thread. gather: makes bytes of news, with the lock; false if none. send: writes them,
+ * with the file's lock. go_on: then, with the lock, returns true if there is more to send. */
 typedef struct {
     bool (*gather)(void);
     void (*send)(void);

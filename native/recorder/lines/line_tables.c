@@ -1,6 +1,5 @@
-/* The tables of lines. A function's lines are in the range of its line table, which is not trusted: a range far larger
- * than the code could fill is cut, and lines outside are kept in a list. A table is an array of pointers, so only lines
- * that are hit take memory. */
+/* A function's lines are in the range of its line table, which is not trusted: a range far larger than the code could
+ * fill is cut, and lines outside are kept in a list. Only lines that are hit take memory. */
 #include "recorder/lines/line_tables.h"
 
 #include <assert.h>
@@ -11,7 +10,7 @@
 
 sm_lines_state sm_lines;
 
-#define MOST_OUTSIDE 1000 /* lines of a function that are outside of its range */
+#define MOST_OUTSIDE 1000
 
 static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
     sm_line_walk walk = sm_line_walk_of(code);

@@ -19,14 +19,14 @@ typedef struct { /* guarded by the GIL, except as noted */
     sm_lines_way way;
     sm_line_table **tables; /* by sm_function.id; changed with the engine's lock, too, like its size */
     uint32_t tables_size;
-    uint32_t lines_count;  /* the next id */
+    uint32_t lines_count;
     sm_line_block *blocks; /* atomic; newest first */
     sm_line *elsewhere;    /* what ran outside of recorded frames, or NULL if out of memory */
     bool stopped;          /* the next save is the last */
-    char folder[4096];     /* of relative file names, or "" */
-    uint64_t outside;      /* hits of lines that a wrong line table had no room for */
-    uint64_t looks;        /* number of looks; the sampler's */
-    double cost;           /* ticks of the probes per hit */
+    char folder[4096];
+    uint64_t outside; /* hits of lines that a wrong line table had no room for */
+    uint64_t looks;   /* number of looks; the sampler's */
+    double cost;      /* ticks of the probes per hit */
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
@@ -39,11 +39,11 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 sm_line_table *sm_lines_known(const void *code);
 bool sm_lines_hides(const void *code); /* true if it is left out */
 void sm_lines_add_elsewhere(void);
-sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL if out of memory (counted) */
-sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* the same */
+sm_line *sm_lines_at(sm_line_table *table, int number); /* NULL if out of memory (counted) */
+sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset);
 /* Make sure of an entry of this number. Return false if out of memory. */
 bool sm_lines_reserve(sm_lines_thread *state, uint32_t number);
-void sm_lines_free_thread(sm_lines_thread *state); /* clears it */
+void sm_lines_free_thread(sm_lines_thread *state);
 void sm_lines_free(void);
 
 void sm_lines_save(sm_output *output);

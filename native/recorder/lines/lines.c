@@ -9,7 +9,7 @@
 #include "recorder/frame_depths.h"
 #include "recorder/lines/line_tables.h"
 
-#define NEAR 8          /* frames around the expected depth that a look searches */
+#define NEAR 8
 #define RETRIES 16      /* of a look that meets a frame some ns before its first line */
 #define MOST_STEPS 1000 /* frames between two known ones; more are assumed to be called */
 #define LEAST_LEFT 0.1  /* part of a look's time that the probes' cost leaves at least */
@@ -95,7 +95,6 @@ static void add_own(sm_line *line, const sm_look *look) {
     line->off_square += look->certain ? 0 : off * off;
 }
 
-/* Return a look's time without the probes. */
 static double without_probes(const sm_line *line, uint64_t ran) {
     double cost = (double)line->hits * sm_lines.cost, time = (double)line->ticks + (double)ran;
     double left = time > 0 ? 1 - cost / time : 1;
@@ -193,8 +192,7 @@ static bool is_called_from_top(const sm_lines_thread *state, const void *frame) 
     return true;
 }
 
-/* By ends: make the topmost entry the frame's, or its caller's. Return false if the event is not of this frame, since
- * Cython's code-like objects have none. */
+/* By ends: make the topmost entry the frame's, or its caller's. Return false if the event is not of this frame. */
 static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->entries[state->top].frame != frame && is_called_from_top(state, frame))
@@ -286,7 +284,7 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
     if (!by_ends)
         return table->awaits && how == SM_BY_YIELD;
     if (at == 0)
-        return true; /* no line of it was reported */
+        return true;
     sm_engine.repaired += state->top > at;
     __atomic_store_n(&state->top, at - 1, __ATOMIC_RELAXED);
     return true;

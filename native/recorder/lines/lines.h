@@ -1,21 +1,21 @@
 /* The lines recorder: counts every hit of every line, and samples which line runs.
  *
- * Shape: A *table* has a function's lines, by number less the first one's, so that a line is one load away. All threads
- * share the lines. A thread has an *entry* for each known frame: its address, its code, its table and its current line.
- * Entries are at the frame's depth, which the interpreter counts, so no event has to report the end of a frame: its
- * entry is overwritten when the stack reaches the depth again. Without depths (3.11), and where where= leaves out code,
- * whose frames are not reported, entries are a stack, and ends are reported (`SM_LINES_BY_ENDS`).
+ * Shape: A *table* has a function's lines, by number less the first one's. All threads share the lines. A thread has an
+ * *entry* for each known frame: its address, its code, its table and its current line. Entries are at the frame's
+ * depth, which the interpreter counts, so no event has to report the end of a frame: its entry is overwritten when the
+ * stack reaches the depth again. Without depths (3.11), and where where= leaves out code, whose frames are not
+ * reported, entries are a stack, and ends are reported (`SM_LINES_BY_ENDS`).
  *
  * Time: All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the frame's
  * address. Its line gets the look's time as its own. Each other line on the way to the outermost frame gets it as inner
- * time, once, however often it is on the stack. What has no entry (hidden functions, code that where= leaves out, C
- * functions) is part of the calling line.
+ * time, once, however often it is on the stack. What has no entry (hidden functions, C functions) is part of the
+ * calling line.
  *
  * The probes' cost: A LINE event takes time before the recorder receives it, which the sampler finds in the line
  * before. Each hit has one line before it, so the estimate subtracts the cost of a line's hits from its own time. Inner
- * times are corrected at each look, by the running line's share so far.
+ * times are corrected at each look.
  *
- * Sources call the inline functions below, which return false if the place need not report again. */
+ * The inline functions below return false if the place need not report again. */
 #ifndef SM_RECORDER_LINES_LINES_H
 #define SM_RECORDER_LINES_LINES_H
 
@@ -30,13 +30,13 @@ typedef struct sm_line {
     uint64_t hits;
     sm_line_table *table;
     struct sm_line *next_elsewhere; /* of the table's lines outside of its range */
-    int32_t number;                 /* 0 if none */
-    uint32_t id;                    /* in the recording */
-    uint64_t saved;                 /* sum of the saved counters; guarded by the engine's lock */
+    int32_t number;
+    uint32_t id;    /* in the recording */
+    uint64_t saved; /* sum of the saved counters; guarded by the engine's lock */
     uint64_t awaits, await_ticks;
     /* The sampler's, guarded by its lock. */
     uint64_t looks, ticks; /* ticks that it ran */
-    double square;         /* of the looks' ticks */
+    double square;
     double inner, inner_square;
     sm_off off;
     double off_square;
@@ -47,7 +47,7 @@ struct sm_line_table { /* of a function; never moves, and lives as long as the r
     sm_function *function;
     int32_t first;
     uint32_t count;
-    bool awaits;                  /* suspensions are timed, of a coroutine or asynchronous generator */
+    bool awaits;                  /* its suspensions are timed */
     sm_line *outside;             /* lines outside of the range, by a wrong line table */
     struct sm_line_place *places; /* where frames were found suspended, by offset */
     uint32_t places_count, places_size;
@@ -75,7 +75,7 @@ typedef struct {
 typedef enum { SM_LINES_BY_DEPTH, SM_LINES_BY_ENDS } sm_lines_way;
 
 extern const sm_recorder sm_lines_recorder;
-bool sm_lines_check(void); /* consistency check, for debug builds and tests */
+bool sm_lines_check(void);
 
 static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
     return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);

@@ -1,11 +1,10 @@
-/* When objects were born. A live entry has room for a serial, not for a time, and a reading of the clock costs as much
- * as the rest of an event. So the clock is read after the ticker, every two milliseconds, and times in between are
- * interpolated by the number of births.
+/* When objects were born. A reading of the clock costs as much as the rest of an event. So it is read after the ticker,
+ * every two milliseconds, and times in between are interpolated by the number of births.
  *
  * `sm_objects.times` is the recording's timeline, evenly spaced; when it is full, every other time goes. For ages it is
- * too coarse after an hour. So *levels* have the last SM_PER_LEVEL times each, level i having every 2^i-th. Thus the
- * known times around a birth differ by at most 1/32 of its age, or two milliseconds, which bounds the error. Objects
- * younger than the last known time, most that die at all, use the rate of births in the stretch before.
+ * too coarse. So *levels* have the last SM_PER_LEVEL times each, level i having every 2^i-th. Thus the known times
+ * around a birth differ by at most 1/32 of its age, or two milliseconds, which bounds the error. Objects younger than
+ * the last known time use the rate of births in the stretch before.
  *
  * A time without births must not look like a slow stretch. So the ticker leaves its time, and if the event that notices
  * it comes much later, both are noted. */
@@ -24,8 +23,8 @@ typedef struct {
 
 static struct {
     /* Guard: the GIL, except as noted. */
-    moment levels[SM_LEVELS][SM_PER_LEVEL]; /* rings */
-    uint64_t noted;                         /* number of moments so far */
+    moment levels[SM_LEVELS][SM_PER_LEVEL];
+    uint64_t noted; /* number of moments so far */
     moment last;
     uint64_t apart, passed; /* of sm_objects.times: distance of rows in moments, and moments since the last */
     bool ended;             /* the timeline has its last row, unless something is born */
@@ -96,7 +95,7 @@ void sm_objects_poked(void) {
     sm_objects_note_time();
 }
 
-void sm_objects_poke(void) { /* without the GIL */
+void sm_objects_poke(void) {
     uint64_t none = 0;
     __atomic_compare_exchange_n(&known.poked, &none, sm_clock_read(&sm_engine.clock), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
@@ -118,7 +117,7 @@ static uint64_t ticks_of(uint64_t serial) {
     }
     moment after = known.last;
     for (int i = 0; i < SM_LEVELS; i++) { /* the finest level that goes back far enough */
-        uint64_t count = known.noted > 0 ? ((known.noted - 1) >> i) + 1 : 0; /* moments of this level so far */
+        uint64_t count = known.noted > 0 ? ((known.noted - 1) >> i) + 1 : 0;
         uint64_t there = count < SM_PER_LEVEL ? count : SM_PER_LEVEL;
         if (there == 0 || known.levels[i][(count - there) % SM_PER_LEVEL].serial >= serial)
             continue;

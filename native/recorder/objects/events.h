@@ -1,9 +1,5 @@
 /* The fast path of an event of the objects recorder, as inline functions of which the wiring makes a source's hook.
  *
- * A birth by line prefetches the live table's place for the address, reads the running frame's instruction, finds the
- * site by type and instruction in a direct-mapped cache, counts, and inserts an entry. A death finds the entry, counts
- * at its site, and closes the gap.
- *
  * The live table has 64 shards of 16-byte entries, in lines of four: {address >> 3: 45 bits, span: 18, dying: 1} {site:
  * 24, serial: 40}. The home of an address is in the line that a hash of its 128-byte block selects, so neighbours,
  * which often live and die together, share a cache line. From there on it is linear probing without wrapping around:
@@ -39,7 +35,7 @@ typedef struct {
 } sm_objects_key;
 
 typedef struct {
-    uint64_t key; /* the type object's address */
+    uint64_t key;
     sm_objects_type *type;
 } sm_objects_type_key;
 
@@ -55,15 +51,15 @@ typedef struct { /* read at every event; guarded by the GIL */
 
 extern sm_objects_hot_state sm_objects_hot;
 
-sm_objects_type *sm_objects_find_type(PyTypeObject *type); /* NULL if out of memory (counted) */
+sm_objects_type *sm_objects_find_type(PyTypeObject *type);
 /* Return the site's number, 0 if births there are not recorded, or UINT64_MAX if out of memory (counted). */
 uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node);
 /* Insert the object if sampling selects it. */
 void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry *home, uint64_t where, uint64_t what);
 void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* the object there died unreported */
 void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what);
-void sm_objects_live_unknown(PyObject *object);                                /* a death without an entry */
-bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry); /* true if the entry stays */
+void sm_objects_live_unknown(PyObject *object); /* a death without an entry */
+bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry);
 void sm_objects_special_type_death(PyObject *object, sm_objects_type *type);
 void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */
 
@@ -120,7 +116,7 @@ static inline void sm_objects_died_by_type(PyObject *object) {
     if (SM_LIKELY(type->born > type->gone)) {
         type->gone++;
         sm_objects.deaths++;
-    } else { /* born before the recording */
+    } else {
         type->before++;
     }
     if (SM_UNLIKELY(type->special != 0))

@@ -2,16 +2,12 @@
  *
  * Growing: A shard grows alone, by half, when it is two thirds full, so no event waits for a whole table, and an object
  * costs 24 to 36 bytes. An entry's home is a monotone function of its block's hash, so entries move in almost the same
- * order.
+ * order. A shard that cannot grow continues without the object, which counts as dropped.
  *
  * Bound: When all shards together hold max_live entries, sampling is halved. An object is in the table if the lowest k
- * bits of a hash of its serial are 0; k grows by one, and the table drops the other half. So membership depends on the
- * serial and k alone, not on an object's age. Counts from the table times 2^k are right in the mean. Births, and births
- * and deaths by type, stay exact. An unknown death belongs to an object of its type that was dropped, while there are
- * any.
- *
- * Loss: A shard that cannot grow for want of memory continues without the object, which counts as dropped, and tries
- * again later.
+ * bits of a hash of its serial are 0; k grows by one, and the table drops the other half. So membership does not depend
+ * on an object's age, and counts from the table times 2^k are right in the mean. Births, and births and deaths by type,
+ * stay exact. An unknown death belongs to an object of its type that was dropped, while there are any.
  *
  * Resurrection: An object with a finalizer in Python reports DESTROY before the finalizer runs, which may resurrect it
  * without an event. So its entry stays, marked as dying: another DESTROY there means that it was resurrected, a CREATE
@@ -25,8 +21,8 @@
 #include "recorder/objects/events.h"
 #include "recorder/objects/store.h"
 
-#define SMALLEST 4 /* lines */
-#define SPARE 32   /* places after the last line, for those at home there */
+#define SMALLEST 4
+#define SPARE 32 /* places after the last line, for those at home there */
 
 static sm_objects_live_entry *new_entries(uint32_t size) {
     sm_objects_live_entry *entries = sm_aligned(64, size * sizeof *entries);
@@ -140,8 +136,7 @@ static void drop(const sm_objects_live_entry *entry) {
     leave_out(site_of(entry));
 }
 
-/* Halve sampling. Entries of site 0 are dropped, too: their deaths will count as those of objects from before the
- * recording, or of dropped ones of their type, which is rare. */
+/* Halve sampling. Entries of site 0 are dropped, too: their deaths will count as those of older or dropped objects. */
 static void sample_less(void) {
     sm_engine_lock();
     sm_objects.sampled++;
@@ -156,7 +151,7 @@ static void sample_less(void) {
                 continue;
             }
             drop(entry);
-            sm_objects_live_remove(shard, entry); /* another may be here now */
+            sm_objects_live_remove(shard, entry);
         }
         shard->limit = two_thirds(shard);
     }
@@ -251,7 +246,7 @@ void sm_objects_each_live(void (*visit)(const sm_object *object, void *context),
 
 static bool check_shard(const sm_objects_live_shard *shard, uint32_t *live) {
     uint32_t count = 0;
-    const sm_objects_live_entry *run = shard->entries; /* start of the run of used places */
+    const sm_objects_live_entry *run = shard->entries;
     for (sm_objects_live_entry *entry = shard->entries; entry < shard->end; entry++) {
         if (entry->where == 0) {
             run = entry + 1;

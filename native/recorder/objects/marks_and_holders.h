@@ -9,12 +9,12 @@ typedef struct {
     uint64_t ticks, born;
 } sm_objects_mark;
 
-typedef struct { /* as in the file */
+typedef struct {
     uint32_t object;
     int64_t parent; /* a row, or -1 */
     uint32_t flags;
     uint64_t count, asked;
-    char *holder, *by; /* owned; UTF-8 */
+    char *holder, *by;
 } sm_objects_holder;
 
 typedef struct {

@@ -3,16 +3,15 @@
  * Collections: While the interpreter's flag says that it collects, events take the slow path. The first is taken for
  * one of the collecting thread and begins the collection. Objects that were born before it and die on that thread until
  * the flag is cleared died by the collector. (Finalizers may let other threads run; deaths there are by reference
- * count.) Counts of events outside separate collections. By type only, nothing is known of a dying object, so these
- * deaths are an estimate: those on the thread, less the type's births within the collection.
+ * count.) Counts of events outside separate collections. By type only these deaths are an estimate: those on the
+ * thread, less the type's births within the collection.
  *
  * Quiet threads: What seismo itself does on a thread is not recorded. By line, births there are site 0's, so that their
  * deaths are known. By type only, neither is counted.
  *
  * Lists that instrument: From 3.14 on, the first RESUME of code that is not up to date with sys.monitoring's events
- * makes and drops a list, even if nobody listens any more. It is recognized exactly: a list, born at a RESUME, of code
- * with an outdated version. (Collections and signals at a RESUME come after the update.) By line it is site 0's. By
- * type only its death is one of the next events, so until then all take the slow path. */
+ * makes and drops a list. It is recognized exactly: a list, born at a RESUME, of code with an outdated version. By line
+ * it is site 0's. By type only its death is one of the next events, so until then all take the slow path. */
 #include "recorder/objects/objects.h"
 
 #include <assert.h>
@@ -30,7 +29,7 @@ static struct {
     uint64_t id;
     uint64_t begin;  /* births until then */
     uint64_t events; /* births and deaths after its last event */
-    uint32_t number; /* from 1 */
+    uint32_t number;
 } collection;
 
 static void quiet_birth(PyObject *object) {
@@ -42,8 +41,7 @@ static void quiet_birth(PyObject *object) {
     sm_objects_live_put(shard, home, sm_objects_live_where((uintptr_t)object), sm_objects_what(0, sm_objects.births));
 }
 
-/* Make the object unattributed, with its death. By type only, a death of its type is taken back, for the object's
- * own. */
+/* Make the object unattributed, with its death. By type only, take a death back for the object's own. */
 void sm_objects_unborn(const PyObject *object) {
     if (!sm_objects.on || sm_objects_here.quiet > 0 || sm_is_immortal(object))
         return;
@@ -187,7 +185,7 @@ bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
     if (!(type->special & SM_OBJECTS_MAY_RESURRECT))
         return false;
     if (entry->where & 1) {
-        type->resurrected++; /* the last time; it may be again */
+        type->resurrected++;
     } else {
         sm_objects_count_death(entry, sm_objects.weight);
         entry->where |= 1;

@@ -3,8 +3,7 @@
  * Shape: A *type* is a name with its facts; classes that are made again are one type. A *site* is a type, a function, a
  * line and, with call paths, a node of the call tree. A birth finds its site by the addresses of the type and of the
  * running instruction (sites.c). The *live table* (live.c) keeps each object's site, its number among all births (its
- * *serial*), and the span in which it was born. From these a death has the site, the age, and whether it died in its
- * span. By type only, there is no live table, and an event is three additions.
+ * *serial*), and the span in which it was born. By type only, there is no live table, and an event is three additions.
  *
  * Events run inside the allocation of others. So nothing here makes a Python object, touches an exception or takes a
  * lock, except rare events: a new type, a new site, a full shard.
@@ -18,9 +17,9 @@
 #include "base/interned.h"
 #include "engine/engine.h"
 
-#define SM_OBJECTS_SPAN_BITS 18   /* of a span's number in a live entry */
-#define SM_OBJECTS_SITE_BITS 24   /* of a site's number */
-#define SM_OBJECTS_SERIAL_BITS 40 /* of a birth's number */
+#define SM_OBJECTS_SPAN_BITS 18
+#define SM_OBJECTS_SITE_BITS 24
+#define SM_OBJECTS_SERIAL_BITS 40
 #define SM_OBJECTS_SERIALS ((uint64_t)1 << SM_OBJECTS_SERIAL_BITS)
 #define SM_OBJECTS_BUCKETS 16  /* of a histogram of ages */
 #define SM_OBJECTS_NS_BUCKET 3 /* the first of times, with all shorter ones; the last bucket is open */
@@ -35,53 +34,53 @@ enum {                           /* sm_objects_type.special: what a death does b
 typedef struct sm_objects_type { /* never moves; begins with what an event touches */
     uint64_t born;
     uint64_t gone; /* of these, died, also unseen */
-    uint64_t peak; /* of born - gone */
+    uint64_t peak;
     uint64_t died_by_gc;
     uint64_t before;     /* died, but their birth was not seen */
     uint64_t item_bytes; /* of those that died */
     uint64_t untracked;  /* alive, but not in the live table: sampled out, or lost for want of memory */
-    uint32_t id;         /* in the recording, from 0 */
+    uint32_t id;
     uint8_t special;
     uint8_t items; /* how to find their number: sites.c */
     uint16_t item_size;
 
-    uint64_t unseen;          /* of `gone` */
-    uint64_t resurrected;     /* died twice */
-    uint64_t size;            /* bytes */
-    uint32_t flags;           /* SM_TYPE_FLAG_ */
+    uint64_t unseen;      /* of `gone` */
+    uint64_t resurrected; /* died twice */
+    uint64_t size;
+    uint32_t flags;
     uint32_t collection;      /* by type only: the last in which one was born */
     uint64_t collection_born; /* of these, those that may still be alive */
     char *module, *name;      /* owned; UTF-8 (surrogatepass) */
-    Py_ssize_t basic_size;    /* of the type object */
-    uint64_t saved;           /* sum of the saved values */
+    Py_ssize_t basic_size;
+    uint64_t saved; /* sum of the saved values */
 } __attribute__((aligned(64))) sm_objects_type;
 
 typedef struct { /* one cache line, for events; site 0 has births that are not recorded */
     uint64_t born;
-    uint64_t died, died_by_gc; /* weighted */
-    uint64_t item_bytes;       /* weighted; of those that died */
-    uint64_t span_born;        /* born in a span; exact */
-    uint64_t span_died;        /* of these, died in the same; weighted */
-    uint32_t live, peak;       /* entries in the live table, each for sm_objects.weight objects */
-    sm_objects_type *type;     /* NULL for site 0 */
+    uint64_t died, died_by_gc;
+    uint64_t item_bytes; /* weighted; of those that died */
+    uint64_t span_born;  /* born in a span; exact */
+    uint64_t span_died;  /* of these, died in the same; weighted */
+    uint32_t live, peak; /* entries in the live table, each for sm_objects.weight objects */
+    sm_objects_type *type;
 } __attribute__((aligned(64))) sm_objects_site;
 
-typedef struct {                         /* the part of a site that no birth touches */
-    sm_function *function;               /* NULL if no Python function made it */
-    const void *node;                    /* of the call tree, or NULL */
-    int32_t line;                        /* 0 if unknown */
-    bool approximate;                    /* some were sampled out or lost, so live, died and so on are estimates */
-    uint32_t next;                       /* in its bucket */
-    uint64_t unseen;                     /* weighted */
-    uint64_t span_live;                  /* computed by a save */
-    uint64_t saved;                      /* sum of the saved values */
+typedef struct {           /* the part of a site that no birth touches */
+    sm_function *function; /* NULL if no Python function made it */
+    const void *node;
+    int32_t line;
+    bool approximate; /* some were sampled out or lost, so live, died and so on are estimates */
+    uint32_t next;
+    uint64_t unseen;
+    uint64_t span_live; /* computed by a save */
+    uint64_t saved;
     uint64_t events[SM_OBJECTS_BUCKETS]; /* ages in births, weighted: bucket b from 4^(b-1) to 4^b - 1 */
-    uint64_t ns[SM_OBJECTS_BUCKETS];     /* ages in ns: bucket b is that of 4^(b+2) to 4^(b+3) - 1 */
+    uint64_t ns[SM_OBJECTS_BUCKETS];     /* ages in ns: bucket b from 4^(b+2) to 4^(b+3) - 1 */
 } sm_objects_rest;
 
-typedef struct { /* numbers of births and deaths at a time */
+typedef struct {
     uint64_t born, died;
-    uint64_t ticks; /* of sm_engine.clock */
+    uint64_t ticks;
 } sm_objects_time;
 
 typedef struct {
@@ -91,7 +90,7 @@ typedef struct {
     uint64_t unborn; /* of these, taken back */
     uint64_t deaths;
     uint64_t sampled; /* k: one object in 2^k is in the live table */
-    uint64_t weight;  /* 2^k */
+    uint64_t weight;
 
     sm_objects_site *sites; /* by id; they move as they grow */
     sm_objects_rest *rests; /* by id; they move as they grow */
@@ -101,13 +100,13 @@ typedef struct {
     sm_objects_time *times; /* ascending; the first is the beginning */
     uint32_t times_count;   /* atomic */
 
-    uint64_t live_peak;  /* about the most entries of the live table */
-    uint64_t live_bytes; /* of the live table */
+    uint64_t live_peak; /* about the most entries of the live table */
+    uint64_t live_bytes;
     uint64_t max_live;
 
-    uint64_t lost_live;  /* objects without room in the live table */
-    uint64_t lost_sites; /* births without room for their site, counted by type */
-    uint64_t lost_types; /* births without room for their type, not counted */
+    uint64_t lost_live;  /* objects for which the live table had no memory */
+    uint64_t lost_sites; /* births without memory or number for their site, counted by type */
+    uint64_t lost_types; /* births without memory for their type, not counted */
     uint64_t keys_bytes; /* of types, sites, and what finds them */
 } sm_objects_state;
 
@@ -115,7 +114,7 @@ typedef struct {
 extern sm_objects_state sm_objects;
 
 extern const sm_recorder sm_objects_recorder;
-bool sm_objects_check(void); /* consistency check, for debug builds and tests */
+bool sm_objects_check(void);
 /* Make the next event look at the clock. From the ticker's thread, without the GIL. */
 void sm_objects_poke(void);
 
@@ -124,15 +123,15 @@ typedef struct {
     bool lines;        /* which line made an object, not only its type */
     uint64_t max_live; /* objects in the live table; of more, a sample */
 } sm_objects_settings;
-#define SM_MAX_LIVE 16000000u /* the default */
+#define SM_MAX_LIVE 16000000u
 
 extern sm_objects_settings sm_objects_chosen;
 
-struct sm_objects_span; /* span_births.h */
+struct sm_objects_span;
 typedef struct {
-    uint32_t quiet;                  /* depth: births are not recorded */
-    uint32_t span;                   /* low bits of the running span's number, or 0 */
-    struct sm_objects_span *running; /* its record, or NULL */
+    uint32_t quiet; /* depth: births are not recorded */
+    uint32_t span;  /* low bits of the running span's number, or 0 */
+    struct sm_objects_span *running;
 } sm_objects_thread;
 extern __thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
 
@@ -151,7 +150,7 @@ typedef struct {
     uintptr_t address; /* not to be followed, since the object may be gone */
     uint32_t site;     /* never 0 */
     uint32_t span;     /* low bits, or 0 */
-    uint64_t serial;   /* 1 to sm_objects.births */
+    uint64_t serial;
 } sm_object;
 
 uint64_t sm_objects_live_count(void); /* entries in the live table */
@@ -160,12 +159,12 @@ uint64_t sm_objects_live_count(void); /* entries in the live table */
  * engine's lock, when objects that are born or die meanwhile may be missed, confused or repeated. */
 void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context);
 
-int64_t sm_objects_unix_ns(uint64_t ticks); /* of sm_engine.clock */
+int64_t sm_objects_unix_ns(uint64_t ticks);
 
 /* Note the time for sm_objects.times, outside events. */
 void sm_objects_note_time(void);
-/* Note the program's end. No later time becomes a row of sm_objects.times, unless something is born. What dies until
- * then died at the end. */
+/* Note the program's end, the last row of sm_objects.times unless something is born. What dies until then died at the
+ * end. */
 void sm_objects_note_end(void);
 
 void sm_objects_save(sm_output *output);

@@ -12,8 +12,8 @@ void sm_objects_rows_forget(void);
 /* Return the facts of the interpreter's slot since the recording began. */
 sm_reference_facts sm_objects_slot_facts(void);
 
-/* Count span_live of the sites and live of the spans, and write the pairs of both. Return 0, or the age in ticks of the
- * last count, if another would be too expensive. */
+/* Count span_live of the sites and live of the spans, and write their pairs. Return 0, or the age in ticks of the last
+ * count, if another would be too expensive. */
 uint64_t sm_objects_count_survivors(sm_output *output);
 void sm_objects_survivors_forget(void);
 void sm_objects_write_spans(sm_output *output);

@@ -1,15 +1,12 @@
 /* The objects recorder's rows in a recording.
  *
  * Without the GIL counters grow while they are read. So a part is read before its whole, and no row has more deaths
- * than births.
- *
- * A flush writes what changed since the last one, or was lost by it, according to a sum of each row's counters. A
- * snapshot writes all and remembers nothing. Rows of nodes have been written into the same output before. A row of
- * objects has its site's number less one (site 0 is unattributed), in every snapshot.
+ * than births. A flush writes what changed since the last one, or was lost by it, according to a sum of each row's
+ * counters. A row of objects has its site's number less one (site 0 is unattributed), in every snapshot.
  *
  * Rows of lifetimes are numbered in the order in which their buckets are first written. Numbers made of site and bucket
  * would exceed what a reader accepts (file/reader.c), since most of a site's 32 buckets are unused. So rows are kept by
- * number, those of a site in a chain: 8 bytes a row, 4 a site. */
+ * number, those of a site in a chain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +18,8 @@
 
 enum { FLAG_APPROXIMATE = 1, NO_NUMBER = UINT32_MAX };
 
-typedef struct {     /* a row of lifetimes in the file */
-    uint32_t next;   /* of the same site: number + 1 of the next, or 0 */
+typedef struct { /* a row of lifetimes in the file */
+    uint32_t next;
     uint32_t bucket; /* and the unit times SM_OBJECTS_BUCKETS */
 } age_row;
 
@@ -31,9 +28,9 @@ static struct {
     uint64_t (*names)[2]; /* owned; by type: the numbers of module and name in the file, or 0 */
     uint32_t names_size;
     uint32_t times, marks, holders; /* rows in the file */
-    uint64_t last_time;             /* ticks of the last row of times */
-    age_row *ages;                  /* owned; by number */
-    uint32_t *first_ages;           /* owned; by site: number + 1 of its newest row, or 0 */
+    uint64_t last_time;
+    age_row *ages;        /* owned; by number */
+    uint32_t *first_ages; /* owned; by site: number + 1 of its newest row, or 0 */
     uint32_t ages_count, ages_size, first_ages_size;
     uint32_t image_ages;         /* rows of lifetimes in the current image */
     sm_reference_facts at_start; /* of the slot, when the recording began */
@@ -246,8 +243,8 @@ static void write_time(sm_output *output, uint32_t id, const sm_objects_time *ti
     sm_writer_row(output->writer, SM_OBJECT_TIMES, row, NULL);
 }
 
-/* Write times from the file's last row on, which may have changed. After thinning all are different; excess rows of the
- * file repeat the last. */
+/* Write times from the file's last row on, which may have changed, or all after thinning. Excess rows repeat the
+ * last. */
 static void write_times(sm_output *output) {
     uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE),
              first = sm_output_all(output) ? 0 : saved.times;

@@ -3,14 +3,11 @@
  * A direct-mapped cache by (type object, instruction, node) answers most births (events.h). A complete table by the
  * same key answers when two sites compete for a place. Otherwise, once for each key, the instruction is resolved: its
  * code object to a function, its offset to a line. The result is interned, since many instructions make objects of a
- * type in one line, and code is made again (exec, reload) at other addresses.
- *
- * Resolving waits for no later moment, when the code object may be gone. For the same reason keys are removed when a
- * code object or a type dies: a search of the cache takes two microseconds, less than making either.
+ * type in one line, and code is made again (exec, reload) at other addresses. Keys are removed when a code object or a
+ * type dies.
  *
  * The running frame is the interpreter's newest; frames that stand for a stretch of C stack are skipped. What a C
- * function makes counts for the line that called it. Frames of hidden functions (seismo's) give site 0, which is not
- * counted. */
+ * function makes counts for the line that called it. Frames of hidden functions (seismo's) give site 0. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -27,24 +24,23 @@ typedef struct { /* a resolved key */
 } resolved;
 
 typedef struct {
-    uint64_t code; /* its address */
+    uint64_t code;
     uint32_t first;
 } code_key;
 
 static struct {
     /* Guard: the GIL; `by_content` changes with the engine's lock, too. */
-    resolved *resolved;     /* owned */
-    uint32_t *buckets;      /* owned; resolved_size of them */
-    uint32_t resolved_size; /* a power of two */
-    uint32_t used, free;    /* the first that was never used; head of the free list */
-    sm_map codes;           /* of code_key */
-    uint32_t *by_content;   /* owned; buckets of sites, linked by sm_objects_rest.next */
+    resolved *resolved;
+    uint32_t *buckets; /* owned; resolved_size of them */
+    uint32_t resolved_size;
+    uint32_t used, free;  /* the first that was never used; head of the free list */
+    sm_map codes;         /* of code_key */
+    uint32_t *by_content; /* owned; buckets of sites, linked by sm_objects_rest.next */
     uint32_t by_content_size;
     uint32_t sites_size;
 } sites;
 
-/* Both tables are chains of 4-byte numbers: with call paths there are as many sites as nodes, and a map of base/map.h
- * would take 32 to 64 bytes for each. */
+/* Both tables are chains of 4-byte numbers: a map (base/map.h) would take 32 to 64 bytes for each node. */
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -273,7 +269,7 @@ bool sm_objects_sites_start(void) {
     sites.free = NOTHING;
     if (!grow_sites())
         return false;
-    (void)new_site(NULL, NULL, 0, NULL); /* unattributed */
+    (void)new_site(NULL, NULL, 0, NULL);
     return true;
 }
 

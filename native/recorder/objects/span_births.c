@@ -1,8 +1,8 @@
 /* The spans of the objects recorder.
  *
  * A live entry has 18 bits for its span. So it holds the low part of a number that the process never reuses, and the
- * serial resolves ambiguity. Spans with the same low part are a quarter of a million calls apart. An object belongs to
- * the latest of them that had begun when it was born. That is wrong only for a span that ran while 2^18 others began.
+ * serial resolves ambiguity: an object belongs to the latest span with this low part that had begun when it was born.
+ * That is wrong only for a span that ran while 2^18 others began.
  *
  * There are at most 4096 rows: for more calls, each two consecutive rows become one, with the sums of all its calls.
  * Survivors are found from the live table (survivors.c), since counting at a death would cost every death a look at a
@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 
 enum {
-    LOWS = (1 << SM_OBJECTS_SPAN_BITS) - 1, /* 0 means none */
+    LOWS = (1 << SM_OBJECTS_SPAN_BITS) - 1,
     BUCKETS = 1024,
 };
 
@@ -178,7 +178,7 @@ uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial) {
     uint64_t last = spans->before + spans->count; /* the greatest number with this low part is at most that */
     uint64_t back = (last % LOWS + LOWS - (low - 1)) % LOWS;
     while (back < spans->count) {
-        uint64_t number = last - back - spans->before - 1; /* in this recording, from 0 */
+        uint64_t number = last - back - spans->before - 1;
         if (row_of(number)->first_serial <= serial)
             return (uint32_t)(number >> spans->shift);
         back += LOWS;

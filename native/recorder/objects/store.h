@@ -7,10 +7,9 @@
 bool sm_objects_live_start(void);
 void sm_objects_live_free(void);
 bool sm_objects_live_check(void);
-sm_objects_live_entry *sm_objects_live_find(uintptr_t address); /* NULL if there is none */
+sm_objects_live_entry *sm_objects_live_find(uintptr_t address);
 
-bool sm_objects_types_prepare(
-    void); /* once, outside events, as it makes Python objects; false with an exception if out of memory */
+bool sm_objects_types_prepare(void); /* once, outside events, as it makes Python objects; false with an exception */
 void sm_objects_type_gone(const PyTypeObject *object); /* its address may be reused */
 void sm_objects_types_forget_keys(void);
 void sm_objects_types_free(void);

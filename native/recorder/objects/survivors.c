@@ -3,15 +3,13 @@
  * Counting: One pass over the live table adds every object that was born in a span to its span's row, to its site, and
  * to the pair of both. Pairs are few compared with objects.
  *
- * When: In snapshots, at the end, and at each flush, since a process may be killed at any time. The flush worker counts
- * while the program runs, so an entry that moves may be missed or counted twice. The program waits if its table has to
- * grow. So with many objects a count is skipped if the last one took more than 2 % of the time since. Then the file has
- * an earlier count, with its age. After rows of spans were merged, a count is necessary, because older pairs would name
- * others.
+ * When: In snapshots, at the end, and at each flush. The flush worker counts while the program runs, so an entry that
+ * moves may be missed or counted twice. The program waits if its table has to grow. So with many objects a count is
+ * skipped if the last one took more than 2 % of the time since. Then the file has an earlier count, with its age. After
+ * rows of spans were merged, a count is necessary, because older pairs would name others.
  *
  * Rows: A file's rows can be replaced but not removed. So pairs keep their row from one flush to the next, and only
- * changes are written. Rows of pairs that are gone go to new ones, or get a count of 0, which readers skip. Unneeded
- * rows of spans become rows of no calls. */
+ * changes are written. Rows of pairs that are gone go to new ones, or get a count of 0, which readers skip. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +37,8 @@ typedef struct {
 } pair_set;
 
 typedef struct {
-    sm_map pairs;  /* of pair */
-    uint64_t lost; /* objects without memory */
+    sm_map pairs;
+    uint64_t lost;
 } counting;
 
 static struct {

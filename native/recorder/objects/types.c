@@ -20,7 +20,7 @@
 
 static struct {
     /* Guard: the GIL. */
-    sm_map keys;             /* of sm_objects_type_key, by address */
+    sm_map keys;
     sm_objects_type *others; /* the types beyond MOST_TYPES; not found by content */
 } types;
 
@@ -35,13 +35,12 @@ bool sm_objects_types_prepare(void) {
     return name_of_module != NULL && name_of_sizeof != NULL;
 }
 
-static PyObject *look(PyTypeObject *type, PyObject *name) { /* borrowed; from the type's own dict */
+static PyObject *look(PyTypeObject *type, PyObject *name) {
     PyObject *dict = sm_type_dict(type);
     return dict != NULL ? PyDict_GetItem(dict, name) : NULL;
 }
 
-/* Return true if its size has a method of its own. Types whose blocks hold all that they have need none, except
- * these. */
+/* Return true if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere. */
 static bool is_elsewhere(PyTypeObject *type) {
     if (PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS))
         return false;
