@@ -66,7 +66,7 @@ static void nap(void) {
     nanosleep(&little, NULL);
 }
 
-/* Return the number. Whoever has stopped the guard, or has forked, sees it here, or the handler sees that. */
+/* Return the number. Either a thread that stopped the guard or forked sees it here, or the handler sees that. */
 static int signal_that_ends_us(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return __atomic_load_n(&ending.number, __ATOMIC_RELAXED);
