@@ -8,28 +8,26 @@
 #include "clock/waits.h"
 #include "compat/forks.h"
 
-#define FIRST_NS 1000000000 /* how long a recording is looked at more often */
-#define FIRST_RATE 4000     /* looks a second */
+#define FIRST_NS 1000000000 /* period with FIRST_RATE */
+#define FIRST_RATE 4000
 #define LATER_RATE 1000
-#define STILL 4           /* looks at which a thread did not run, after which it is idle */
-#define IDLE_NS 100000000 /* between two looks at idle threads */
-#define LATE 3            /* mean distances of looks; one that comes later is of no use for what ran so long ago */
-#define MOST 32           /* threads that are looked at in a round */
-#define SLACK_NS 1000     /* of our own timer; 50 us unless it is set */
+#define STILL 4 /* looks without running after which a thread is idle */
+#define IDLE_NS 100000000
+#define LATE 3 /* in mean intervals: a look does not count for what ran earlier */
+#define MOST 32
+#define SLACK_NS 1000 /* of the sampler's timer; the default is 50 us */
 
 static struct {
     pthread_mutex_t lock;
-    sm_timing busy, idle; /* the heads of two lists; with `lock` */
-    sm_sampled recorder;  /* these two with the GIL, while the sampler's thread is not there */
+    sm_timing busy, idle; /* heads of two lists; guarded by `lock` */
+    sm_sampled recorder;
     unsigned rate;
-    bool wanted; /* with the GIL: the thread should be there */
-    /* The sampler's own; with the GIL while its thread is not there. */
-    uint64_t began_ns, idle_ns; /* monotonic: when it started, when it looked at idle threads last */
+    bool wanted; /* the sampler should run; guarded by the GIL */
+    /* Of the sampler's thread, while it runs. */
+    uint64_t began_ns, idle_ns; /* monotonic: its start, and its last look at idle threads */
     uint64_t random;
-    uint64_t most; /* ticks that a look stands for, if it comes in time */
+    uint64_t most; /* ticks of running that a look may count */
 } sampler = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- lists, with the lock ---- */
 
 static void unlink_timing(sm_timing *timing) {
     if (!timing->listed)
@@ -60,17 +58,15 @@ void sm_sampler_unlock(void) {
     pthread_mutex_unlock(&sampler.lock);
 }
 
-/* ---- a look ---- */
-
 typedef struct {
     sm_time_state state;
     uint64_t sampled, ran;
-    void *open;                /* what the exact piece at hand belongs to; NULL: there is none */
-    uint64_t ticks, since_cpu; /* since the state began, and since the CPU clock was read */
-    int64_t cpu_ns;            /* which it said then */
+    void *open;
+    uint64_t ticks, since_cpu;
+    int64_t cpu_ns;
 } snapshot;
 
-/* False: the thread changes it at this moment. */
+/* Copy the state. Return false if the thread keeps changing it. */
 static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
     for (int i = 0; i < 4; i++) {
         uint32_t sequence = __atomic_load_n(&timing->sequence, __ATOMIC_ACQUIRE);
@@ -93,7 +89,7 @@ static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
     return false;
 }
 
-/* Ticks of CPU that the thread used in sampled time and that no look has been given yet. */
+/* Return the ticks of CPU in sampled time that no look has counted yet. */
 static uint64_t unattributed(const sm_timing *timing, const snapshot *at, int64_t cpu_ns) {
     double used = (double)(cpu_ns - timing->cpu_start_ns) / sm_timing_clock->ns_per_tick;
     double left = used - (double)at->ran - (double)timing->attributed;
@@ -107,7 +103,7 @@ static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cp
     bool waits = off && wait != SM_WAIT_READY;
     uint64_t left = cpu_ns >= 0 ? unattributed(timing, at, cpu_ns) : waits ? 0 : weight;
     uint64_t ran = left < weight ? left : weight;
-    /* What ran before it began to wait, or so long ago, may have been anything. */
+    /* What ran before it began to wait, or long ago, is unknown. */
     sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}, stood};
     look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
     look.off.ready = waits ? 0 : look.off.all;
@@ -134,8 +130,8 @@ static void look_at(sm_timing *timing) {
     }
 }
 
-/* What went by since the last look and was waiting is that of what runs now. What ran may have been anything, but of an
- * idle thread, which had no event. Returns the ticks that ran, if they were given to nothing. */
+/* Count the time since the last look: waiting for what runs now, and running only for an idle thread, which had no
+ * event. Return the ticks of running that were not counted. */
 static uint64_t settle(sm_timing *timing, uint64_t now) {
     snapshot at;
     if (!read_timing(timing, now, &at))
@@ -155,8 +151,8 @@ static uint64_t settle(sm_timing *timing, uint64_t now) {
     return 0;
 }
 
-/* From here on the thread's next event wakes it. It looks at `idle` after it has opened its gate, and the gate is
- * closed after `idle` is set: one of both sees the other. */
+/* Let the thread's next event wake it. The event reads `idle` after it has opened its gate, and the gate is closed
+ * after `idle` is set, so one of the two sees the other. */
 static void rest(sm_timing *timing) {
     append(&sampler.idle, timing);
     __atomic_store_n(&timing->idle, true, __ATOMIC_SEQ_CST);
@@ -177,7 +173,7 @@ static void look_at_busy(void) {
         if (timing->still >= STILL)
             rest(timing);
         else
-            append(&sampler.busy, timing); /* all in turn, if there are too many */
+            append(&sampler.busy, timing);
         if (timing == last)
             break;
     }
@@ -200,8 +196,6 @@ void sm_sampler_look(void) {
     look_at_idle();
     pthread_mutex_unlock(&sampler.lock);
 }
-
-/* ---- the thread ---- */
 
 static sm_worker worker;
 
@@ -312,7 +306,7 @@ void sm_sampler_remove(sm_timing *timing) {
 
 void sm_sampler_attend(sm_timing *timing, uint64_t now) {
     if (pthread_mutex_trylock(&sampler.lock) != 0)
-        return; /* its next event tries again */
+        return;
     if (timing->listed && timing->idle) {
         (void)settle(timing, now);
         rouse(timing);

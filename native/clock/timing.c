@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-#define LEAST_NS 1000 /* off the CPU: what both clocks may differ by when they are read one after the other */
+#define LEAST_NS 1000 /* least time off the CPU: the clocks, which are read in turn, may differ by less */
 
 uint64_t sm_timing_long;
 const sm_clock *sm_timing_clock;
@@ -20,7 +20,7 @@ void sm_timing_start(sm_timing *timing) {
     timing->cpu_ticks = timing->since = sm_clock_read(sm_timing_clock);
 }
 
-/* A seqlock's writer: the thread itself, so there is only one. */
+/* Change the state under the seqlock, which only the thread itself writes. */
 void sm_timing_change(sm_timing *timing, sm_time_state state, uint64_t since, uint64_t sampled, uint64_t ran) {
     uint32_t sequence = timing->sequence;
     __atomic_store_n(&timing->sequence, sequence + 1, __ATOMIC_RELAXED);
@@ -41,8 +41,7 @@ sm_off sm_timing_divide(const uint32_t looks[SM_WAITS], uint64_t off) {
                     (uint64_t)((double)off * looks[SM_WAIT_LOCK] / all)};
 }
 
-/* Reads the thread's CPU clock, of which the last reading is old enough. Returns the ticks of a piece, which ends now,
- * that were off the CPU. */
+/* Read the thread's CPU clock. Return the ticks of a piece, which ends now, that were off the CPU. */
 uint64_t sm_timing_off(sm_timing *timing, uint64_t ticks, uint64_t now, sm_off *off) {
     int64_t cpu_ns = own_cpu_ns();
     double per_ns = 1.0 / sm_timing_clock->ns_per_tick;

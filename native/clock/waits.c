@@ -12,10 +12,11 @@
 #if defined(SYS_close_range)
 #define CLOSE_RANGE SYS_close_range
 #else
-#define CLOSE_RANGE 436 /* on every machine */
+#define CLOSE_RANGE 436
 #endif
 #define OF_ITS_OWN 2u /* CLOSE_RANGE_UNSHARE */
 
+/* Written before the sampler starts, except as noted. */
 static struct {
     /* Set once, before anything is recorded: what the kernel tells, seccomp's mode then, and where the GIL is. */
     bool probed, looks, lock;
@@ -82,7 +83,7 @@ sm_wait sm_waits_of(uint64_t native_id) {
     }
     long call = strtol(text, &end, 10);
     if (end == text)
-        return SM_WAIT_READY; /* "running" */
+        return SM_WAIT_READY;
     uintptr_t address = (uintptr_t)strtoull(end, NULL, 16);
     return call == SYS_futex && address >= kernel.from && address < kernel.below ? SM_WAIT_LOCK : SM_WAIT_OTHER;
 }

@@ -1,8 +1,8 @@
-/* What a thread waits for while it is off the CPU, as the kernel says.
+/* What a thread waits for while it is off the CPU, according to the kernel.
  *
- * /proc/self/task/TID/syscall says "running" of a thread that could run, else the system call that it is in and its
- * arguments. A thread that waits for the GIL is in futex(), at an address inside of the lock. A look takes some
- * microseconds. Where the kernel does not say, all waiting is of unknown kind, and the recording says so. */
+ * /proc/self/task/TID/syscall has "running" for a runnable thread, or else its system call and the arguments. A thread
+ * that waits for the GIL is in futex(), at an address inside the lock. A look takes some microseconds. Without this
+ * support all waiting is of unknown kind, and the recording states so. */
 #ifndef SM_CLOCK_WAITS_H
 #define SM_CLOCK_WAITS_H
 
@@ -10,20 +10,18 @@
 
 #include "clock/timing.h"
 
-/* Once, before any of the rest: what can be known here? */
+/* Probe the kernel once, before all other calls. */
 void sm_waits_init(void);
-/* May this thread open a file? A program may install a seccomp filter that kills it at open(2). */
+/* Return true if no seccomp filter was installed since the probe: it may kill the process on open(2). */
 bool sm_waits_may_open(void);
-/* For tests: as if nothing could be known (false), or as it is; forgets what was missed. */
+/* For tests: simulate a kernel without support if false. Reset what was missed. */
 void sm_waits_limit(bool wanted);
-/* For the recording: how waiting is told from running, and what of it is kept apart: "clock, ready, lock"; with "in
- * part" at its end if a thread could not be looked at: the program has forbidden itself to open files, say. */
+/* Return how waiting is measured: "clock, ready, lock", with ", in part" at its end if a look failed. */
 const char *sm_waits_known(void);
 
-/* For the sampler's thread, when it begins: it gets a table of file descriptors of its own, an empty one, so that what
- * it opens is never among the program's. */
+/* Give the sampler's thread an empty table of file descriptors, so that the program never sees what it opens. */
 void sm_waits_look_alone(void);
-/* From the sampler's thread, of a thread that is off the CPU. */
+/* Return what a thread that is off the CPU waits for. Only the sampler's thread calls it. */
 sm_wait sm_waits_of(uint64_t native_id);
 
 #endif

@@ -89,7 +89,7 @@ bool sm_codes_held(void);
 /* Set the function called when a code object with data of this user dies: with the GIL, maybe with an exception set
  * or inside the garbage collector. It makes no Python object and runs no Python code. */
 void sm_codes_on_death(sm_code_user user, void (*died)(sm_code_entry *entry));
-/* The same for those that have a function; after the users. Whoever has asked once goes on being called. */
+/* Add a function called when a code object with a function dies, after those of the users. It is never removed. */
 void sm_codes_on_function_death(void (*died)(sm_code_entry *entry));
 
 /* Return the next entry, or NULL; *at begins with 0. Changes meanwhile may omit or repeat entries. */

@@ -1,17 +1,11 @@
-/* What the probes cost, measured here and now.
+/* Measure the costs of the probes.
  *
- * An event that is only counted takes time that is no time of the program: the interpreter's way into and out of a
- * callback, and the callback. It depends on the interpreter, the source, the events asked for and the machine, so it is
- * measured with exactly those: loops that do next to nothing but call or resume run bare and recorded in turn, and the
- * difference of a turn is the cost of a call. It also depends on the shape of the call, and no reading of the clock can
- * tell by how much in the program that is recorded. So several shapes are measured. Their median is the cost, and half
- * of what they differ by its error. Where each frame is evaluated by a C function, calls that go deep cost more (see
- * estimate/estimate.c), and have a cost of their own.
- *
- * What an exact piece holds of the probes is what the pieces of a loop have more than the loop takes bare, divided by
- * their number.
- *
- * What disturbs a run only makes it longer, so of several runs the shorter half counts. */
+ * A counted event costs time that is not the program's: the interpreter's way into a callback, and the callback. So
+ * loops that do little but call or resume run bare and recorded in turn, and the difference per turn is the cost of a
+ * call. It also depends on the shape of the call, so several shapes are measured. Their median is the cost, and half of
+ * their range is its error. If a C function evaluates each frame, deep calls cost more (estimate/estimate.c), and are
+ * measured separately. The cost inside an exact piece is what the pieces of a loop have beyond the bare loop, divided
+ * by their number. The shorter half of several runs counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +14,7 @@
 
 #define RUNS 12
 #define WARM_UP 3
-#define LEAST_ERROR 0.2 /* of a cost: never claimed to be known better */
+#define LEAST_ERROR 0.2 /* of a cost; no smaller error is claimed */
 
 static const char program[] = "def f(): pass\n"
                               "def g(x, y=1): return x\n"
@@ -64,9 +58,9 @@ static const char program[] = "def f(): pass\n"
                               "    for x in r:\n"
                               "        h(x)\n";
 #define TURNS 200
-#define FIBONACCI_CALLS 287 /* of b(11) */
-#define DESCENT_CALLS 61    /* of d(60) */
-#define DEEP_CALLS 55       /* of these, with calls SM_DEEP_LEVELS below them (estimate/estimate.h) */
+#define FIBONACCI_CALLS 287
+#define DESCENT_CALLS 61
+#define DEEP_CALLS 55 /* of these, with calls SM_DEEP_LEVELS below them (estimate/estimate.h) */
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
@@ -79,7 +73,7 @@ typedef enum { BY_CALL, BY_DEEP_CALL, BY_RESUME, BY_C_CALL, BY_LINE } kind;
 static const struct {
     const char *loop;
     kind kind;
-    double calls; /* of a run; 0: the recorder counts */
+    double calls; /* of a run, or 0 if the recorder counts */
 } shapes[] = {
     {"calls", BY_CALL, TURNS},
     {"arguments", BY_CALL, TURNS},
@@ -94,13 +88,13 @@ static const struct {
 };
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
 
-static struct {        /* guard: the GIL */
-    PyObject *names;   /* owned: the program's globals */
-    PyObject *turns;   /* owned: range(TURNS) */
+static struct {      /* guarded by the GIL */
+    PyObject *names; /* owned; the program's globals */
+    PyObject *turns;
     PyObject *nothing; /* owned */
 } lab;
 
-static int (*rehearse)(bool on); /* guard: the GIL */
+static int (*rehearse)(bool on);
 
 static int open_lab(void) {
     if (lab.nothing != NULL)
@@ -128,9 +122,9 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Runs a loop once; its ticks, or -1 with an exception. */
+/* Run a loop once. Return its ticks, or -1 with an exception. */
 static double run(const char *name) {
-    PyObject *loop = PyDict_GetItemString(lab.names, name); /* borrowed */
+    PyObject *loop = PyDict_GetItemString(lab.names, name);
     uint64_t before = sm_clock_read(&sm_engine.clock);
     PyObject *result = PyObject_CallFunctionObjArgs(loop, lab.turns, lab.nothing, NULL);
     uint64_t after = sm_clock_read(&sm_engine.clock);
@@ -159,7 +153,7 @@ static double lines(void) {
     return sums[0];
 }
 
-/* Ticks of a run of each shape, as things are set, and how many events there were in one. */
+/* Measure the ticks of a run of each shape, and the number of its events. */
 static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
     for (int i = 0; i < SHAPES; i++) {
         if (of_c != (shapes[i].kind == BY_C_CALL) || counts_lines() != (shapes[i].kind == BY_LINE))
@@ -179,7 +173,7 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
     return 0;
 }
 
-/* One run of the first shape: what a piece has of the probes; less than 0 with an exception. */
+/* Run the first shape once. Return the cost in a piece, or less than 0 with an exception. */
 static double measure_piece(double bare) {
     double before[2], after[2];
     sm_engine.pairs[0].recorder->sum(before);
@@ -187,12 +181,11 @@ static double measure_piece(double bare) {
         return -1.0;
     sm_engine.pairs[0].recorder->sum(after);
     double pieces = after[0] - before[0];
-    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0; /* a turn has two */
+    return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0;
 }
 
-/* Where each piece is exact, the same of many runs. Where those of young functions are, of the first run of as many
- * recordings: the interpreter has then still to switch its events on in the function, and the processor to fetch our
- * code and data. */
+/* Measure the cost in a piece. Unless each piece is exact, use first runs, in which the interpreter still has to enable
+ * its events. */
 static int measure_pieces(double bare, bool every, double *cost) {
     double costs[RUNS];
     int status = every ? rehearse(true) : 0;
@@ -220,7 +213,7 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
         status = measure(recorded, counts, false);
     (void)rehearse(false);
     if (status == 0 && wants_c && !counts_lines()) {
-        sm_engine.settings.c_functions = "all"; /* else the place that calls is switched off */
+        sm_engine.settings.c_functions = "all"; /* otherwise the calling place is disabled */
         status = rehearse(true);
         status = status == 0 ? measure(recorded, counts, true) : status;
         (void)rehearse(false);
@@ -232,7 +225,6 @@ static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], 
     return status;
 }
 
-/* The middle one of the shapes of a kind; spread: half of what they differ by. */
 static double cost_of(const double costs[SHAPES], kind of, double *spread) {
     double found[SHAPES];
     int count = 0;
@@ -258,7 +250,7 @@ int sm_engine_calibrate(int (*recording)(bool on)) {
     double call = cost_of(costs, counts_lines() ? BY_LINE : BY_CALL, &spread),
            resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored),
            deep = fmax(0, cost_of(costs, BY_DEEP_CALL, &ignored) - call);
-    /* A source of starts reports in the frame that begins; others report the end in it, too, and the start outside. */
+    /* A source of starts reports in the frame that begins. Others also report the end in it, and the start outside. */
     double inside = sm_engine.pairs[0].source->starts_only || counts_lines() ? 1.0 : 0.5;
     sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};

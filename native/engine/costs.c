@@ -1,11 +1,8 @@
-/* What the probes cost is known in this process, or from an earlier one, or is measured now (calibrate.c).
+/* Find the costs of the probes: known in this process, from an earlier one, or measured now (calibrate.c).
  *
- * Measuring takes longer than many programs run, so the result is kept in the user's cache directory,
- * $XDG_CACHE_HOME/seismo/costs or ~/.cache/seismo/costs: a line for each key, newest last, which holds the key and the
- * costs in picoseconds. The key is a hash of all that they depend on: the start of the system, the processor, the
- * builds of the interpreter and of this core, and the settings. A file that is damaged or cannot be read or written is
- * ignored. It is replaced by renaming, so that readers see a whole one; of two processes that write at once, one wins.
- */
+ * Measuring takes longer than many programs run, so the results are in $XDG_CACHE_HOME/seismo/costs or
+ * ~/.cache/seismo/costs. A line has a key and the costs in picoseconds; the newest is last. The key is a hash of all
+ * that they depend on. A file that is damaged, or cannot be read or written, is ignored. It is replaced by renaming. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,15 +20,13 @@
 #include "engine/engine.h"
 
 #ifndef SM_BUILD
-#define SM_BUILD __DATE__ __TIME__ /* of this file alone: setup.py has a hash of all */
+#define SM_BUILD __DATE__ __TIME__ /* of this file alone; setup.py has a hash of all */
 #endif
 
-#define LINES 64      /* that are kept */
-#define NUMBERS 9     /* of a line, behind its key */
-#define LINE 256      /* bytes, at most */
-#define MOST_NS 100e3 /* a cost that is larger is none */
-
-/* ---- the key ---- */
+#define LINES 64
+#define NUMBERS 9
+#define LINE 256
+#define MOST_NS 100e3 /* a larger cost is invalid */
 
 static uint64_t hash_number(uint64_t hash, int number) {
     char text[16];
@@ -54,7 +49,7 @@ static uint64_t hash_processor(uint64_t hash) {
 
 static uint64_t key(void) {
     const sm_settings *settings = &sm_engine.settings;
-    (void)sm_moment_now(); /* has the boot's id read */
+    (void)sm_moment_now();
     uint64_t hash = hash_processor(sm_hash_text(SM_HASH_START, sm_boot_id()));
     hash = sm_hash_text(sm_hash_text(hash, Py_GetVersion()), SM_BUILD);
     hash = sm_hash_text(sm_hash_text(hash, sm_engine.pairs[0].source->name), sm_engine.pairs[0].recorder->name);
@@ -63,9 +58,7 @@ static uint64_t key(void) {
     return hash_number(hash, settings->timing == SM_TIMING_EVERY);
 }
 
-/* ---- the file ---- */
-
-/* The path of the file, or with its folders made, of a new one beside it. False: there is no place for it. */
+/* Find the path of the file, or (beside) of a new one, with its folders. Return false if there is no place for it. */
 static bool find_path(char *path, size_t size, bool beside) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char folder[4096];
@@ -122,7 +115,7 @@ static bool find_in_file(uint64_t wanted, double ns[NUMBERS]) {
     return false;
 }
 
-/* Where the last `count` lines of a text begin. */
+/* Return the beginning of the last `count` lines of a text. */
 static const char *last_lines(const char *text, size_t size, int count) {
     const char *at = text + size;
     while (at > text && (at[-1] != '\n' || at == text + size || --count > 0))
@@ -148,8 +141,6 @@ static void put_into_file(uint64_t key, const double ns[NUMBERS]) {
     if (close(fd) != 0 || !written || rename(fresh, path) != 0)
         (void)unlink(fresh);
 }
-
-/* ---- costs ---- */
 
 static void put(const sm_probe_costs *costs, double ns[NUMBERS]) {
     const double ticks[NUMBERS - 1] = {costs->python.inside, costs->python.outside, costs->c.inside, costs->c.outside,

@@ -1,30 +1,25 @@
-/* Servers, containers and batch jobs are ended by SIGTERM, and a program that does not handle it dies where it stands,
- * with what was recorded since the last flush. So while a recording goes into a file, and while the signal would kill,
- * a handler of ours stands there. It is C's, and nothing of Python's sees it: signal.getsignal and what signal.signal
- * returns come from the interpreter's own table, where the signal has its default disposition. A program that sets a
- * handler of its own replaces ours without knowing; where it then sets SIG_DFL, ours comes back (the entry of
- * signal.signal in its module's table leads through us). What the program execs has the default, as exec resets it.
+/* End recordings when a signal kills the process.
  *
- * A handler may do next to nothing: it may have interrupted the allocator, the interpreter or a recorder. It wakes a
- * thread of ours, the guard, which starts one more. That one asks for a pending call, so that the main thread, if it
- * runs Python, ends the recordings before its next instruction; and it waits for the GIL, and ends them if that comes
- * first: where all of the program sleeps or waits in C. Whoever ends them lets the process die of the signal.
+ * Servers, containers and batch jobs are ended by SIGTERM, which would lose what was recorded since the last flush. So
+ * while a recording goes into a file, and while the signal would kill, a handler of the core is installed. Python does
+ * not see it: signal.getsignal and signal.signal use the interpreter's table, which has the default. A program that
+ * sets a handler replaces ours; if it then sets SIG_DFL, ours returns, since the entry of signal.signal leads through
+ * set_signal(). An exec resets to the default.
  *
- * Nobody waits for another thread here while holding the GIL or a lock, so nothing can be waited for in a circle:
- *  - The guard takes no lock of the interpreter's, and ends at once when it is stopped. From then on the process dies
- *    by the hand of who stopped it: a recording that the program ends, or a fork.
- *  - Of two threads that end the recordings neither waits for the other. An end in Python lets go of the GIL, and may
- *    need a lock that the other thread holds; so both do all of it. The ends in C keep the GIL until the process dies.
- *  - The thread that was interrupted may hold a lock that the others need, the allocator's or that of the pending
- *    calls. It pauses, since a bare process would execute nothing more, but then goes on.
+ * A handler may do next to nothing. It wakes a thread, the guard, which starts another one. That one adds a pending
+ * call, so that a main thread that runs Python ends the recordings before its next instruction; and it waits for the
+ * GIL, and ends them if it gets that first. Then the process dies of the signal.
  *
- * The one time limit is for the program: its C code may hold the GIL for as long as it likes, and a signal is to kill.
- * After PATIENCE_MS the guard lets the process die without an end, and the file says that the end is missing. The limit
- * does not count while a recording is being ended, which takes as long as it takes.
+ * No thread waits for another while it holds the GIL or a lock, so there is no deadlock. The guard takes no lock of the
+ * interpreter. When it is stopped, by the end of a recording or a fork, the stopping thread kills the process. Two
+ * threads may end the recordings: ends in Python release the GIL, so both do all of it, and ends in C keep it until the
+ * process dies. The interrupted thread may hold a lock that the others need, so it pauses, but then continues.
  *
- * Process 1 ignores signals that it has no handler for, so nothing is done there. The guard (base/worker.h) is not
- * there during a fork, nor until the frame that forked goes on; nor in the child until that has said how it goes on. A
- * signal that comes then kills at once. */
+ * C code of the program may hold the GIL for long. So after PATIENCE_MS the guard lets the process die without an end,
+ * which the file states, unless a recording is being ended.
+ *
+ * Process 1 ignores signals without a handler, so nothing is done there. The guard (base/worker.h) does not run during
+ * a fork, nor in the child before its recording begins. A signal then kills at once. */
 #include "engine/fatal_signals.h"
 
 #include <Python.h>
@@ -50,15 +45,16 @@ static const struct {
 } signals[] = {{SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGXCPU, "SIGXCPU"}};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-static struct { /* guard: the GIL, but for what is atomic; `owner` is set while no handler of ours stands */
+static struct {
+    /* Guard: the GIL, except as noted. */
     void (*end[SM_FATAL_SIGNALS])(const char *);
     bool armed;
-    bool queued; /* atomic: the main thread has been asked */
+    bool queued; /* atomic: the main thread has a pending call */
     bool busy;   /* atomic: a recording is being ended */
-    int forking; /* atomic: threads that do */
-    int number;  /* atomic: the signal that ends us; 0: none */
+    int forking; /* atomic: number of forking threads */
+    int number;  /* atomic: the signal that kills the process, or 0 */
     pid_t owner;
-    PyMethodDef *entry; /* of signal.signal */
+    PyMethodDef *entry;
     PyCFunction original;
 } ending;
 
@@ -70,13 +66,11 @@ static void nap(void) {
     nanosleep(&little, NULL);
 }
 
-/* Who has stopped the guard, or has forked, sees the number here, or else the handler sees that. */
+/* Return the number. Either a thread that stopped the guard or forked sees it here, or the handler sees that. */
 static int signal_that_ends_us(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return __atomic_load_n(&ending.number, __ATOMIC_RELAXED);
 }
-
-/* ---- the handler ---- */
 
 static void set_default(int number) {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -92,7 +86,7 @@ static void handler(int number) {
     bool guarded = ours && sm_worker_runs(&guard);
     if (!guarded && !(ours && __atomic_load_n(&ending.forking, __ATOMIC_RELAXED) != 0)) {
         set_default(number);
-        raise(number); /* when this returns */
+        raise(number);
     } else if (guarded) {
         sm_worker_wake(&guard);
         bool holds = PyGILState_Check();
@@ -122,8 +116,6 @@ static void disarm(int number) {
         set_default(number);
 }
 
-/* ---- the end ---- */
-
 static _Noreturn void die(void) {
     int number = signal_that_ends_us();
     sigset_t only;
@@ -132,11 +124,11 @@ static _Noreturn void die(void) {
     set_default(number);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
-    for (;;) /* the system is about to end us */
+    for (;;)
         nap();
 }
 
-/* With the GIL: ends the recordings, those in Python first, and then the process. */
+/* End the recordings, those in Python first, and then the process. With the GIL. */
 static _Noreturn void finish(void) {
     const char *name = "";
     __atomic_store_n(&ending.busy, true, __ATOMIC_RELEASE);
@@ -169,7 +161,7 @@ static void *finish_there(void *unused) {
 static void work(sm_worker *self, uintptr_t run) {
     while (sm_worker_goes_on(self, run) && signal_that_ends_us() == 0)
         sm_worker_sleep(self, UINT64_MAX);
-    pthread_t other; /* no worker: it may never get the GIL, and the process ends with it */
+    pthread_t other; /* no worker, as it may never get the GIL */
     if (sm_worker_goes_on(self, run) && pthread_create(&other, NULL, finish_there, NULL) == 0) {
         pthread_detach(other);
         for (int ms = 0; sm_worker_goes_on(self, run) && ms < PATIENCE_MS && !sm_is_finalizing();) {
@@ -180,8 +172,6 @@ static void work(sm_worker *self, uintptr_t run) {
     if (sm_worker_goes_on(self, run))
         die();
 }
-
-/* ---- the guard ---- */
 
 static void start(void) {
     if (sm_worker_runs(&guard) || !ending.armed)
@@ -219,23 +209,21 @@ static bool parent_forked(void) {
 static void child_forked(void) {
     sm_worker_forked(&guard);
     ending.forking = 0;
-    memset(ending.end, 0, sizeof ending.end); /* what the parent records is the parent's */
+    memset(ending.end, 0, sizeof ending.end); /* the child has none of the parent's recordings */
 }
-
-/* ---- signal.signal ---- */
 
 static PyObject *set_signal(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     PyObject *before = ((PyObject * (*)(PyObject *, PyObject *const *, Py_ssize_t))(void (*)(void))ending.original)(
         module, args, count);
     for (int i = 0; before != NULL && ending.armed && i < SIGNALS; i++)
-        arm(signals[i].number); /* those that are at their default now */
+        arm(signals[i].number); /* those that have the default now */
     return before;
 }
 
 static void watch_signal(bool on) {
     PyCFunction ours = (PyCFunction)(void (*)(void))set_signal;
     if (ending.entry == NULL) {
-        PyObject *module = PyImport_ImportModule("_signal"); /* built in, and there from the interpreter's start */
+        PyObject *module = PyImport_ImportModule("_signal");
         PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
         Py_XDECREF(module);
         PyErr_Clear();
@@ -254,8 +242,6 @@ static void watch_signal(bool on) {
     }
 }
 
-/* ---- on and off ---- */
-
 static void turn(bool on) {
     sm_exception kept = sm_exception_keep();
     ending.armed = on;
@@ -266,7 +252,7 @@ static void turn(bool on) {
     watch_signal(on);
     for (int i = 0; i < SIGNALS; i++)
         (on ? arm : disarm)(signals[i].number);
-    if (!on && signal_that_ends_us() != 0) /* nothing is left to end */
+    if (!on && signal_that_ends_us() != 0)
         die();
     sm_exception_restore(kept);
 }

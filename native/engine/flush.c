@@ -1,19 +1,15 @@
-/* The recording's file is written by a thread of ours, the *flush worker*, so that a process that is killed has lost no
- * more than an interval, whatever it did meanwhile: the most common death comes after a long silence, when a server
- * waits for the next request. The worker needs no GIL and touches no Python object.
+/* Write the recording's file by the *flush worker*, so that a killed process loses at most an interval. A process is
+ * most often killed after a long silence. The worker needs no GIL and touches no Python object.
  *
- * When. Once in each interval the worker asks whether the program has run since the last write: whether an event has
- * come (it has each thread's next event take its slow path, which says so), or the process has used CPU time that is
- * not our workers', as one long call in C does. If not, nothing is written, but what a full disk did not take. Where a
- * write takes more than a tenth of the interval, the next one comes later.
+ * When: Once per interval the worker checks whether the program has run since the last write: whether an event came
+ * (each thread's next event takes its slow path, which notes it), or the process used CPU time that is not of seismo's
+ * workers, as one long call in C does. If a write takes more than a tenth of the interval, the next one comes later.
  *
- * What. Counters are read while the program goes on; each is as it was at some moment of the save, and a row that has
- * changed since is written again with the next one. What moves, and lists that grow, are guarded by the engine's lock.
- * What only the interpreter knows is left to saves with the GIL: at the end, in images, and when somebody asks.
+ * What: Counters are read while the program runs, and a row that changed since is written again with the next save. The
+ * engine's lock guards what moves and lists that grow. What needs the interpreter is left to saves with the GIL.
  *
- * Locks. `disk` is held by who writes the file or exchanges it, and comes before the engine's lock. With the latter,
- * rows are made bytes; these are written without it, so that no thread of the program waits for the disk but one that
- * asks for a flush. */
+ * Locks: `disk` is held to write or exchange the file, and comes before the engine's lock. Under the latter rows become
+ * bytes, which are written without it. So no thread of the program waits for the disk, unless it requests a flush. */
 #include "engine/flush.h"
 
 #include <assert.h>
@@ -25,14 +21,14 @@
 #include "code/text.h"
 #include "compat/forks.h"
 
-#define FIRST_NS 50000000 /* until the first write; pauses double from there: a short life leaves times, too */
-#define SHARE 10          /* a write takes at most one part in so many of the time */
-#define LEAST_NS 1000000  /* of CPU without an event: less may be a worker's on its way to sleep */
+#define FIRST_NS 50000000 /* until the first write; then pauses double */
+#define SHARE 10
+#define LEAST_NS 1000000 /* of CPU without an event; a worker may use less on its way to sleep */
 
 static struct {
     pthread_mutex_t disk;
-    bool wanted;          /* atomic; written with the GIL: the worker should be there */
-    uint64_t interval_ns; /* with the GIL, while the worker is not there */
+    bool wanted;          /* atomic; the worker should run; changed with the GIL */
+    uint64_t interval_ns; /* changed while the worker does not run */
     uint64_t pause_ns;    /* the worker's: between two writes */
     int64_t cpu_ns;       /* the worker's: of the program, at the last write */
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER};
@@ -44,9 +40,7 @@ static bool has_file(void) {
     return has;
 }
 
-/* ---- a write, with `disk` ---- */
-
-/* From here on an event says that it has come. */
+/* Make the next event note that it came. The caller holds `disk`, as for all functions up to write_now(). */
 static void rest(void) {
     __atomic_store_n(&sm_engine.at_rest, true, __ATOMIC_SEQ_CST);
     __atomic_store_n(&sm_engine.unattended, true, __ATOMIC_SEQ_CST);
@@ -77,8 +71,8 @@ static void send(sm_output *output, bool last) {
         (void)sm_writer_catch_up(output->writer);
 }
 
-/* All of it into a new file, which takes the old one's place. journal: the old one has one, which is copied. False: the
- * old one goes on. */
+/* Write everything, and a journal's copy, into a new file that replaces the old one. Return false if the old file
+ * stays. */
 static bool write_anew(sm_writer *writer, bool gil, bool last, bool journal) {
     sm_output fresh, *output = &sm_engine.output;
     if (writer == NULL)
@@ -101,14 +95,14 @@ static bool write_anew(sm_writer *writer, bool gil, bool last, bool journal) {
     sm_engine_lock();
     bool done = open && sm_output_take_place(&fresh, output);
     if (!done)
-        output->anew = open; /* what the recorders took for written is not in this file */
+        output->anew = open; /* this file lacks what the recorders took for written */
     sm_engine_unlock();
     return done;
 }
 
 static void write_changes(bool gil, bool last) {
     sm_output *output = &sm_engine.output;
-    bool journal = sm_engine.settings.journal; /* such a file is appended to */
+    bool journal = sm_engine.settings.journal;
     if (!journal && write_anew(sm_output_renew(output, true), gil, last, false))
         return;
     sm_engine_lock();
@@ -125,14 +119,12 @@ static void settle(bool whole) {
     }
 }
 
-/* Where the disk is full, nothing new goes in before the old is written. */
+/* Write changes. With a full disk, write old bytes before new ones. */
 static void write_now(bool gil) {
     sm_writer *writer = sm_engine.output.writer;
     if (!sm_writer_is_stuck(writer) || sm_writer_catch_up(writer) == 0)
         write_changes(gil, false);
 }
-
-/* ---- with the GIL ---- */
 
 void sm_engine_flush(void) {
     if (!has_file() || sm_engine.ahead)
@@ -155,7 +147,6 @@ void sm_flush_end(bool over) {
     pthread_mutex_unlock(&flush.disk);
 }
 
-/* The running thread, if it has been met. */
 static sm_thread *thread_here(void) {
     return sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
 }
@@ -174,7 +165,7 @@ void sm_engine_ahead(const char *exit) {
     if (*exit == '\0') {
         sm_engine_flush();
     } else {
-        if (sm_engine.settings.journal) /* it is in its file alone: its end cannot be made up for in another one */
+        if (sm_engine.settings.journal) /* its file alone has it, so another one cannot make up for its end */
             sm_writer_regain(sm_engine.output.writer);
         sm_flush_end(false);
     }
@@ -228,13 +219,11 @@ PyObject *sm_engine_snapshot(void) {
     return image;
 }
 
-/* ---- the worker ---- */
-
 static int64_t program_cpu_ns(void) {
     return sm_time_ns(CLOCK_PROCESS_CPUTIME_ID) - (int64_t)sm_workers_cpu_ns();
 }
 
-/* Has the program run since the last write? */
+/* Return true if the program has run since the last write. */
 static bool has_run(void) {
     int64_t used = program_cpu_ns();
     if (used - flush.cpu_ns < LEAST_NS && __atomic_load_n(&sm_engine.at_rest, __ATOMIC_RELAXED))
@@ -280,8 +269,6 @@ void sm_flush_stop(void) {
     __atomic_store_n(&flush.wanted, false, __ATOMIC_RELAXED);
     sm_worker_stop(&worker);
 }
-
-/* ---- forks ---- */
 
 static void before_fork(void) {
     sm_worker_before_fork(&worker, 0);

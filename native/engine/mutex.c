@@ -1,4 +1,4 @@
-/* The engine's lock: see native/engine/flush.c for what it guards. It is taken after the GIL. */
+/* The engine's lock; engine.h lists what it guards. It is taken after the GIL. */
 #include <pthread.h>
 
 #include "engine/engine.h"

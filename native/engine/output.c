@@ -73,7 +73,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     uint64_t lost = sm_writer_lost(output->writer);
     sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
     if (sm_writer_lost(output->writer) != lost)
-        known->flags = ~known->flags; /* not taken: to be written again */
+        known->flags = ~known->flags;
 }
 
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {
@@ -92,7 +92,7 @@ uint32_t sm_output_function_number(sm_output *output, const sm_function *functio
 
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail) {
     assert(output->writer != NULL && kind != NULL && *kind != '\0' && detail != NULL);
-    uint32_t id = output->losses++; /* always the same order, so that a later flush replaces the row */
+    uint32_t id = output->losses++; /* always in the same order, so that a later flush replaces the row */
     uint64_t bit = id < 64 ? (uint64_t)1 << id : 0;
     if (count == 0 && (output->noted & bit) == 0)
         return;

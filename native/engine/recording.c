@@ -17,7 +17,7 @@
 #include "engine/threads.h"
 #include "engine/ticker.h"
 
-/* From the start of a recording to its end, code objects are known by their addresses. */
+/* Keep code objects identified by their addresses during a recording. */
 static void hold_codes(bool on) {
     static bool held = false;
     if (on == held)
@@ -29,7 +29,7 @@ static void hold_codes(bool on) {
         sm_codes_release();
 }
 
-/* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
+/* Stop writes between fork and sm_engine_after_fork, while the child shares its parent's file. */
 static void child_forked(void) {
     if (sm_engine.running)
         sm_engine.forked = true;
@@ -57,12 +57,11 @@ static void stop_workers(void) {
     sm_sampler_stop();
 }
 
-/* A new recording begins: clock, counters, recorder. */
 static void begin(void) {
     stop_workers();
     sm_sampler_forget();
     SM_EACH_PAIR (pair)
-        pair->recorder->start(); /* frees the last tree, which hangs on the threads */
+        pair->recorder->start(); /* frees the last tree, which the threads own */
     if (sm_engine_keeps_time())
         sm_sampler_start(sm_engine.pairs[0].recorder->clock, &sm_engine.clock, sm_engine.settings.rate);
     sm_threads_forget();
@@ -79,7 +78,7 @@ static void begin(void) {
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
 }
 
-/* The process dies of a signal, and nothing of it runs any more: what is kept goes into the file, with its end. */
+/* Write the end when a signal kills the process, in which nothing else runs any more. */
 static void end_by_signal(const char *name) {
     if (!sm_engine.running || sm_engine.forked)
         return;
@@ -103,7 +102,7 @@ static int open_output(int fd) {
     return 0;
 }
 
-/* The first so many, the last of them first. Puts the exception aside: a source's stop may lead to Python code. */
+/* Stop the first `count` sources, the last one first. Keep the exception, since a stop may run Python code. */
 static void stop_sources(uint32_t count) {
     sm_exception kept = sm_exception_keep();
     while (count > 0)
@@ -121,26 +120,26 @@ static int turn_on(void) {
             return -1;
         }
         if (i == 0)
-            (void)sm_engine_thread_here(false); /* the thread that starts is met at once */
+            (void)sm_engine_thread_here(false);
     }
     sm_engine.from_here = false;
     if (sm_engine.settings.journal)
-        sm_engine_flush(); /* who is killed in the first moment leaves a trace that can be read */
+        sm_engine_flush(); /* a program killed in the first moment leaves a readable trace */
     return 0;
 }
 
-/* A recording to learn costs from. */
+/* Turn a recording for the calibration on or off. */
 static int rehearse(bool on) {
     if (on)
         return turn_on();
     if (sm_engine.running)
         stop_sources(sm_engine.pair_count);
     sm_engine.running = false;
-    stop_workers(); /* they look at what is about to be set */
+    stop_workers(); /* they use what is about to change */
     return 0;
 }
 
-/* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
+/* Free the data of the last recording, except of a recorder that begins again in the same place. */
 static void forget_last(const sm_pair *pairs, uint32_t count) {
     stop_workers();
     sm_sampler_forget();
@@ -152,10 +151,10 @@ static void forget_last(const sm_pair *pairs, uint32_t count) {
 
 static int start(const sm_pair *pairs, uint32_t count, const sm_settings *settings, bool calibrate, bool running,
                  int fd, const char *meta) {
-    sm_output_close(&sm_engine.output); /* the last one's: what is recorded to learn costs goes nowhere */
+    sm_output_close(&sm_engine.output); /* of the last recording; a calibration has none */
     forget_last(pairs, count);
     memcpy(sm_engine.pairs, pairs, count * sizeof *pairs);
-    sm_engine.pair_count = 1; /* what the first pair costs is measured without the others */
+    sm_engine.pair_count = 1; /* the cost of the first pair is measured without the others */
     sm_engine.settings = *settings;
     sm_engine.apart = settings->apart ? sm_skipped_threads_now() : (sm_skipped_threads){0, 0};
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
@@ -176,7 +175,7 @@ static int start(const sm_pair *pairs, uint32_t count, const sm_settings *settin
     if (turn_on() < 0) {
         sm_fatal_signal_want(SM_FATAL_SIGNAL_ENGINE, NULL);
         if (sm_engine.settings.journal)
-            sm_engine.pairs[0].recorder->end(false); /* before the writer is gone */
+            sm_engine.pairs[0].recorder->end(false); /* before the writer is freed */
         sm_output_close(&sm_engine.output);
         return -1;
     }
@@ -204,11 +203,11 @@ void sm_engine_stop(const char *exit) {
     sm_fatal_signal_begin();
     const sm_recorder *recorder = sm_engine.pairs[0].recorder;
     if (sm_this_thread->session == sm_engine.session && recorder->thread_size > 0)
-        recorder->hold(sm_this_thread, true); /* what follows is no time of the program */
+        recorder->hold(sm_this_thread, true); /* what follows is not the program's time */
     stop_workers();
     stop_sources(sm_engine.pair_count);
     if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_writer_regain(sm_engine.output.writer); /* its end cannot be made up for in another file */
+        sm_writer_regain(sm_engine.output.writer); /* another file cannot make up for its end */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
     sm_replace_chars(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -233,7 +232,7 @@ void sm_engine_look_after(void) {
     __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
     sm_engine_stir();
     if (sm_engine.forked)
-        return; /* the child has not said yet how it goes on */
+        return;
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_hold(NULL, true);

@@ -1,4 +1,4 @@
-/* From the engine's state to the tables of a recording: what the recorder does not write itself. */
+/* The rows of a recording that the engine writes itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void write_process(sm_output *output) {
     sm_output_process(output, &of);
 }
 
-/* A thread's processor time so far; once it has ended, or cannot be asked, what was known of it last. */
+/* Update a thread's CPU time, unless it has ended or cannot be read. */
 static void look_at_cpu(sm_thread *thread) {
     if (sm_engine.running)
         sm_thread_take_cpu(thread);
@@ -90,7 +90,6 @@ void sm_engine_announce(sm_thread *thread) {
     thread->announced = true;
 }
 
-/* Returns how many threads have been folded. */
 static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     uint64_t folded = 0;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -104,7 +103,7 @@ static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
         folded += thread->folded;
         bool final = thread->ended && !thread->is_group && !thread->late;
         if (final && thread->saved && !sm_output_all(output))
-            continue; /* there are many of these, and it is written again and again */
+            continue;
         write_thread(output, thread, now, now_ns);
         if (!output->whole)
             thread->saved = final;

@@ -1,8 +1,5 @@
-/* Threads that are left out of a recording: those that run already when it begins, but for the one that begins it. A
- * notebook's kernel has some, and so have its earlier cells.
- *
- * A thread's number is larger than those of all that were made before it, so two numbers tell them from the others,
- * and nothing has to be done when one of them ends. */
+/* The threads that a recording leaves out: those that already ran at its beginning, except the one that began it.
+ * Numbers of threads increase, so two numbers identify them, and the end of a thread needs no action. */
 #ifndef SM_ENGINE_SKIPPED_THREADS_H
 #define SM_ENGINE_SKIPPED_THREADS_H
 
@@ -14,7 +11,6 @@ typedef struct {
     uint64_t beginner; /* number of the one that began it */
 } sm_skipped_threads;
 
-/* With the GIL, on the thread that begins. */
 static inline sm_skipped_threads sm_skipped_threads_now(void) {
     const PyThreadState *tstate = PyThreadState_Get();
     sm_skipped_threads apart = {0, sm_tstate_id(tstate)};

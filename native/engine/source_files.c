@@ -1,11 +1,7 @@
-/* The source files of a recording, so that a reader can tell whether it looks at the same text that ran.
+/* The source files of a recording, so that a reader can check whether it has the text that ran.
  *
- * A function's file is what its code object says, which may be relative, a made-up name ("<string>"), a template or a
- * member of a zip archive. Here each distinct one gets a row: the absolute path, and size, time and checksum as the
- * file is when the recording ends, -1 where it cannot be read. That is when the interpreter has long read it, but a
- * file that is edited while its program runs is rare, and one that is edited afterwards is what readers have to expect.
- *
- * Names are interned for as long as the call lasts: a program's functions are many and its files few. */
+ * A code object's file may be relative, a made-up name ("<string>"), a template or a member of a zip archive. Each
+ * distinct one gets a row: the absolute path, with size, time and checksum at the recording's end, or -1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +21,7 @@ static bool same_name(const void *record, const void *name) {
     return strcmp(record, name) == 0;
 }
 
-/* 1: new; 0: was there; -1: out of memory. */
+/* Return 1 for a new name, 0 for a known one, or -1 if out of memory. */
 static int add_name(sm_interned *names, char *name) {
     uint64_t key = sm_hash_text(SM_HASH_START, name);
     if (sm_interned_find(names, &key, same_name, name) != NULL)
@@ -36,7 +32,7 @@ static int add_name(sm_interned *names, char *name) {
     return 1;
 }
 
-/* CRC-32 of what the descriptor holds; -1: it cannot be read. */
+/* Return the CRC-32 of the file, or -1 if it cannot be read. */
 static int64_t checksum(const sm_crc32 *tables, int fd, uint8_t *block) {
     uint32_t crc = 0;
     for (;;) {
@@ -65,7 +61,7 @@ static void write_file(sm_output *output, uint32_t id, const char *name, const c
     row[SM_SOURCES_FILE] = (int64_t)sm_writer_string(output->writer, name, strlen(name));
     row[SM_SOURCES_PATH] = is_name ? (int64_t)sm_writer_string(output->writer, path, strlen(path)) : 0;
     row[SM_SOURCES_SIZE] = row[SM_SOURCES_CRC] = -1;
-    /* A made-up name may be that of a pipe or a device: only regular files are read. */
+    /* Read only regular files, since a made-up name may be that of a pipe or a device. */
     int fd = is_name && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     struct stat is;
     if (fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode)) {
@@ -80,7 +76,7 @@ static void write_file(sm_output *output, uint32_t id, const char *name, const c
 
 void sm_output_sources(sm_output *output, const char *folder) {
     int saved_errno = errno;
-    sm_interned names = {.records = NULL}; /* borrowed from functions */
+    sm_interned names = {.records = NULL};
     sm_crc32 *tables = sm_malloc(sizeof *tables);
     uint8_t *block = sm_malloc(READ_SIZE);
     if (tables == NULL || block == NULL) {

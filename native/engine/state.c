@@ -1,4 +1,3 @@
-/* What all files of the engine share. */
 #include "engine/threads.h"
 
 sm_engine_state sm_engine;

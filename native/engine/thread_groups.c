@@ -1,17 +1,14 @@
-/* Threads by the ten thousand: a server may make one for each request, and run for weeks. So once SM_THREADS_APART
- * threads have ended, each with a row and a tree of its own, or fewer whose trees take SM_THREADS_KEEP bytes, those
- * that begin share these with others of their kind: they are *folded* into the group of their name, numbers left out
- * ("Thread-* (work)"), and of what began them.
+/* A server may start a thread per request for weeks. To bound memory, threads are *folded* once SM_THREADS_APART
+ * threads have ended with rows and trees of their own, or fewer whose trees take SM_THREADS_KEEP bytes. Then new
+ * threads share the row and tree of a group: of their name, without numbers ("Thread-* (work)"), and of what began
+ * them.
  *
- * A group is a record like a thread's, without a thread. The others' `home` leads to it: their paths are made in its
- * tree, and are the same nodes for all of them, which the GIL allows. So nothing has to be moved when one of them ends,
- * no row of a recording is ever taken back, every count is exact, and the group's times are the sums of theirs. Why not
- * fold when a thread ends? Its rows may be in the file by then, and the file would need a way to say that they count
- * no more. What it costs: one that begins late and lives long is folded, too.
+ * A group is a record without a thread, the `home` of its threads. Their paths are shared, which the GIL allows. Counts
+ * stay exact; times are summed. Folding at the end of a thread would need a way to revoke rows in the file. The price
+ * is that a thread that begins late and lives long is folded, too.
  *
- * There are MOST_GROUPS groups of name and entry; when they are used up, the name is left out, and then both.
- *
- * A group's row gets its number when it is saved for the first time: by then somebody is in it for good. */
+ * After MOST_GROUPS groups the name is left out, and later the entry, too. A group's row gets its number at the first
+ * save, when some thread is in it for good. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +18,9 @@
 #define MOST_GROUPS 256
 #define PLACES 2048
 
-static struct {                /* guard: the engine's lock */
-    sm_thread *places[PLACES]; /* by name and entry; no map of base/map.h, since it never grows and needs no memory */
+static struct {
+    /* Guard: the engine's lock. */
+    sm_thread *places[PLACES]; /* by name and entry; no map (base/map.h), as it has a fixed size */
     uint32_t count;
 } groups;
 
@@ -51,7 +49,7 @@ static sm_thread *new_group(const char *pattern, const char *entry, const sm_thr
     strcpy(group->name, pattern);
     strcpy(group->entry, entry);
     if (!sm_thread_enter(group))
-        return NULL; /* goes with the recording */
+        return NULL; /* freed with the recording */
     group->session = sm_engine.session;
     return group;
 }

@@ -1,5 +1,5 @@
-/* What a thread is called, and what began it. Names are threading's; which of its threads runs is in threading._active,
- * or, for one that just begins, the `self` of Thread._bootstrap, its first frame. */
+/* The name of a thread, and what began it. Names are threading's: the running thread is in threading._active, or, if it
+ * is just beginning, the `self` of Thread._bootstrap, its first frame. */
 #include <string.h>
 
 #include "engine/threads.h"
@@ -26,7 +26,7 @@ static bool is_bootstrap(const PyCodeObject *code) {
     return name != NULL && strcmp(name, "Thread._bootstrap") == 0;
 }
 
-/* Without the object's own __getattribute__ and __getattr__: what those do is the program's, and takes its time. */
+/* Return an attribute without __getattribute__ and __getattr__, which may be code of the program. */
 static PyObject *attribute(PyObject *object, const char *name) {
     PyObject *text = PyUnicode_InternFromString(name);
     PyObject *value = text ? PyObject_GenericGetAttr(object, text) : NULL;
@@ -34,7 +34,7 @@ static PyObject *attribute(PyObject *object, const char *name) {
     return value;
 }
 
-static PyObject *of_active(const sm_thread *thread, PyObject *threading) { /* new, as the others */
+static PyObject *of_active(const sm_thread *thread, PyObject *threading) {
     PyObject *active = PyObject_GetAttrString(threading, "_active");
     PyObject *ident = PyLong_FromUnsignedLong((unsigned long)thread->pthread);
     PyObject *object = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
@@ -44,7 +44,6 @@ static PyObject *of_active(const sm_thread *thread, PyObject *threading) { /* ne
     return object;
 }
 
-/* The thread's first frame, or NULL. */
 static PyFrameObject *outermost(void) {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     PyFrameObject *back = NULL;
@@ -66,7 +65,7 @@ typedef struct {
     char name[sizeof((sm_thread *)0)->name], entry[sizeof((sm_thread *)0)->entry];
 } names;
 
-/* What a thread of threading runs: the name of its target, or of its own type. Asks no object that has a say in it. */
+/* Find what a thread of threading runs: the name of its target, or of its own type. Runs no code of the program. */
 static void name_target(names *found, PyObject *object) {
     PyObject *target = attribute(object, "_target");
     PyObject *function = target && PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
@@ -79,7 +78,7 @@ static void name_target(names *found, PyObject *object) {
 }
 
 static void find_names(const sm_thread *thread, names *found, bool entry, PyCodeObject *code, PyObject *self) {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *modules = PyImport_GetModuleDict();
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
     PyObject *object = threading ? of_active(thread, threading) : NULL;
     PyFrameObject *frame = outermost();
@@ -124,7 +123,7 @@ static bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* How many characters from here are a number: digits, or eight and more of hexadecimal ones with a digit among them. */
+/* Return the length of the number at `text`: digits, or at least eight hexadecimal characters with a digit. */
 static size_t number_at(const char *text, bool in_word) {
     size_t digits = 0, hex = 0, among = 0;
     while (is_digit(text[digits]))
@@ -135,7 +134,7 @@ static size_t number_at(const char *text, bool in_word) {
 }
 
 void sm_thread_pattern(char *pattern, const char *name, size_t room) {
-    const char *target = strstr(name, " ("); /* threading's default names say what is run: that is no number */
+    const char *target = strstr(name, " ("); /* threading's default names end with the target, which is no number */
     size_t size = 0;
     bool in_word = false;
     for (const char *at = name; *at != '\0' && size + 1 < room;) {

@@ -1,4 +1,3 @@
-/* Threads' records: whose they are, and their beginning and end in a recording. */
 #include <stddef.h>
 #include <string.h>
 
@@ -6,17 +5,16 @@
 #include "base/time.h"
 #include "engine/threads.h"
 
-/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends.
- * Guard: the engine's lock, but for `next` of one that has ended, which is atomic. */
+/* An OS thread. sm_this_thread leads to its record, and at its end this. Guard: the engine's lock, except for the
+ * atomic `next` of one that has ended. */
 typedef struct keeper {
     struct keeper *next;
     sm_thread *thread;
 } keeper;
 
-static pthread_key_t keepers; /* made once, with the GIL */
-static keeper *left;          /* atomic: of threads of the system that have ended */
-static sm_thread
-    *free_list; /* with the engine's lock: records that may be another thread's; they stay in sm_engine.threads */
+static pthread_key_t keepers;
+static keeper *left;         /* atomic: of OS threads that have ended */
+static sm_thread *free_list; /* unused records, which stay in sm_engine.threads; guarded by the engine's lock */
 
 static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
     keeper *ended = mine;
@@ -90,7 +88,7 @@ static sm_thread *new_record(void) {
         free_list = thread->next_free;
         sm_free(thread->below_frames);
         memset(thread, 0, offsetof(sm_thread, next));
-        return thread; /* what is its recorder's is the recorder's to clear */
+        return thread; /* the recorder clears its own part */
     }
     thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
     if (thread == NULL)
@@ -107,8 +105,6 @@ sm_thread *sm_thread_new_record(void) {
     sm_engine_unlock();
     return thread;
 }
-
-/* ---- in a recording ---- */
 
 void sm_thread_take_rest(sm_thread *thread) {
     if (thread->timing.listed)
@@ -127,7 +123,7 @@ int64_t sm_thread_cpu_ns(const sm_thread *thread) {
 
 bool sm_thread_enter(sm_thread *thread) {
     const sm_recorder *recorder = sm_engine.pairs[0].recorder;
-    sm_sampler_remove(&thread->timing); /* it begins again in another group of threads */
+    sm_sampler_remove(&thread->timing); /* it may begin again in another group */
     if (sm_engine_keeps_time())
         sm_timing_start(&thread->timing);
     if (recorder->thread != NULL && !recorder->thread(thread, SM_THREAD_BEGINS))
@@ -158,7 +154,7 @@ void sm_threads_forget(void) {
             sm_free(thread->below_frames);
             free(thread);
         } else {
-            thread->home = thread; /* groups go, too */
+            thread->home = thread;
             link = &thread->next;
         }
     }

@@ -1,13 +1,11 @@
-/* Threads and their stacks: all that is not on the way of an event.
+/* Threads and their stacks.
  *
- * A thread is met at its first event: its record hangs on thread-local storage, and a capsule in the interpreter's dict
- * of the thread tells of its end. The frames that are already on its stack are walked once and become its path.
+ * A thread is met at its first event. Its record hangs on thread-local storage, and a capsule in the interpreter's dict
+ * of the thread reports its end. The frames on its stack are walked once and become its path.
  *
- * Afterwards one comparison an event holds the path against reality: the interpreter keeps a thread's frames in *data
- * stack chunks*, and greenlet exchanges them when it switches stacks. Another chunk than last time is either the
- * neighbour (the stack grew or shrank: nothing to do) or another stack: then the frames are walked and the recorder
- * compares its path with them. A switch is thus found at its first event, whatever made it, and costs the others
- * nothing. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
+ * Later one comparison per event checks the stack: the interpreter keeps frames in *data stack chunks*, which greenlet
+ * exchanges when it switches stacks. A new chunk is either the neighbour (the stack grew or shrank) or another stack:
+ * then the frames are walked, and the recorder compares its path with them. This costs other events nothing. */
 #include <assert.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,7 +20,7 @@
 
 #define CAPSULE "seismo.thread"
 
-/* With the engine's lock. Up to where the thread's times go, for now: it has ended, or is about to. */
+/* Note where the times of a thread end that has ended, or is about to. With the engine's lock. */
 static void note_end(sm_thread *thread) {
     if (pthread_equal(thread->pthread, pthread_self()))
         sm_thread_take_cpu(thread);
@@ -30,7 +28,7 @@ static void note_end(sm_thread *thread) {
     thread->end_ns = sm_moment_since(&sm_engine.began);
 }
 
-/* With the engine's lock. Last words of a thread. Idempotent. */
+/* End a thread; idempotent. With the engine's lock. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
         return;
@@ -48,8 +46,7 @@ static void end_thread(sm_thread *thread) {
     thread->ended = true;
 }
 
-/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. Finalizers
- * may run on it still, of what is in its context. */
+/* Handle the clearing of the thread's state, perhaps on another thread. Finalizers may still run on it. */
 static void thread_gone(PyObject *capsule) {
     sm_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
     if (thread == NULL) {
@@ -66,9 +63,9 @@ static void thread_gone(PyObject *capsule) {
     sm_engine_unlock();
 }
 
-#define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
+#define MAX_WALK 100000 /* frames; a deeper stack is cut at its root */
 
-/* These frames are no part of the recording. */
+/* Leave these frames out of the recording. */
 static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
     sm_free(thread->below_frames);
     thread->below_frames = count > 0 ? sm_malloc(count * sizeof *thread->below_frames) : NULL;
@@ -79,12 +76,11 @@ static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t
         thread->below_frames[i][0] = frames[i].frame, thread->below_frames[i][1] = frames[i].code;
 }
 
-/* A frame may have the address of one that was left: then it most likely runs other code. */
+/* Return true if a frame was left out. Another frame at the same address most likely runs other code. */
 static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size_t place) {
     return frame->frame == thread->below_frames[place][0] && frame->code == thread->below_frames[place][1];
 }
 
-/* Walks the frames of the running thread and hands them to the recorder, outermost first. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
     if (!sm_engine.pairs[0].recorder->needs_stacks)
         return true;
@@ -110,7 +106,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
     Py_XDECREF(frame);
-    for (size_t i = 0; i < count / 2; i++) { /* outermost first */
+    for (size_t i = 0; i < count / 2; i++) {
         sm_walked_frame inner = frames[i];
         frames[i] = frames[count - 1 - i];
         frames[count - 1 - i] = inner;
@@ -121,7 +117,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     while (below < count && below < thread->below && is_below(&frames[below], thread, below))
         below++;
     if (below > 0)
-        thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
+        thread->below = below; /* the others have ended; calls in their place are recorded */
     if (whole)
         same = sm_engine.pairs[0].recorder->resync(thread, frames, below, count);
     else
@@ -139,9 +135,9 @@ static void note_chunk(sm_thread *thread) {
     thread->chunk_before = thread->chunk ? thread->chunk->previous : NULL;
 }
 
-#define NAMELESS 3 /* events at which a name is asked for once more */
+#define NAMELESS 3 /* events at which a name is looked for again */
 
-/* With the engine's lock. folds: it shares a row, and paths. */
+/* Make the thread part of the recording. folds: with a shared row and paths. With the engine's lock. */
 static bool enter_recording(sm_thread *thread, bool folds) {
     sm_engine_stir();
     thread->start_ns = sm_moment_since(&sm_engine.began);
@@ -158,13 +154,13 @@ static bool enter_recording(sm_thread *thread, bool folds) {
     if (sm_thread_enter(thread))
         return true;
     sm_engine.lost_memory++;
-    thread->session = 0; /* tried again at its next event */
+    thread->session = 0; /* its next event tries again */
     if (thread->home != thread)
         sm_thread_unfold(thread);
     return false;
 }
 
-/* Makes the record belong to the recording that runs now. */
+/* Make the record belong to the current recording. */
 static bool begin_thread(sm_thread *thread, bool entering) {
     bool folds = sm_thread_folds() && !thread->main && !thread->ended;
     if (thread->name[0] == '\0' || folds) {
@@ -178,7 +174,7 @@ static bool begin_thread(sm_thread *thread, bool entering) {
         return false;
     walk(thread, entering, true);
     note_chunk(thread);
-    if (thread->ended) { /* and is only being cleared now */
+    if (thread->ended) {
         sm_engine_lock();
         note_end(thread);
         sm_engine_unlock();
@@ -190,16 +186,16 @@ static bool is_of(const sm_thread *thread, const PyThreadState *tstate) {
     return thread->tstate_id == sm_tstate_id(tstate) && thread->interpreter == sm_tstate_interpreter(tstate);
 }
 
-/* The record of a state that another thread of the system has used so far. */
+/* Return the record of a state that another OS thread has used so far, or NULL. */
 static sm_thread *known_thread(const PyThreadState *tstate) {
-    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL; /* borrowed */
+    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL;
     sm_thread *thread = capsule ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
     PyErr_Clear();
     return thread != NULL && is_of(thread, tstate) ? thread : NULL;
 }
 
 static sm_thread *new_thread(PyThreadState *tstate) {
-    PyObject *dict = PyThreadState_GetDict(); /* borrowed */
+    PyObject *dict = PyThreadState_GetDict();
     sm_thread *thread = dict != NULL ? sm_thread_new_record() : NULL;
     if (thread == NULL)
         return NULL;
@@ -213,7 +209,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     thread->main = thread->native_id == (uint64_t)getpid();
     pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
     PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
-    if (capsule == NULL) { /* the record is not known to the interpreter */
+    if (capsule == NULL) { /* the interpreter does not have the record */
         sm_engine_lock();
         thread->ended = thread->cleared = true;
         sm_thread_retire(thread);
@@ -221,12 +217,12 @@ static sm_thread *new_thread(PyThreadState *tstate) {
         return NULL;
     }
     bool kept = PyDict_SetItemString(dict, CAPSULE, capsule) == 0;
-    Py_DECREF(capsule); /* not kept: its destructor has let go of the record */
+    Py_DECREF(capsule); /* if not kept, its destructor has released the record */
     return kept ? thread : NULL;
 }
 
-/* An event while the interpreter clears the thread's state: each is met anew, since nothing tells which is the last,
- * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
+/* Handle an event while the interpreter clears the thread's state. Each event may be the last, after which the state is
+ * gone. So the recorders use a copy until the next one. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
     const sm_recorder *recorder = sm_engine.pairs[0].recorder;
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
@@ -260,7 +256,7 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
 static sm_thread *thread_here(bool entering) {
     PyThreadState *tstate = PyThreadState_Get();
     sm_thread *thread = sm_this_thread;
-    if (!is_of(thread, tstate)) { /* a new thread, or one that has got a new state */
+    if (!is_of(thread, tstate)) {
         thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);
@@ -280,7 +276,7 @@ static sm_thread *thread_here(bool entering) {
     bool follows = recorder->follows != NULL && recorder->follows(thread, entering);
     if ((!(grown || shrunk) || chunk == NULL) && !follows) {
         sm_engine_hold(thread, true);
-        walk(thread, entering, false); /* another stack: no repair, a switch is no fault */
+        walk(thread, entering, false); /* another stack, which needs no repair */
         sm_engine_hold(thread, false);
     }
     note_chunk(thread);
@@ -301,14 +297,14 @@ sm_thread *sm_engine_thread_here(bool entering) {
     return thread;
 }
 
-/* With the engine's lock. One that was folded before its name was known has no paths yet: it goes where it belongs. */
+/* Fold a thread again whose name was unknown, and which has no paths yet. With the engine's lock. */
 static void find_group(sm_thread *thread) {
     sm_thread *before = thread->home;
     if (!sm_thread_fold(thread))
         return;
     before->folded--;
     if (sm_engine.settings.journal)
-        sm_thread_leave(thread); /* its journal names the other group: another one begins */
+        sm_thread_leave(thread); /* its journal names the other group, so another one begins */
     if (!sm_thread_enter(thread)) {
         sm_engine.lost_memory++;
         thread->session = 0;

@@ -4,8 +4,8 @@
 #include "compat/forks.h"
 #include "engine/engine.h"
 
-static bool wanted;        /* atomic; written with the GIL: the thread should be there */
-static void (*tick)(void); /* atomic; written with the GIL */
+static bool wanted;        /* atomic; the ticker should run; changed with the GIL */
+static void (*tick)(void); /* atomic; changed with the GIL */
 
 static void work(sm_worker *worker, uintptr_t number) {
     while (sm_worker_goes_on(worker, number)) {

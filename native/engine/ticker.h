@@ -1,13 +1,13 @@
-/* A clock for recorders that read none at events: every two milliseconds the next event is to look at the time. */
+/* A ticker for recorders that read no clock at events: every two milliseconds the next event looks at the time. */
 #ifndef SM_ENGINE_TICKER_H
 #define SM_ENGINE_TICKER_H
 
 #include <stdbool.h>
 
-#define SM_TICK_NS 2000000 /* mean time between ticks */
+#define SM_TICK_NS 2000000
 
-bool sm_ticker_init(void); /* once per process; false: out of memory */
-/* tick: called from the ticker's thread, without the GIL. A forked child has to ask again. */
+bool sm_ticker_init(void); /* once per process; false if out of memory */
+/* Start calling `tick` on the ticker's thread, without the GIL. A forked child has to call this again. */
 void sm_ticker_start(void (*tick)(void));
 void sm_ticker_stop(void);
 

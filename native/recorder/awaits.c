@@ -2,7 +2,7 @@
 
 typedef struct {
     uint64_t frame;
-    const void *of; /* the recorder's: what waits */
+    const void *of; /* what waits, as the recorder names it */
     uint64_t since; /* ticks */
 } waiting;
 

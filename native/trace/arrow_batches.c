@@ -28,9 +28,9 @@ static const char *const NAME[B_COLUMNS] = {"id",     "start_ns", "end_ns",   "s
                                             "call",   "depth",    "flags"};
 _Static_assert((int)B_COLUMNS == SM_BATCH_COLUMNS, "the header says how many");
 
-/* Rows of a batch, each column behind the other: column c begins at c * room. */
+/* A batch of rows, column by column: column c begins at values[c * room]. */
 typedef struct {
-    int64_t *values; /* owned, until an array has it */
+    int64_t *values; /* owned, until an Arrow array takes it over */
     size_t rows, room;
 } batch;
 
@@ -43,9 +43,9 @@ typedef struct {
     sm_sink sink;
     sm_wrong wrong;
     sm_decoder decoder;
-    size_t stream;    /* the next one, in the index */
-    uint64_t first;   /* id of the first call of the one that is read */
-    bool leapt, left; /* of the one that is read: its beginning, its end is left out */
+    size_t stream;
+    uint64_t first;   /* id of the current stream's first call */
+    bool leapt, left; /* of the current stream: its beginning or its end is skipped */
     bool reading, failed, done;
     batch batch;
 } batches;
@@ -58,7 +58,7 @@ static void columns_of(const batches *all, sm_arrow_column columns[B_COLUMNS], c
     }
 }
 
-/* Room for twice the rows. */
+/* Double the batch's room. Return false if out of memory. */
 static bool grow(batch *b, size_t columns) {
     size_t room = b->room ? 2 * b->room : SM_BATCH_ROWS + SM_BATCH_ROWS / 2;
     int64_t *values = sm_malloc(room * columns * sizeof *values);
@@ -84,7 +84,7 @@ static int take_call(void *receiver, const sm_stream *stream, const sm_call *cal
     }
     if ((all->left && call->flags & SM_CALL_AFTER) ||
         (all->leapt && call->flags & SM_CALL_BEFORE && wish->start_least > 0)) {
-        return 0; /* its time is that of the reading */
+        return 0; /* a time of it is only where reading began or ended */
     }
     if (b->rows == b->room && !grow(b, wish->columns)) {
         all->failed = true;
@@ -112,7 +112,7 @@ static int take_call(void *receiver, const sm_stream *stream, const sm_call *cal
     return 0;
 }
 
-/* Begins with the next stream: where the first call may be that is wanted, if that can be told. */
+/* Begin the next stream, at the first block that may have a wanted call. Return false on failure. */
 static bool begin_stream(batches *all) {
     const sm_stream *stream = &all->journal.index->stream[all->stream++];
     size_t rows = all->batch.rows;
@@ -138,7 +138,7 @@ static bool begin_stream(batches *all) {
     return true;
 }
 
-/* Reads on until there is a batch, or nothing more. False: out of memory. */
+/* Read until a batch is full or all is read. Return false if out of memory. */
 static bool read_on(batches *all) {
     const sm_index *index = all->journal.index;
     while (all->batch.rows < SM_BATCH_ROWS) {
@@ -160,8 +160,6 @@ static bool read_on(batches *all) {
     }
     return true;
 }
-
-/* ---- the stream ---- */
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
     const batches *all = stream->private_data;

@@ -10,13 +10,13 @@ typedef struct {
     const int64_t *function;
     size_t functions;
     sm_functions longest;
-    sm_places places; /* of one thread: */
-    int64_t thread;   /* -1: of none yet */
-    size_t new;       /* the first sheet that is new */
+    sm_places places;
+    int64_t thread; /* -1 at first */
+    size_t new;
     bool failed;
 } builder;
 
-/* Where a payload begins in memory is noted as an offset until all of them are there: memory moves. */
+/* Note the payload's place as an offset, because the memory moves as it grows. */
 static void take_sheet(void *receiver, const sm_zoom_sheet *sheet) {
     builder *b = receiver;
     sm_zoom_sheets *s = b->sheets;
@@ -45,7 +45,7 @@ static void learn_places(builder *b, uint32_t thread) {
             return;
         }
         uint32_t parent = 0;
-        if (d->parent[node] >= 0) { /* a thread's nodes are in the order of their ids */
+        if (d->parent[node] >= 0) { /* a thread's nodes are sorted by id */
             size_t low = 0, high = i;
             while (low < high) {
                 size_t middle = (low + high) / 2;
@@ -65,8 +65,7 @@ static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
     if (b->thread != stream->thread) {
         learn_places(b, stream->thread);
     }
-    sm_zoom_slicer *slicer =
-        sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b); /* owned */
+    sm_zoom_slicer *slicer = sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b);
     b->failed |= slicer == NULL;
     bool whole = true;
     for (size_t i = 0; i < stream->blocks && !b->failed; i++) {
@@ -107,8 +106,8 @@ int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const 
                  .thread = -1,
                  .new = sheets->sheets};
     const sm_index *index = journal->index;
-    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST);       /* owned */
-    uint8_t *lacking = sm_calloc(index->streams, 1); /* owned; while sheets are added they are not in order */
+    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST);
+    uint8_t *lacking = sm_calloc(index->streams, 1); /* computed first, since sheets are unsorted while added */
     b.failed = bytes == NULL || lacking == NULL || !sm_functions_know(&b.longest, functions + 1);
     for (size_t i = 0; i < index->streams && !b.failed; i++) {
         size_t count;
@@ -117,7 +116,7 @@ int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const 
         lacking[i] = count == 0 && bytes_of(index, stream) >= least;
     }
     for (size_t i = 0; i < index->streams && !b.failed; i++) {
-        if (lacking[i]) { /* otherwise nothing is touched: somebody may read */
+        if (lacking[i]) {
             build_stream(&b, &index->stream[i], bytes);
         }
     }

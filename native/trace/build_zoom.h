@@ -1,13 +1,12 @@
-/* Levels of a journal that was written without them, or lacks them for some streams: made by the reader. No Python.h.
- */
+/* Levels of detail made by the reader, for streams whose journal has none. No Python.h. */
 #ifndef SM_TRACE_BUILD_ZOOM_H
 #define SM_TRACE_BUILD_ZOOM_H
 
 #include "trace/call.h"
 #include "trace/zoom_sheets.h"
 
-/* Adds the sheets of all streams that have none and hold at least so many bytes of tokens. function: by node, below
- * `functions`. 0, or -1 when out of memory: there may be some. */
+/* Add the sheets of each stream that has none and at least `least` bytes of tokens. No other thread may use the sheets
+ * meanwhile. Return 0, or -1 if out of memory, perhaps with some sheets added. */
 int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const int64_t *function, size_t functions,
                          size_t least);
 

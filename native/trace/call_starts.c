@@ -1,21 +1,18 @@
-/* When calls began that were open where reading begins.
+/* Find the starts of calls that were open where reading begins.
  *
- * A block's head says which calls are open, and not since when. So the blocks before are gone through, backwards, and
- * of each only the depth is followed, which takes a fraction of reading it: where it never falls below that of the
- * calls that are sought, none of them began there. Where it does, or where a token says that the path is another one,
- * the block is read, and what is on the stack at its end and was not at its beginning has been found, with all that lay
- * above it. So a block is read for a call or more, and the search ends with the outermost, at a gap, at a block that is
- * not whole, or when so many bytes have been gone through that whoever wants a window would notice.
+ * A block's head names the open calls, but not their starts. So the blocks before it are scanned backwards. A scan
+ * follows only the depth, which costs a fraction of decoding. A block is decoded only if the depth falls below that of
+ * the calls sought, or the path is exchanged.
  *
- * Paths that were folded hang elsewhere in the tree than the calls on the stack: then depths or nodes do not agree, and
- * the search ends. */
+ * The search ends with the outermost call, at a gap, at a damaged block, after `look_back` bytes, or where depths or
+ * nodes disagree, as on a folded path. */
 #include "trace/call_starts.h"
 
 #include "base/alloc.h"
 #include "base/varint.h"
 
 typedef struct {
-    int64_t lowest, end; /* depth, from that at the beginning */
+    int64_t lowest, end; /* relative to the depth at the beginning */
     bool sound, jumps;   /* jumps: the path is exchanged somewhere */
 } way;
 
@@ -45,7 +42,7 @@ static way follow(const uint8_t *at, const uint8_t *end) {
     return of;
 }
 
-/* How many calls are open at a block's beginning; -1: its node is not there. */
+/* Return the number of calls that are open at a block's beginning, or -1 if its node is missing. */
 static int64_t depth_at(const sm_machine *m, const sm_piece *head) {
     const sm_dictionary *d = m->journal->dictionary;
     int64_t depth = 0, place = sm_dictionary_rank(d, m->stream->thread, head->rank);
@@ -58,8 +55,8 @@ static int64_t depth_at(const sm_machine *m, const sm_piece *head) {
     return depth;
 }
 
-/* Reads a block up to where the next begins, and takes the beginnings of calls below `sought` that began in it. Returns
- * how many are still sought; -1: the search is over. */
+/* Decode a block, and take the starts of those of the `sought` outermost calls that began in it. Return how many are
+ * still sought, or -1 if the search is over. */
 static int64_t take_beginnings(sm_machine *m, size_t block, const uint8_t *bytes, size_t size, int64_t sought) {
     sm_sink sink = {.receiver = NULL};
     sm_wrong wrong = {0};
@@ -104,7 +101,7 @@ end:
 void sm_look_back(sm_machine *m, size_t block) {
     int64_t sought = (int64_t)m->depth;
     size_t budget = m->sink->look_back, size;
-    uint8_t *bytes = sought && budget ? sm_malloc(SM_BLOCK_MOST) : NULL; /* owned */
+    uint8_t *bytes = sought && budget ? sm_malloc(SM_BLOCK_MOST) : NULL;
     while (bytes != NULL && sought > 0 && block > 0 && budget > 0 && !m->failed) {
         const sm_piece *head = sm_machine_head(m, block), *before = sm_machine_head(m, block - 1);
         const sm_index *index = m->journal->index;

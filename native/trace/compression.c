@@ -1,16 +1,17 @@
-/* What a program does repeats itself, and how long it takes does not: a mark every 31 bytes, with some nanoseconds that
- * never come again, is what LZ4 stumbles over. So marks are taken out before, and told apart: after how many bytes each
- * comes, which is nearly always the same number, and the units, which no compression would make shorter. Of a program's
- * journal a third is left, for half the time. Whoever reads puts the marks back, and has the bytes as they were. */
+/* Compress the tokens of a piece.
+ *
+ * Events repeat, but their times do not: a mark every 31 bytes, with nanoseconds that never recur, defeats LZ4. So
+ * marks are stored separately, as the distances between them, which are nearly always the same, and their units, which
+ * do not compress. This leaves a third of a program's journal in half the time. */
 #include "trace/compression.h"
 
 #include "base/varint.h"
 #include "vendor/lz4/lz4.h"
 
 enum {
-    WORTH_PACKING = 64, /* bytes */
-    LEAST_SAVED = 16,   /* bytes */
-    ASKED_GAPS = 64,    /* of which the usual one is found */
+    WORTH_PACKING = 64,
+    LEAST_SAVED = 16,
+    ASKED_GAPS = 64, /* gaps that are sampled for the usual one */
 };
 
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end) {
@@ -24,18 +25,16 @@ const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* ---- apart ---- */
-
 typedef struct {
-    size_t tokens, operands, marks; /* bytes, bytes, numbers of gaps */
+    size_t tokens, operands, marks; /* marks: number of gaps; others: bytes */
 } apart;
 
-/* False: some operand is cut off. */
+/* Split bytes into tokens, operands of marks, and gaps. Return false if an operand is cut off. */
 static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apart *is) {
     uint8_t *token = p->tokens, *operand = p->operands, *since = token;
     uint16_t *gap = p->gaps;
     for (;;) {
-        /* Where each event has its own time, as nearly always of a byte. */
+        /* Fast path: each event has a mark with an operand of one byte. */
         for (; end - at >= 3 && at[1] == SM_TOKEN_MARK && at[2] < 0x80 && !sm_has_operand(*at); at += 3) {
             *token++ = *at;
             *operand++ = at[2];
@@ -43,7 +42,7 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
             since = token;
         }
         const uint8_t *plain = sm_find_operand(at, end);
-        if (plain - at <= 32 && end - at >= 32) { /* as nearly always: there is room for what is too much */
+        if (plain - at <= 32 && end - at >= 32) { /* the usual case; p->tokens has room for the excess */
             memcpy(token, at, 32);
         } else {
             memcpy(token, at, (size_t)(plain - at));
@@ -77,7 +76,7 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
     return true;
 }
 
-/* The gap of more than half the marks, if there is one, as far as some of them tell. */
+/* Return the gap that more than half of the sampled marks have, if there is one (majority vote). */
 static unsigned usual_gap(const uint16_t *gaps, size_t count) {
     unsigned usual = 0;
     size_t lead = 0, step = count / ASKED_GAPS + 1;
@@ -88,7 +87,7 @@ static unsigned usual_gap(const uint16_t *gaps, size_t count) {
     return usual;
 }
 
-/* Which of 64 gaps are not the usual one, as a bit each: nothing is guessed. */
+/* Return a bit for each of 64 gaps that differs from the usual one, without branches. */
 static uint64_t unusual_gaps(const uint16_t *gaps, unsigned usual) {
     uint64_t found = 0;
 #if defined(__SSE2__)
@@ -109,7 +108,7 @@ static uint64_t unusual_gaps(const uint16_t *gaps, unsigned usual) {
     return found;
 }
 
-/* NULL: they take more room than is there. Behind the last gap there is room for 64 of them. */
+/* Write the gaps, or return NULL if they exceed the limit. 64 more gaps after the last are readable. */
 static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps, size_t count) {
     unsigned usual = usual_gap(gaps, count);
     size_t told = 0;
@@ -129,7 +128,6 @@ static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps
     return to + SM_VARINT_MAX > limit ? NULL : sm_varint_put(to, count - told);
 }
 
-/* Returns the body's end; NULL: it would not be much shorter. limit: where it has to end before. */
 static uint8_t *pack_apart(sm_packer *p, const uint8_t *bytes, size_t size, uint8_t *to, const uint8_t *limit) {
     apart is;
     if (!take_apart(p, bytes, bytes + size, &is)) {
@@ -160,14 +158,12 @@ uint8_t *sm_piece_pack(sm_packer *packer, const uint8_t *bytes, size_t size, uin
     return end;
 }
 
-/* ---- together ---- */
-
-typedef struct { /* of marks that are put back */
+typedef struct { /* the marks of a piece that are still to be merged */
     const uint8_t *gap, *gaps_end, *operand, *end;
     uint64_t left, usual, run;
 } marks;
 
-/* The gap before the next mark. False: it makes no sense. */
+/* Read the gap before the next mark. Return false if the data is invalid. */
 static bool next_gap(marks *m, uint64_t *gap) {
     if (m->run > 0) {
         m->run--;
@@ -179,7 +175,7 @@ static bool next_gap(marks *m, uint64_t *gap) {
     return m->gap != NULL;
 }
 
-/* Finds where the gaps end and the operands begin. */
+/* Find the end of the gaps, where the operands begin. Return false if the data is invalid. */
 static bool begin_marks(marks *m, const uint8_t *at, const uint8_t *end) {
     uint64_t run, gap;
     *m = (marks){.end = end};
@@ -211,7 +207,8 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
     if (packed == NULL || (size_t)(packed - m.operand) + m.left != raw - tokens) {
         return false;
     }
-    uint8_t *from = to + (raw - tokens), *last = to + raw; /* what is put back never catches up with it */
+    uint8_t *from = to + (raw - tokens),
+            *last = to + raw; /* at the end, so that the merged bytes never overtake them */
     if (LZ4_decompress_safe((const char *)packed, (char *)from, (int)(end - packed), (int)tokens) != (int)tokens) {
         return false;
     }
@@ -227,7 +224,7 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
             *to++ = *m.operand;
         } while (*m.operand++ & 0x80);
     }
-    return true; /* the rest is where it belongs */
+    return true;
 }
 
 bool sm_piece_unpack(unsigned codec, const uint8_t *body, size_t size, uint8_t *to, size_t raw) {

@@ -1,5 +1,4 @@
-/* The bytes of a piece, packed: for whoever writes a journal and whoever reads it. No Python.h. compression.c tells the
- * story. */
+/* Compression of pieces, for writers and readers of journals; compression.c explains it. No Python.h. */
 #ifndef SM_TRACE_COMPRESSION_H
 #define SM_TRACE_COMPRESSION_H
 
@@ -15,22 +14,23 @@ typedef struct sm_packer { /* memory to work in. Guard: its owner's */
     uint16_t gaps[SM_BLOCK_MOST / 2 + 64];
 } sm_packer;
 
-enum { SM_PACKED_MOST = SM_BLOCK_MOST + 32 }; /* bytes that a packed piece takes at most */
+enum { SM_PACKED_MOST = SM_BLOCK_MOST + 32 };
 
-/* Packs 1 to SM_BLOCK_MOST bytes, which begin and end between tokens: writes the codec, their number and the body.
- * Returns the body's end; *body: where it begins. */
+/* Pack 1 to SM_BLOCK_MOST bytes of whole tokens: write the codec, their number and the body. Return the body's end, and
+ * set *body to its beginning. */
 uint8_t *sm_piece_pack(sm_packer *packer, const uint8_t *bytes, size_t size, uint8_t *to, uint8_t **body);
-/* The raw bytes of a body. False: it is damaged. */
+/* Unpack a body into `raw` bytes. Return false if it is damaged. */
 bool sm_piece_unpack(unsigned codec, const uint8_t *body, size_t size, uint8_t *to, size_t raw);
 
-/* The first byte of these eight that is a mark or a token with operands; 8: there is none. */
+/* Return the index of the first of eight bytes that is a mark or a token with operands, or 8. */
 static inline unsigned sm_first_operand(const uint8_t *at) {
     const uint64_t ones = 0x0101010101010101;
     uint64_t eight;
     memcpy(&eight, at, 8);
-    uint64_t high = eight & ones * 0xf8; /* a byte below 8 has none of these bits ... */
+    uint64_t high = eight & ones * 0xf8; /* zero for a byte below 8 */
     uint64_t below = ~((((high & ones * 0x7f) + ones * 0x7f) | high) | ones * 0x7f);
-    uint64_t found = below & ((eight & ones * 7) + ones * 5) << 4; /* ... and from 3 on this carries into its top bit */
+    uint64_t found = below & ((eight & ones * 7) + ones * 5)
+                                 << 4; /* 3 to 7 plus 5 sets bit 3, shifted to the top bit */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
 #else
@@ -42,8 +42,7 @@ static inline bool sm_has_operand(unsigned token) {
     return token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK;
 }
 
-/* The first token from `at` on that is a mark or has operands; `end`: there is none. Between two marks there are some
- * thirty bytes, which are looked at sixteen at a time. */
+/* Return the first token from `at` on that is a mark or has operands, or `end`; some thirty bytes lie between marks. */
 static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *end) {
 #if defined(__SSE2__)
     typedef uint8_t sixteen __attribute__((vector_size(16)));
@@ -70,7 +69,7 @@ static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *e
     return at;
 }
 
-/* Behind the operands of a token at `at`, which has some; NULL: they are cut off. */
+/* Return the end of the operands of a token that has some, or NULL if they are cut off. */
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end);
 
 #endif

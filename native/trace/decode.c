@@ -1,4 +1,4 @@
-/* From blocks to the machine that reads them: which blocks a window needs, and what there is where one ends. */
+/* Choose the blocks that a window needs, and feed them to the machine (token_machine.h). */
 #include "trace/decode.h"
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "trace/call_starts.h"
 
-/* What is left when the last block was read. next: the time of the block that follows and was not read; -1: none. */
+/* Give times to what remains after the last block. next: time of the next block, which was not read, or -1. */
 static void leave(sm_machine *m, int64_t next, bool whole) {
     int64_t end = m->journal->end[m->stream->thread];
     uint32_t how = next >= 0 ? SM_CALL_AFTER : SM_CALL_OPEN;
@@ -21,17 +21,17 @@ static void leave(sm_machine *m, int64_t next, bool whole) {
     sm_machine_settle(m, m->mark, 0, true);
 }
 
-/* The first block that has events from this time on. */
+/* Return the first block that may have events from this time on. */
 static size_t first_block(const sm_machine *m, int64_t from) {
     int64_t origin = m->journal->origin[m->stream->thread];
     size_t block = 0, blocks = m->stream->blocks;
     while (block + 1 < blocks && sm_machine_head(m, block + 1)->time + origin <= from) {
         block++;
     }
-    return block - (block > 0); /* its last events may lie behind the next one's time */
+    return block - (block > 0); /* its last events may be later than the next block's time */
 }
 
-/* From a block on, up to `last`, or to the first that begins at `to` or later. */
+/* Begin at a block, and end after `last` or before the first block that begins at `to` or later. */
 static void begin(sm_decoder *d, const sm_machine *as, size_t block, size_t last, int64_t to) {
     *d = (sm_decoder){.machine = *as, .block = block, .last = last, .to = to, .whole = true};
     d->bytes = sm_malloc(SM_BLOCK_MOST);
@@ -58,7 +58,7 @@ int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
     return head->time + m->journal->origin[m->stream->thread];
 }
 
-/* The block at which reading ends is known by its head alone: is it where that was read from that says so? */
+/* Check the copied head of the next block: its piece was not read, but its time ends the reading. */
 static void note_next(const sm_decoder *d) {
     const sm_machine *m = &d->machine;
     if (d->block < m->stream->blocks) {
@@ -66,8 +66,7 @@ static void note_next(const sm_decoder *d) {
     }
 }
 
-/* Who reads a block sees whether it holds more than is told of it: then who asked only for what blocks are told to hold
- * was told less. */
+/* Count a block with kinds of instants that its head does not list. A reader of instants may have skipped it. */
 static void note_untold(const sm_decoder *d, const sm_block *block, size_t size) {
     const sm_machine *m = &d->machine;
     uint32_t told = sm_block_kinds(m->journal->index, block);
@@ -136,7 +135,7 @@ sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream
     return decode(&m, block, stream->blocks - 1, to);
 }
 
-/* Whether a block has instants, or may have, or events are missing before it. */
+/* Return true if a block may have instants, or events are missing before it. */
 static bool says_something(const sm_machine *m, size_t block) {
     const sm_index *index = m->journal->index;
     const sm_piece *head = sm_machine_head(m, block);
@@ -145,14 +144,14 @@ static bool says_something(const sm_machine *m, size_t block) {
            (block > 0 && head->block != sm_machine_head(m, block - 1)->block + 1);
 }
 
-/* A block without instants is read before and behind those that have some: what stands before the first mark of a
- * block, or after its last, has its time by the events of both. */
+/* Read one block more before and after the blocks with instants: events before a block's first mark, or after its last,
+ * get their times from both. */
 sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     int64_t origin = journal->origin[stream->thread];
     sm_decode_status status = SM_DECODE_DONE;
-    size_t blocks = stream->blocks, read = 0; /* so many are seen to */
+    size_t blocks = stream->blocks, read = 0;
     for (size_t block = first_block(&m, from); block < blocks && status == SM_DECODE_DONE; block++) {
         if (sm_machine_head(&m, block)->time + origin >= to) {
             break;

@@ -1,24 +1,18 @@
-/* A part of a journal as a journal: what happened in a window, or certain calls.
+/* Write a part of a journal as a journal: a window, or chosen calls.
  *
- * The events of a stream come one after the other with their times (token_machine.c), and those of the part are written
- * again as tokens, under the numbers that nodes have in the new recording. It is gone through twice: once to count,
- * which says what nodes there are, once to write. Memory is bounded by the depth of the stack, and where the choice
- * asks for times by a bit for each call of a stream.
+ * One pass over the events counts, which finds the nodes; a second one writes them as tokens, with the new numbers of
+ * nodes. Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how calls end.
  *
- * What is kept: calls that are chosen, all that they called, and the calls that they were in. A call is on the stack
- * from its beginning; whether something in it will be chosen is known later. So it waits there, with its time, until
- * something is, and is written then: nothing that was written can lie in between, since that would have been in it.
- * What chooses by duration knows it when the call ends, and is a pass of its own, which sets a bit for each call that
- * is chosen.
+ * The part keeps the chosen calls, all that they called, and their callers. A call waits on the stack with its start
+ * until something in it is chosen, and is written then. Nothing was written in between, since it would have been inside
+ * that call. A choice by duration needs the ends, so a pass of its own sets a bit for each chosen call.
  *
- * Times stay true. The readings of the clock on both sides of an event are in the part, too: where nothing that is kept
- * happened at one, an instant of kind CLOCK stands for it. Bounds are thereby the same as in the whole. At the window's
- * beginning and end the path is known for certain, and the time is the window's; an event between the clock's readings
- * around such an end is on the side where the whole shows it, and counted (`edges`).
+ * Times stay exact, as the part has the clock readings on both sides of each event. Where no kept event happened at
+ * one, an instant of kind CLOCK replaces it. At the window's edges the path is certain. An event between two readings
+ * around an edge stays on the side where the whole shows it, and is counted (`edges`).
  *
- * Time is counted on segments, as the recorder does: from one event that is kept to the next, it is the innermost kept
- * call's. Where an event's time is not known for certain, what the segment may be off by goes into its variance, as if
- * each time between the two readings were as likely as another. */
+ * Time is counted in segments, as the recorder does: from one kept event to the next, it belongs to the innermost kept
+ * call. The uncertainty of a segment's ends goes into its variance, as a uniform distribution between two readings. */
 #include "trace/excerpt.h"
 
 #include <string.h>
@@ -28,16 +22,16 @@
 #include "trace/decode.h"
 
 typedef struct {
-    int64_t time, bound, before, after; /* as of sm_happened */
+    int64_t time, bound, before, after;
 } moment;
 
 typedef struct {
     moment began;
     uint64_t number;
-    int64_t inner; /* ns that what it called took */
+    int64_t inner; /* ns in its callees */
     uint32_t node, flags;
-    uint32_t pythons; /* Python functions on the stack, with this one */
-    bool whole;       /* it, or a call that it is in, is chosen */
+    uint32_t pythons; /* Python functions on the stack, including this one */
+    bool whole;       /* it or one of its callers is chosen */
 } open_call;
 
 typedef struct {
@@ -49,24 +43,22 @@ typedef struct {
     const sm_stream *stream;
     open_call *stack; /* owned */
     size_t depth, room;
-    size_t shown;    /* so many of the outermost are in the part */
-    uint8_t *chosen; /* owned; a bit for each call of the stream, up to the last that is chosen by its end */
+    size_t shown;    /* number of outermost calls that are in the part */
+    uint8_t *chosen; /* owned; a bit for each call of the stream, set if its end makes it chosen */
     size_t chosen_size;
-    bool ahead;      /* there is such a choice */
-    moment open;     /* where calls were still open that have no end */
-    int64_t last;    /* the time of the last event that is kept, or of the part's beginning */
-    double doubt;    /* variance of it, ns squared */
-    int64_t due;     /* the reading of the clock after what was written last; -1: it is written */
-    int64_t start;   /* the part's beginning in this stream, and */
-    int64_t gap_end; /* after the last gap */
-    bool met;        /* there was an event */
-    bool begun;      /* there is a block */
-    bool astray;     /* the path is to be said before the next event */
-    bool beyond;     /* the stream goes on after the window */
+    bool ahead;
+    moment open;  /* when calls without an end were still open */
+    int64_t last; /* time of the last kept event, or of the part's beginning */
+    double doubt; /* variance of `last`, ns squared */
+    int64_t due;  /* clock reading after the last written event, or -1 once written */
+    int64_t start;
+    int64_t gap_end;
+    bool met;
+    bool begun;
+    bool astray; /* the path must be written before the next event */
+    bool beyond; /* the stream continues after the window */
     bool ended, failed;
 } cutter;
-
-/* ---- what is chosen ---- */
 
 static size_t cell_of(const sm_cut_choice *choice, int fact, int64_t value) {
     size_t low = 0, high = choice->count[fact];
@@ -89,7 +81,7 @@ static bool is_chosen(const sm_cut_choice *choice, const open_call *open, int64_
     return choice->table[at * SM_CUT_HOWS + how];
 }
 
-/* Whether a class's calls are all chosen, or none; then nothing need be known of their ends. */
+/* Return true if each class chooses all calls or none, so that ends do not matter. */
 static bool is_settled(const sm_cut_choice *choice) {
     size_t cells = SM_CUT_HOWS;
     for (int f = 0; f < SM_CUT_FACTS; f++) {
@@ -142,7 +134,7 @@ static void note_choice(cutter *c, uint64_t number) {
     c->chosen[byte] |= (uint8_t)(1u << (number % 8));
 }
 
-/* The pass that sees calls' ends: sets a bit for each that is chosen. */
+/* Set a bit for each call that is chosen by its end, in a pass of its own. */
 static int choose(void *receiver, const sm_stream *stream, const sm_happened *event) {
     (void)stream;
     cutter *c = receiver;
@@ -163,13 +155,11 @@ static int choose(void *receiver, const sm_stream *stream, const sm_happened *ev
     return c->failed;
 }
 
-/* ---- what is written and counted ---- */
-
 static int64_t number_of(const cutter *c, uint32_t node) {
     return c->order->node ? c->order->node[node] : (int64_t)node;
 }
 
-/* Where the part's stream is: a place in the dictionary that is written with. */
+/* Return the current place of the part, in the writer's dictionary. */
 static int64_t place(const cutter *c) {
     if (c->shown) {
         return number_of(c, c->stack[c->shown - 1].node);
@@ -177,7 +167,7 @@ static int64_t place(const cutter *c) {
     return (int64_t)c->writer->dictionary->nodes + c->order->thread[c->stream->thread];
 }
 
-/* The time up to here is the innermost call's. */
+/* Count the time up to `at` for the innermost kept call. */
 static void pass(cutter *c, const moment *at) {
     double around = at->bound == 0   ? 0
                     : at->after >= 0 ? (double)(at->after - at->before)
@@ -200,7 +190,7 @@ static void read_clock(cutter *c, int64_t time) {
     sm_write_mark(c->writer, time);
 }
 
-/* A call on the stack is in the part from its beginning on, or (before) from the part's. */
+/* Note a call of the part, which began inside it or (before) earlier. */
 static void note(cutter *c, const open_call *open) {
     bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
     if (c->counts) {
@@ -208,7 +198,7 @@ static void note(cutter *c, const open_call *open) {
     }
 }
 
-/* There is something in the part: what lies before its beginning may have ended without leaving a trace of it. */
+/* Begin the part with the calls on the stack. Calls that ended before leave no trace. */
 static void begin(cutter *c) {
     c->notes->streams += !c->begun;
     for (size_t i = 0; !c->begun && i < c->shown; i++) {
@@ -217,7 +207,7 @@ static void begin(cutter *c) {
     c->begun = true;
 }
 
-/* Before an event is written: its block, the clock's readings since the one before, the path if that is another one. */
+/* Prepare for an event: open a block, and write the clock readings since the last event and a changed path. */
 static void lead_up(cutter *c, const moment *at) {
     sm_trace_writer *w = c->writer;
     pass(c, at);
@@ -247,7 +237,7 @@ static void lead_up(cutter *c, const moment *at) {
     }
 }
 
-/* After it: the clock's reading, if it was then. */
+/* Write the event's time if it is a clock reading; otherwise remember the next reading. */
 static void follow_up(cutter *c, const moment *at) {
     if (c->writer == NULL) {
         return;
@@ -260,7 +250,7 @@ static void follow_up(cutter *c, const moment *at) {
     }
 }
 
-/* A block of a stream in which nothing else happened. */
+/* Write the path if nothing else happened in the block. */
 static void say_path(cutter *c) {
     bool begun = c->begun;
     begin(c);
@@ -270,7 +260,7 @@ static void say_path(cutter *c) {
     }
 }
 
-/* The calls on the stack that are not in the part yet, from the outermost on, are. */
+/* Put all calls on the stack into the part, from the outermost on. */
 static void show(cutter *c) {
     for (; c->shown < c->depth; c->shown++) {
         const open_call *open = &c->stack[c->shown];
@@ -315,7 +305,7 @@ static void on_start(cutter *c, const sm_happened *event) {
 
 static void on_end(cutter *c, const sm_happened *event, const moment *at) {
     uint32_t flags = event->call->flags;
-    if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* it stays on the stack for what is said at the end */
+    if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* stays on the stack for end() */
         c->beyond |= (flags & SM_CALL_AFTER) != 0;
         c->open = *at;
         return;
@@ -365,11 +355,11 @@ static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
     }
 }
 
-/* The part of the stream ends here, and by which token; NULL: by none, for the stream was cut off. */
+/* End the part of this stream, without an END token if the stream was cut off. */
 static void end(cutter *c, const moment *at, bool in_order) {
     c->ended = true;
     if (!c->begun && c->shown == 0) {
-        return; /* nothing of it is in the part */
+        return;
     }
     if (in_order) {
         lead_up(c, at);
@@ -432,7 +422,7 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
         return 0;
     }
     if (from >= c->order->to) {
-        return 0; /* what comes next is beyond, too */
+        return 0;
     }
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
@@ -450,9 +440,6 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
     return 0;
 }
 
-/* ---- streams ---- */
-
-/* Goes through the stream for the first time, if the choice asks for ends. */
 static int choose_ahead(cutter *c) {
     const sm_cut_order *order = c->order;
     sm_wrong wrong = {0};

@@ -21,9 +21,9 @@ static bool grow(sm_places *p) {
     return true;
 }
 
-/* A child goes behind its siblings; if there is no room, all of them go to the end of the pool, into twice as much. */
+/* Append a child to its siblings. A full array moves to the end of the pool, into twice the room. */
 static bool add_kid(sm_places *p, sm_place *parent, uint32_t kid) {
-    if ((parent->kids & (parent->kids - 1)) == 0) { /* 0 or a power of two: full */
+    if ((parent->kids & (parent->kids - 1)) == 0) {
         size_t wanted = parent->kids ? parent->kids * 2 : 1;
         if (p->kids + wanted > p->kids_room) {
             size_t room = p->kids_room ? p->kids_room * 2 : 256;

@@ -1,13 +1,12 @@
-/* From levels to a picture.
+/* Draw levels of detail as a picture.
  *
- * A slice that is no wider than a column is painted by its rows. A wider one is looked at in the level below, and of
- * level 0 in the journal itself, as long as there are not too many: `calls_left`. What was there before the picture's
- * time is passed by, so that it is known what is open (its OPEN rows); what comes after it is asked only for calls that
- * had begun earlier. So in each level a sheet or two beside those of the picture's time are read, and what is read is
- * bounded by the columns, however long the trace is.
+ * A slice no wider than a column is painted from its rows. A wider one is replaced by slices of the level below, and on
+ * level 0 by the journal itself while `calls_left` lasts. Slices before the picture's time are read only for open calls
+ * (OPEN rows), and slices after it for calls that began earlier. So the columns bound the work, however long the trace
+ * is.
  *
- * What no sheet has (the last calls of who was killed, threads of few calls, traces without levels) is read from the
- * journal. */
+ * The journal supplies what no sheet has: the last calls of a killed program, threads of few calls, traces without
+ * levels. */
 #include "trace/overview.h"
 
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 enum { EXACT_CALLS = 300000, LOOK_BACK = 1 << 20 };
 
-typedef struct { /* a call that is open, by depth */
+typedef struct { /* an open call */
     bool known;
     uint32_t node, flags;
     int64_t start;
@@ -37,14 +36,14 @@ typedef struct {
     const sm_trace *journal;
     const sm_zoom_sheets *sheets;
     const sm_stream *stream;
-    uint64_t number; /* of the stream, in the index */
+    uint64_t number;
     int64_t origin;
-    size_t first[SM_LEVELS], count[SM_LEVELS]; /* its sheets, by level */
-    opened_list open;                          /* so far */
-    /* slices of level 0 that are to be read from the journal, one after the other */
+    size_t first[SM_LEVELS], count[SM_LEVELS]; /* range of its sheets, by level */
+    opened_list open;
+    /* A run of level-0 slices that is to be read from the journal. */
     bool exact;
     uint64_t next, block, skip, calls, seen;
-    opened_list before; /* what was open where they begin, and ended in them */
+    opened_list before; /* calls that were open where it begins, and end in it */
     uint64_t calls_left;
     bool failed;
 } walker;
@@ -57,14 +56,12 @@ static opened *opened_at(walker *w, opened_list *list, uint32_t depth) {
     return &list->at[depth];
 }
 
-/* The node of a row, or -1. */
+/* Return the node of a row, or -1. */
 static int64_t node_of(walker *w, uint32_t rank) {
     int64_t place = rank ? sm_dictionary_rank(w->journal->dictionary, w->stream->thread, rank) : -1;
     w->overview->wrong.unknown += place < 0;
     return place;
 }
-
-/* ---- rows ---- */
 
 static void paint_single(walker *w, const sm_row *row, uint32_t node) {
     sm_call call = {.start = row->start + w->origin,
@@ -98,7 +95,7 @@ static void paint_sum(walker *w, const sm_row *row) {
     }
 }
 
-/* What a slice says of open calls; with `paint`, what it says of all. */
+/* Take the open calls of a slice's rows. Paint its single calls and its runs if wanted. */
 static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, bool singles, bool runs) {
     for (size_t i = rows->first[slice]; i < rows->first[slice + 1] && !w->failed; i++) {
         const sm_row *row = &rows->row[i];
@@ -121,8 +118,6 @@ static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, b
     }
 }
 
-/* ---- from the journal itself ---- */
-
 static int exact_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     walker *w = receiver;
     (void)stream;
@@ -140,7 +135,7 @@ static int exact_call(void *receiver, const sm_stream *stream, const sm_call *ca
     return w->painter->failed || w->seen >= w->skip + w->calls;
 }
 
-/* Where a block stands among those of the stream: the last one whose number is not above. */
+/* Return the index of the stream's last block whose number is not above `number`. */
 static size_t block_at(const walker *w, uint64_t number) {
     const sm_index *index = w->journal->index;
     size_t low = 0, high = w->stream->blocks;
@@ -163,18 +158,18 @@ static void decode_exact(walker *w, int64_t to) {
                  SM_DECODE_NO_MEMORY;
 }
 
-/* What waits to be read from the journal is read. */
+/* Read the pending run from the journal. */
 static void settle(walker *w) {
     if (w->exact) {
         decode_exact(w, INT64_MAX);
     }
 }
 
-/* A slice of level 0 is to be read from the journal. False: too much was already. */
+/* Add a level-0 slice to the pending run. Return false if too much was read already. */
 static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint64_t number) {
     const sm_zoom_slice *slice = &rows->slice[at];
     bool goes_on = w->exact && w->next == number && !(slice->flags & SM_ZOOM_SLICE_AFTER_GAP);
-    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip); /* a block is read from its beginning */
+    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip);
     if (cost > w->calls_left) {
         return false;
     }
@@ -204,8 +199,6 @@ static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint
     return true;
 }
 
-/* ---- sheets ---- */
-
 static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
     size_t low = w->first[level], high = low + w->count[level];
     while (low < high) {
@@ -220,13 +213,13 @@ static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t
     return found ? &w->sheets->sheet[low] : NULL;
 }
 
-/* Whether there is such a sheet, and it could be read. */
+/* Paint a sheet. Return false if it is missing or damaged. */
 static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
     const sm_zoom_sheet_place *sheet = find(w, level, number);
     if (sheet == NULL) {
         return false;
     }
-    sm_zoom_sheet_rows rows = {0}; /* owned */
+    sm_zoom_sheet_rows rows = {0};
     int done = sm_zoom_sheet_read(w->sheets, sheet, &rows);
     w->overview->bad_sheets += done == 0;
     w->failed |= done < 0;
@@ -247,10 +240,10 @@ static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
     return done > 0;
 }
 
-/* All sheets, from the highest on; where a level ends (who was killed wrote no more of it), the one below goes on.
- * Returns whether the last slice says that nothing follows; otherwise w->block and w->skip are where it ends. */
+/* Paint all sheets, from the highest level on. Where a level ends early, the one below continues. Return true if the
+ * last slice ends the stream. Otherwise w->block and w->skip are where it ends. */
 static bool take_sheets(walker *w) {
-    uint64_t done = 0; /* slices of level 0 */
+    uint64_t done = 0;
     for (uint32_t level = SM_LEVELS; level-- > 0 && !w->failed;) {
         uint64_t sheets = w->count[level] ? w->sheets->sheet[w->first[level] + w->count[level] - 1].number + 1 : 0;
         unsigned shift = 4 * (level + 1);
@@ -262,7 +255,7 @@ static bool take_sheets(walker *w) {
         done = to > done ? to : done;
     }
     settle(w);
-    sm_zoom_sheet_rows rows = {0}; /* owned */
+    sm_zoom_sheet_rows rows = {0};
     bool last = false;
     if (sm_zoom_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
         const sm_zoom_slice *slice = &rows.slice[rows.slices - 1];
@@ -274,12 +267,10 @@ static bool take_sheets(walker *w) {
     return last;
 }
 
-/* ---- streams ---- */
-
-/* What sheets found open has no end in them. */
+/* Read what follows the last sheet from the journal. */
 static void take_rest(walker *w) {
     opened_list none = w->before;
-    w->before = w->open; /* their beginnings */
+    w->before = w->open; /* starts of the calls that are open there */
     w->open = none;
     w->calls = UINT64_MAX - w->skip;
     decode_exact(w, INT64_MAX);
@@ -310,7 +301,7 @@ static void take_stream(walker *w) {
     w->open = w->before = (opened_list){0};
 }
 
-/* Leaves those gaps that are in the picture. */
+/* Keep the gaps that are in the picture. */
 static void choose_gaps(sm_overview *o, const sm_trace *journal, const sm_overview_asked *asked) {
     sm_window_gap *gap = (sm_window_gap *)(void *)o->gaps.bytes;
     size_t kept = 0;

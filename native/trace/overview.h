@@ -1,8 +1,6 @@
-/* What a picture of a journal draws: for each stream and depth the runs of calls in some time, no more than its columns
- * can show. No Python.h.
+/* What a picture of a journal draws: for each stream and depth runs, no more than its columns can show. No Python.h.
  *
- * A *run* is one call, or calls of one depth that follow each other in a stream and are too short to be told apart in
- * the picture: they begin and end within the width of a column. */
+ * A *run* is one call, or consecutive calls of one depth that begin and end within the width of a column. */
 #ifndef SM_TRACE_OVERVIEW_H
 #define SM_TRACE_OVERVIEW_H
 
@@ -13,10 +11,10 @@ typedef struct {
     sm_buffer runs; /* of sm_run; by stream, depth and start */
     sm_buffer gaps; /* of sm_window_gap */
     sm_wrong wrong;
-    uint64_t bad_sheets; /* that are damaged */
+    uint64_t bad_sheets;
 } sm_overview;
 
-/* 0, or -1 when out of memory; sm_overview_free whatever comes of it. */
+/* Fill the overview. Return 0, or -1 if out of memory. The caller frees it in both cases. */
 int sm_overview_fill(sm_overview *overview, const sm_trace *journal, const sm_overview_asked *asked);
 void sm_overview_free(sm_overview *overview);
 

@@ -1,8 +1,7 @@
-/* From calls to what a picture of them can show.
+/* Merge calls into the runs that a picture can show.
  *
- * Each depth of a stream has a run that is still open to more. What comes next at this depth joins it if both together
- * are no wider than a column; otherwise the run is handed on, and a new one begins. So at each depth two runs that
- * follow each other are wider than a column, and there are no more than twice as many runs as columns, and one. */
+ * Each depth of a stream has one open run. The next call or run joins it if both together are no wider than a column.
+ * Otherwise a new one begins. So a depth has at most 2 * columns + 1 runs. */
 #include "trace/overview_runs.h"
 
 #include <string.h>
@@ -14,7 +13,7 @@ static void hand_on(sm_run_painter *p, sm_paint_slot *s) {
     for (unsigned i = 1; i < s->shares; i++) {
         most = s->of[i].ns > s->of[most].ns ? i : most;
     }
-    int64_t span = s->run.end - s->run.start; /* what was read from the journal may lap over what levels say */
+    int64_t span = s->run.end - s->run.start; /* calls of the journal may overlap those of levels */
     s->run.busy = s->run.busy < span ? s->run.busy : span;
     s->run.most = s->of[most].ns < s->run.busy ? s->of[most].ns : s->run.busy;
     s->run.node = s->of[most].node;
@@ -45,7 +44,6 @@ static void add_share(sm_paint_slot *s, const sm_painted_share *more) {
     }
 }
 
-/* The slot of a depth that is wanted; NULL: out of memory. */
 static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
     size_t at = depth - p->asked->first_depth;
     if (!sm_room(&p->slots, &p->room, at + 1, sizeof *p->slots)) {

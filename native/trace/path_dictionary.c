@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Turns counts in start[1 ...] into where each run begins, and shifts them by one so that filling makes them right. */
+/* Replace the count of each run in start[] by the index at which the run begins. */
 static void sum_up(uint32_t *start, size_t runs) {
     uint32_t sum = 0;
     for (size_t i = 0; i <= runs; i++) {
@@ -12,7 +12,7 @@ static void sum_up(uint32_t *start, size_t runs) {
     }
 }
 
-/* After each run was filled through its own start, every start is where the next one begins. */
+/* Undo the increments of filling, which moved each start to the beginning of the next run. */
 static void shift_back(uint32_t *start, size_t runs) {
     for (size_t i = runs; i > 0; i--) {
         start[i] = start[i - 1];

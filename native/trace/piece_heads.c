@@ -31,7 +31,7 @@ void sm_piece_heads_clear(sm_piece_heads *heads) {
     heads->count = 0;
 }
 
-/* The next entry. NULL: it makes no sense. *size is 0 where nothing is told. */
+/* Return the end of the next entry, or NULL if it is invalid. *size is 0 for an omitted head. */
 static const uint8_t *next_entry(const uint8_t *at, const uint8_t *end, const uint8_t **head, uint64_t *size,
                                  uint64_t *length, uint64_t *kinds) {
     at = sm_varint_get(at, end, size);
@@ -71,7 +71,6 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
     }
 }
 
-/* The kinds among tokens, which begin where one begins. */
 uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     uint32_t kinds = 0;
     uint64_t kind, length;
@@ -81,7 +80,7 @@ uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
             at = sm_varint_get(at, end, &kind);
             at = at != NULL ? sm_varint_get(at, end, &length) : NULL;
             if (at == NULL || length > (uint64_t)(end - at)) {
-                break; /* a reader stops here, too */
+                break;
             }
             at += length;
             if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK) {

@@ -1,4 +1,4 @@
-/* From pieces to blocks and streams (pieces.h): by the heads that chunks of heads repeat, or those of the pieces. */
+/* Sort pieces into blocks and streams (pieces.h), by their heads or the copies of these. */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -26,7 +26,6 @@ static int same_block(const sm_piece *a, const sm_piece *b) {
     return a->thread == b->thread && a->stream == b->stream && a->block == b->block;
 }
 
-/* From the sorted pieces to blocks and streams. */
 static void find_blocks(sm_index *index) {
     const sm_piece *piece = index->piece;
     for (size_t i = 0; i < index->pieces;) {
@@ -50,8 +49,7 @@ static void find_blocks(sm_index *index) {
     }
 }
 
-/* Whether heads that were read where they are repeated make whole streams: blocks from the first on, one after the
- * other and none earlier than the one before, of pieces that follow one another. */
+/* Return true if copied heads make whole streams: consecutive pieces and blocks, in the order of time. */
 static bool agree(const sm_index *index) {
     const sm_piece *piece = index->piece;
     for (size_t s = 0; s < index->streams; s++) {
@@ -72,14 +70,14 @@ static bool agree(const sm_index *index) {
     return index->dropped == 0;
 }
 
-/* Whether so many bytes stand there, behind a frame. */
+/* Return true if the file has `length` bytes at `at`, after a frame. */
 static bool is_inside(const sm_index *index, uint64_t at, uint64_t length) {
     return at >= 12 && at <= index->size && length <= index->size - at && length <= UINT32_MAX;
 }
 
 static int read_heads(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
                       size_t threads) {
-    uint8_t *told = sm_calloc(count, 1); /* owned */
+    uint8_t *told = sm_calloc(count, 1);
     if (told == NULL) {
         return -1;
     }
@@ -124,7 +122,7 @@ int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int6
         find(index, places, count, heads, heads_count, threads) < 0) {
         return -1;
     }
-    /* What repeats the heads may be wrong, though its checksum is right: then the pieces themselves are asked. */
+    /* Copies may be wrong despite a valid checksum. Then read the heads of the pieces. */
     return heads_count == 0 || agree(index) ? 0 : find(index, places, count, heads, 0, threads);
 }
 

@@ -10,16 +10,16 @@
 #include "base/varint.h"
 #include "trace/compression.h"
 
-static const uint64_t LATEST = (uint64_t)1 << 61; /* ns: times stay far from what int64 holds */
+static const uint64_t LATEST = (uint64_t)1 << 61; /* ns; sums of times stay within int64 */
 
-/* The next uvarint, of at most `most`; NULL (also when `at` is). */
+/* Read a uvarint of at most `most`. Return its end, or NULL, also if `at` is NULL. */
 static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {
     *value = 0;
     at = at ? sm_varint_get(at, end, value) : NULL;
     return at && *value <= most ? at : NULL;
 }
 
-/* Returns where the body begins; NULL: it makes no sense. */
+/* Return the beginning of the body, or NULL if the head is invalid. */
 static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *piece) {
     uint64_t thread, offset, time, raw;
     at = get(at, end, INT32_MAX, &thread);
@@ -36,7 +36,7 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
         piece->unit = sm_get_f64(at);
         piece->time = (int64_t)time;
         at += 8;
-        if (!(piece->unit >= 0 && piece->unit < 1e18)) { /* NaN too */
+        if (!(piece->unit >= 0 && piece->unit < 1e18)) { /* rejects NaN, too */
             return NULL;
         }
     }
@@ -74,7 +74,6 @@ bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece) {
     return piece->copy == 0 || memcmp(index->bytes + piece->copy, index->bytes + piece->at, piece->body) == 0;
 }
 
-/* Whether the checksum in the frame before the payload holds. */
 static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32 *tables) {
     const uint8_t *payload = index->bytes + piece->at;
     if (!sm_piece_is_as_told(index, piece)) {
@@ -99,7 +98,7 @@ int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, siz
     for (size_t i = 0; i < block->pieces; i++) {
         const sm_piece *piece = &index->piece[block->first + i];
         if (piece->offset < *size && sm_piece_is_as_told(index, piece)) {
-            continue; /* the same once more */
+            continue; /* a duplicate */
         }
         if (piece->offset != *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables)) {
             return 0;

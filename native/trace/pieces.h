@@ -1,5 +1,5 @@
-/* The pieces of a journal: which blocks of which streams they make, found by their headers alone; a block's bytes, when
- * it is wanted. Trusts nothing in the file. No Python.h. */
+/* The pieces of a journal: the blocks and streams that they form, found by their heads alone, and a block's bytes on
+ * request. Nothing in the file is trusted. No Python.h. */
 #ifndef SM_TRACE_PIECES_H
 #define SM_TRACE_PIECES_H
 
@@ -11,76 +11,71 @@
 
 typedef struct {
     uint64_t stream, block, rank;
-    int64_t time; /* ns since the process began; with rank, unit and flags where offset is 0 */
-    double unit;  /* ns */
+    int64_t time; /* ns since the process began; with rank, unit and flags if offset is 0 */
+    double unit;
     uint64_t flags;
-    uint64_t at;     /* where the payload begins in the file */
-    uint64_t copy;   /* where its head stands once more, which is what was read; 0: nowhere */
-    uint32_t kinds;  /* of instants that its block has up to its end: bit k of kind k, bit 0 of all others */
-    uint32_t length; /* of the payload */
-    uint32_t body;   /* where its bytes begin in the payload */
-    uint32_t raw;    /* length of the bytes when unpacked */
+    uint64_t at;    /* offset of the payload in the file */
+    uint64_t copy;  /* offset of the copy from which the head was read, or 0 */
+    uint32_t kinds; /* of instants in its block up to its end: bit k for kind k, bit 0 for all others */
+    uint32_t length;
+    uint32_t body; /* offset of the packed bytes in the payload */
+    uint32_t raw;  /* length of the unpacked bytes */
     uint32_t thread, offset;
     uint8_t codec;
 } sm_piece;
 
 #define SM_KINDS_UNKNOWN UINT32_MAX
 
-/* A block: its pieces in the order of their offsets, the first of which has offset 0. */
+/* A block: its pieces by offset, the first of which is 0. */
 typedef struct {
-    size_t first, pieces; /* in sm_index.piece */
+    size_t first, pieces;
 } sm_block;
 
 typedef struct {
-    size_t first, blocks; /* in sm_index.block, in the order of their numbers */
+    size_t first, blocks;
     uint64_t number;
     uint32_t thread;
 } sm_stream;
 
 typedef struct {
-    const uint8_t *bytes; /* borrowed: the file */
+    const uint8_t *bytes; /* borrowed; the file */
     size_t size;
     sm_piece *piece;   /* owned */
     sm_block *block;   /* owned */
     sm_stream *stream; /* owned */
     size_t pieces, blocks, streams;
-    size_t dropped; /* pieces that made no sense, or whose block lacks its beginning */
+    size_t dropped; /* pieces that are invalid, or whose block lacks its beginning */
 } sm_index;
 
-/* Reads a piece's header from a payload; `at` and what is of the file are left alone. 0, or -1: it makes no sense. */
+/* Parse a piece's head, except `at`, `copy` and `kinds`. Return 0, or -1 if it is invalid. */
 int sm_piece_parse(const uint8_t *payload, size_t length, sm_piece *piece);
-/* The same from the head alone, which is `size` bytes of a payload of `length`. */
+/* Do the same with the head alone, which is `size` bytes of a payload of `length`. */
 int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piece *piece);
 
-/* places: pairs of offset and length of payloads, as the file's reader found them. heads: of chunks of heads, offset
- * and length of the payload and how many of `places` come before it. Pieces of threads from `threads` on are dropped.
- * 0, or -1 when out of memory; sm_index_free whatever comes of it. */
+/* Build the index. places: offset and length of each payload, from the file's reader. heads: of each chunk of heads,
+ * its offset and length and the number of `places` before it. Pieces of threads from `threads` on are dropped. Return
+ * 0, or -1 if out of memory. The caller frees it in both cases. */
 int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
                   const int64_t *heads, size_t heads_count, size_t threads);
 void sm_index_free(sm_index *index);
 
-/* Whether a head that was read where it is repeated is the one that the piece has. */
+/* Return true if the piece's head equals the copy that was read. */
 bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
 
-/* ---- piece_heads.c ---- */
-
-/* Takes what a chunk of heads says of the last of `count` pieces (offsets and lengths in the file: `places`). told[i]:
- * whether piece[i] is known from then on. A chunk that contradicts itself or the places says nothing. */
+/* Read a chunk of heads, for the last of `count` pieces at `places`. Set `told[i]` if piece[i] is known then. Ignore a
+ * chunk that contradicts itself or the places. */
 void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
                          sm_piece *piece, uint8_t *told);
 
-/* The kinds of instants in a piece, by its bytes; among the tokens of a block. */
+/* Return the kinds of instants in a piece, or SM_KINDS_UNKNOWN if it is damaged; or among the tokens of a block. */
 uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece);
 uint32_t sm_piece_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
 
-/* ---- blocks ---- */
-
-/* The kinds of instants that a block has, as in sm_piece. */
+/* Return the kinds of instants in a block, as in sm_piece. */
 uint32_t sm_block_kinds(const sm_index *index, const sm_block *block);
 
-/* What a block holds, unpacked: *size bytes at `to`, which has room for SM_BLOCK_MOST. Returns whether all of the
- * pieces that are in the file could be unpacked and follow one another: otherwise the bytes end before the first that
- * is missing. */
+/* Unpack a block into *size bytes at `to`, which has room for SM_BLOCK_MOST. Return 1 if its pieces are whole and
+ * consecutive. Otherwise return 0, with the bytes before the first that is missing. */
 int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, size_t *size);
 
 #endif

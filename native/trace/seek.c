@@ -1,16 +1,16 @@
 /* Where reading may begin and end when only calls of some time are wanted.
  *
- * Times of events follow from the marks around them alone. So from the first mark on, a reader that began in the middle
- * gives the same times as one that began at the beginning; it reads one block more before the first that matters, and
- * where that has no mark, it has to begin at the beginning (sm_seek_is_sound).
+ * An event's time depends only on the marks around it. So a reader that begins in the middle computes the right times
+ * from the first mark on. It reads one block more before the first that matters. If that has no mark, it begins at the
+ * beginning (sm_seek_is_sound).
  *
- * Calls that were open where it began have begun before. If the wanted ones begin later, they are not among those; if
- * the wanted ones only end later, they are, and their beginnings are looked for (call_starts.c): one that is not found,
- * behind a gap, would be known to a reader that came through the gap, so that it has to begin at the beginning, too.
+ * Calls that are open where reading begins started earlier, and are not wanted if wanted calls start later. If wanted
+ * calls only end later, their starts are searched for (call_starts.c). One behind a gap is not found, so reading begins
+ * at the beginning, too.
  *
- * At the other end, calls that are wanted may be open for long. They lie on the stack, and while one does, reading goes
- * on. What waits for its time ends a block later at the latest, since blocks begin with a reading of the clock; unless
- * that is the one of the last mark, or events are missing between: then a block more is read. */
+ * At the other end, reading continues while a wanted call is on the stack. Events that wait for their time get it a
+ * block later, since blocks begin with a clock reading, unless that is the reading of the last mark or events are
+ * missing. */
 #include "trace/seek.h"
 
 static bool begins_in(const sm_seek *leap, int64_t start) {
@@ -57,7 +57,7 @@ bool sm_seek_out(sm_decoder *d, const sm_seek *leap) {
     if (m->events && !(follows && time > m->mark)) {
         return false;
     }
-    if (time <= leap->end_most) { /* what has begun in time may end in time */
+    if (time <= leap->end_most) {
         for (size_t i = 0; i < m->events && m->mark <= leap->start_most; i++) {
             if (m->event[i].what == SM_HAPPENED_START) {
                 return false;

@@ -1,25 +1,21 @@
-/* From tokens to calls.
+/* Turn tokens into calls.
  *
- * The reader keeps the stack of open calls that the recorded thread had. A block says which node it begins at, so that
- * one can begin anywhere: the node's ancestors are then open, begun before. If the blocks before were read, the stack
- * is there already, and the node must be its top.
+ * The reader keeps the recorded thread's stack of open calls. A block names the node at which it begins, so reading can
+ * start at any block, with the node's ancestors open. If the previous blocks were read, the node must be the top of the
+ * stack.
  *
- * Times. The clock was read at marks; events in between have none of their own. They wait in `event` until the next
- * mark is met, each with the weight of the segments up to it: the sum of what segments of the nodes that were current
- * take on average. The time between the two marks is then shared out by weight. So times never go back, an event at a
- * mark has the mark's time, and no time is farther off than the farther of the two marks. A call is handed on when its
- * end has a time, and until then is in the pool, where events name it by number.
+ * Times: The clock was read at marks. Events in between wait in `event` until the next mark, each with its weight: the
+ * sum of the mean times of the segments up to it. The time between two marks is divided by weight. So times never go
+ * back, and no error exceeds the distance to the farther mark. The clock was also read where a block begins later than
+ * the last mark, and at the thread's end.
  *
- * Where a block begins later than its predecessor's last mark, the clock was read there, too, and what waits lies
- * before. At the end of the stream, the thread's end serves as the last mark.
+ * A call is passed on when its end has a time. Until then it is in the pool, where events name it by index.
  *
- * Steps of generators. A resume does not say which one it wakes: it is taken for the one that paused last on this node,
- * and flagged where there are others.
+ * Steps of generators: A resume does not name the step that it continues. The step that paused last on this node is
+ * taken, and flagged if there are others.
  *
- * Memory is bounded by the depth of the stack, of which there is a limit, and by the events that wait: without a mark
- * for too long, they get times that are only guessed. Time is bounded by the bytes: paths that are gone to cost their
- * length.
- */
+ * Memory is bounded by the depth of the stack, which has a limit, and by the waiting events: too long without a mark,
+ * they get guessed times. Time is bounded by the bytes, because a change of path costs its length. */
 #include "trace/token_machine.h"
 
 #include <string.h>
@@ -27,15 +23,13 @@
 #include "base/alloc.h"
 #include "base/varint.h"
 
-static const double EVENT = 30; /* ns that an event takes beside the segment's own time */
+static const double EVENT = 30;
 
 static bool grow(sm_machine *m, void *array, size_t *room, size_t size) {
     bool grown = sm_room(array, room, *room + 1, size);
     m->failed |= !grown;
     return grown;
 }
-
-/* ---- times ---- */
 
 static void hand_on(sm_machine *m, uint32_t at) {
     sm_call *call = &m->pool[at].call;
@@ -129,8 +123,6 @@ void sm_machine_pass_segment(sm_machine *m) {
     }
 }
 
-/* ---- the stack ---- */
-
 int64_t sm_machine_root(const sm_machine *m) {
     return (int64_t)(m->journal->dictionary->nodes + m->stream->thread);
 }
@@ -139,7 +131,7 @@ static void set_place(sm_machine *m) {
     m->place = m->depth ? (int64_t)m->pool[m->stack[m->depth - 1]].call.node : sm_machine_root(m);
 }
 
-/* A new call on the stack; its start is to be set. Returns its place in the pool, or -1: there was no room. */
+/* Push a new call, whose start is not set. Return its index in the pool, or -1 if out of memory. */
 static int64_t push(sm_machine *m, uint32_t node, uint32_t flags) {
     if (m->depth == m->stack_room && !grow(m, &m->stack, &m->stack_room, sizeof *m->stack)) {
         return -1;
@@ -175,7 +167,7 @@ static sm_paused *paused_on(sm_machine *m, uint32_t node) {
         return NULL;
     }
     uint32_t low = 0, high = count;
-    while (low < high) { /* a thread's nodes are in the order of their ids */
+    while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (d->by_rank[first + middle] < node) {
             low = middle + 1;
@@ -273,9 +265,7 @@ void sm_machine_end_all(sm_machine *m, uint32_t how) {
     }
 }
 
-/* ---- tokens ---- */
-
-/* What a filter left out below the place that is current. */
+/* Count what a filter left out below the current place. */
 static void take_left_out(sm_machine *m, const uint8_t *at, const uint8_t *end) {
     m->left_out = true;
     for (int i = 0; i < 3; i++) {
@@ -288,7 +278,7 @@ static void take_left_out(sm_machine *m, const uint8_t *at, const uint8_t *end) 
     }
 }
 
-/* The operands of an instant. NULL: cut off. */
+/* Process an instant. Return its end, or NULL if it is cut off. */
 static const uint8_t *take_instant(sm_machine *m, const uint8_t *at, const uint8_t *end) {
     uint64_t kind, length;
     if ((at = sm_varint_get(at, end, &kind)) == NULL || (at = sm_varint_get(at, end, &length)) == NULL ||
@@ -324,7 +314,7 @@ static void take_mark(sm_machine *m, uint64_t distance, double unit) {
     sm_machine_settle(m, time, m->weight, true);
 }
 
-/* A token with a rank. NULL: cut off, or of no node. */
+/* Process a token with a rank. Return its end, or NULL if it is cut off or names no node. */
 static const uint8_t *take_ranked(sm_machine *m, unsigned token, const uint8_t *at, const uint8_t *end) {
     uint64_t rank;
     if ((at = sm_varint_get(at, end, &rank)) == NULL) {
@@ -340,7 +330,7 @@ static const uint8_t *take_ranked(sm_machine *m, unsigned token, const uint8_t *
     sm_machine_pass_segment(m);
     if (token == SM_TOKEN_GOTO) {
         double now = m->weight;
-        m->weight = (before + now) / 2; /* what it tells happened somewhere since the event before */
+        m->weight = (before + now) / 2; /* the path changed somewhere since the event before */
         if (!sm_machine_go_to(m, place, 0)) {
             return NULL;
         }
@@ -401,8 +391,6 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
     return NULL;
 }
 
-/* ---- blocks ---- */
-
 const sm_piece *sm_machine_head(const sm_machine *m, size_t block) {
     const sm_index *index = m->journal->index;
     return &index->piece[index->block[m->stream->first + block].first];
@@ -438,7 +426,7 @@ bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows) {
         sm_machine_pass_segment(m);
         return sm_machine_go_to(m, place, 0);
     }
-    sm_machine_settle(m, 0, 0, false); /* its last events have no mark after them that belongs to them */
+    sm_machine_settle(m, 0, 0, false); /* no mark before the gap gives the last events a time */
     int64_t before = m->mark;
     m->mark = time > before ? time : before;
     if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark)) {

@@ -6,8 +6,6 @@
 #include "base/alloc.h"
 #include "trace/zoom_slices.h"
 
-/* ---- a window ---- */
-
 static int window_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     sm_window *w = receiver;
     if (call->end < w->from || call->start >= w->to) {
@@ -101,8 +99,6 @@ void sm_window_free(sm_window *w) {
     sm_buffer_free(&w->texts);
 }
 
-/* ---- sums ---- */
-
 static int sums_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     sm_sums *s = receiver;
     sm_window_call *longest = &s->longest[s->function[call->node]];
@@ -165,9 +161,7 @@ void sm_sums_free(sm_sums *s) {
     sm_buffer_free(&s->gaps);
 }
 
-/* ---- what needs no pass over all of it ---- */
-
-/* The stream of a thread that has this number, in the index; -1: there is none. */
+/* Return the index of a thread's stream with this number, or -1. */
 static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number) {
     size_t low = 0, high = index->streams;
     while (low < high) {

@@ -1,4 +1,4 @@
-/* What is asked of a journal: the calls, instants and gaps of a window; sums over all of it. No Python.h. */
+/* Queries of a journal: the calls, instants and gaps of a window, and sums over all of it. No Python.h. */
 #ifndef SM_TRACE_WINDOW_H
 #define SM_TRACE_WINDOW_H
 
@@ -7,13 +7,13 @@
 
 typedef struct {
     sm_call call;
-    uint64_t stream; /* in the index */
+    uint64_t stream;
 } sm_window_call;
 
 typedef struct {
     int64_t time, bound;
     uint64_t stream, kind, in; /* in: number of a call */
-    size_t at, length;         /* in texts */
+    size_t at, length;
 } sm_window_instant;
 
 typedef struct {
@@ -22,44 +22,41 @@ typedef struct {
 } sm_window_gap;
 
 typedef struct {
-    sm_buffer calls, instants, gaps; /* arrays of the above; calls in the order of streams and beginnings */
+    sm_buffer calls, instants, gaps; /* arrays of the above; calls by stream and start */
     sm_buffer texts;
-    size_t limit; /* calls and instants at most; 0: no calls are wanted, and all instants are */
-    int more;     /* there were more */
+    size_t limit; /* most calls and instants; 0 for all instants and no calls */
+    int more;
     sm_wrong wrong;
-    /* its own, while it is filled */
+    /* Private, while it is filled. */
     const sm_index *index;
     int64_t from, to;
     int no_memory;
 } sm_window;
 
-/* Fills the window with what has its time, or a part of it, in [from, to), of one thread or (-1) of all; when
- * calls began that were open before is looked for in so many bytes of tokens of each stream. 0, or -1 when out of
- * memory; sm_window_free whatever comes of it. */
+/* Fill the window with calls, instants and gaps in [from, to), of one thread or (-1) of all. Search `look_back` bytes
+ * for the starts of calls that were open before. Return 0, or -1 if out of memory; the caller frees in both cases. */
 int sm_window_fill(sm_window *window, const sm_trace *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
                    size_t look_back);
 void sm_window_free(sm_window *window);
-/* The row of the call with this number in the stream, or -1: it is not in the window. */
+/* Return the row of the stream's call with this number, or -1 if it is not in the window. */
 int64_t sm_window_row(const sm_window *window, uint64_t stream, uint64_t number);
 
 typedef struct {
     int64_t *calls, *resumes, *exceptions; /* owned; by node */
     int64_t *left_out[3];                  /* owned; by place: calls, resumes, exceptions below it without events */
-    sm_window_call *longest;               /* owned; by function; depth UINT32_MAX: none */
+    sm_window_call *longest;               /* owned; by function; depth is UINT32_MAX if there is none */
     const int64_t *function;               /* borrowed; by node */
-    uint64_t steps;                        /* calls and resumes in all */
-    sm_buffer gaps;                        /* of sm_window_gap */
+    uint64_t steps;
+    sm_buffer gaps; /* of sm_window_gap */
     sm_wrong wrong;
     const sm_index *index;
     int no_memory;
 } sm_sums;
 
-/* Only `longest`, as the recorder noted them in payloads at these places (pairs of offset and length). 0, or -1 when
- * out of memory; sm_sums_free whatever comes of it. */
+/* Fill only `longest`, from payloads at `places` (pairs of offset and length). Return 0, or -1 if out of memory. */
 int sm_longest_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count);
-/* All gaps (sm_window_gap), by the heads of blocks: beside them, only blocks before gaps are read. 0, or -1 when out of
- * memory. */
+/* Append all gaps (sm_window_gap). Only blocks before gaps are read. Return 0, or -1 if out of memory. */
 int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps);
 int sm_sums_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions);
 void sm_sums_free(sm_sums *sums);

@@ -7,9 +7,9 @@
 #include "trace/compression.h"
 
 enum {
-    FULL = 32768,         /* bytes: then another block begins */
-    HEAD = 8 * 10 + 8,    /* of a piece, at most */
-    LONGEST_TOKEN = 1024, /* a block has room for so much, and an instant's text, after it is full */
+    FULL = 32768,
+    HEAD = 8 * 10 + 8,
+    LONGEST_TOKEN = 1024, /* room of a full block, beside an instant's text */
 };
 
 int sm_trace_writer_make(sm_trace_writer *w) {
@@ -41,8 +41,6 @@ void sm_trace_writer_free(sm_trace_writer *w) {
     sm_free(w->packer);
     sm_buffer_free(&w->bytes);
 }
-
-/* ---- blocks ---- */
 
 void sm_write_stream(sm_trace_writer *w, uint32_t thread, uint64_t number, int64_t origin) {
     w->thread = thread;
@@ -95,9 +93,6 @@ void sm_write_room(sm_trace_writer *w, int64_t place) {
     }
 }
 
-/* ---- events ---- */
-
-/* Room for so many bytes; NULL: there is no memory, or they are too many for a block. */
 static uint8_t *room(sm_trace_writer *w, size_t size) {
     bool fits = w->bytes.size + size <= SM_BLOCK_MOST;
     uint8_t *at = fits ? sm_buffer_reserve(&w->bytes, size) : NULL;

@@ -1,4 +1,4 @@
-/* From the tallies of a slice to its rows, and from slices to those of the level above.
+/* Turn the tallies of a slice into rows, and slices into those of the level above.
  *
  * What crosses the beginning of a slice is a row by itself. Going up, fewer calls do: `low` says how many of the calls
  * that were open when a slice began are open still, so a call of a lower slice that ended deeper than that began inside
@@ -9,7 +9,7 @@
 #include "base/varint.h"
 #include "trace/zoom_slicer.h"
 
-enum { LONGEST_DEPTH = 20 }; /* bits of the depth of a longest call, before its flags */
+enum { LONGEST_DEPTH = 20 }; /* bits of a longest call's depth, below its flags */
 enum { ROW_BYTES = (6 + 2 * SM_SHARES) * SM_VARINT_MAX, HEAD_BYTES = 8 * SM_VARINT_MAX };
 
 bool sm_functions_know(sm_functions *f, size_t count) {
@@ -74,8 +74,6 @@ void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t 
     }
 }
 
-/* ---- rows ---- */
-
 static sm_row *add_row(sm_row **rows, size_t *count, size_t *room) {
     return sm_room(rows, room, *count + 1, sizeof **rows) ? &(*rows)[(*count)++] : NULL;
 }
@@ -123,7 +121,7 @@ static void put_share(sm_row *row, const sm_share *share) {
     row->share[at] = *share;
 }
 
-/* The calls of a depth that began and ended in the slice; its places have none again. row NULL: they have no row. */
+/* Sum up the calls of a depth that began and ended in the slice, into row if it is not NULL, and clear their places. */
 static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
     sm_depth *d = &s->depths[depth];
     sm_place *places = s->places->place;
@@ -135,7 +133,7 @@ static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
         sm_longest *function = &of[place->function];
         busy += place->time;
         calls += place->calls;
-        function->sum += place->time + 1; /* not 0, which says that it was seen to */
+        function->sum += place->time + 1; /* not 0, which marks a function whose share is written */
         if (function->most <= place->time) {
             function->most = place->time + 1;
             function->most_rank = at - 1;
@@ -167,8 +165,6 @@ static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
     }
     d->first = 0;
 }
-
-/* ---- sheets ---- */
 
 static void hand_on(sm_zoom_slicer *s, unsigned l) {
     sm_level *level = &s->level[l];
@@ -243,8 +239,6 @@ static void put_slice(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice,
     }
 }
 
-/* ---- levels ---- */
-
 static void gather_run(sm_gathered *g, const sm_row *row) {
     if (g->calls == 0) {
         g->start = row->start;
@@ -280,7 +274,7 @@ static sm_gathered *gathered_of(sm_zoom_slicer *s, sm_level *level, uint32_t dep
     return &level->gathered[depth];
 }
 
-/* A slice of the level below has ended, of whose first open calls `low` are open still. */
+/* Add a finished slice of the level below. low: number of its first open calls that are still open. */
 static void gather(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, const sm_row *rows, size_t count,
                    uint32_t low) {
     sm_level *level = &s->level[l];
@@ -305,7 +299,7 @@ static void gather(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, co
     level->low = low < level->low ? low : level->low;
 }
 
-/* The calls that are open and began in the slice. */
+/* Add the call of this depth if it is open and began in the slice. */
 static void add_open(sm_zoom_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
     if (depth < low || depth >= s->depth || depth >= SM_ZOOM_SLICE_DEPTHS) {
         return;
@@ -362,7 +356,7 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
     }
 }
 
-/* The rows of the open slice of level 0, whose tallies are zero again. */
+/* Make the rows of the open slice of level 0, and clear its tallies. */
 static size_t take_rows(sm_zoom_slicer *s) {
     size_t count = 0, deepest = s->depth > s->low && s->depth > s->deepest ? s->depth : s->deepest;
     deepest = s->singles && s->single[0].depth + 1 > deepest ? s->single[0].depth + 1 : deepest;

@@ -8,10 +8,10 @@
 #include "trace/tokens.h"
 #include "vendor/lz4/lz4.h"
 
-static const uint64_t LATEST = (uint64_t)1 << 57; /* ns */
-enum { LEAST_SAVED = 16 };                        /* bytes */
+static const uint64_t LATEST = (uint64_t)1 << 57;
+enum { LEAST_SAVED = 16 };
 
-/* The next uvarint, of at most `most`; NULL (also when `at` is). */
+/* Read a uvarint of at most `most`. Return its end, or NULL, also if `at` is NULL. */
 static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {
     *value = 0;
     at = at ? sm_varint_get(at, end, value) : NULL;
@@ -71,8 +71,6 @@ bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
     return true;
 }
 
-/* ---- all of them ---- */
-
 static int compare(const void *left, const void *right) {
     const sm_zoom_sheet_place *a = left, *b = right;
     if (a->thread != b->thread) {
@@ -93,7 +91,7 @@ void sm_zoom_sheets_sort(sm_zoom_sheets *s) {
     }
     qsort(s->sheet, s->sheets, sizeof *s->sheet, compare);
     size_t kept = 1;
-    for (size_t i = 1; i < s->sheets; i++) { /* the same once more */
+    for (size_t i = 1; i < s->sheets; i++) { /* drops duplicates */
         if (compare(&s->sheet[i], &s->sheet[kept - 1]) != 0) {
             s->sheet[kept++] = s->sheet[i];
         }
@@ -151,10 +149,8 @@ size_t sm_zoom_sheets_of(const sm_zoom_sheets *s, uint32_t thread, uint64_t stre
     return at[0];
 }
 
-/* ---- what is on one ---- */
-
 typedef struct {
-    const uint8_t *at, *end; /* at NULL: it made no sense */
+    const uint8_t *at, *end; /* at: NULL once the data is invalid */
 } taker;
 
 static uint64_t take(taker *t, uint64_t most) {

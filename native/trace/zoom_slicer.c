@@ -1,8 +1,7 @@
-/* Through the tokens of a stream, as fast as they can be read: it costs processor time while a program is recorded.
+/* Read the tokens of a stream fast, since this costs processor time while a program is recorded.
  *
- * What comes between two marks is gone through twice: once to count its events, so that they can be spread evenly over
- * the time, and once for what they are. Nothing here is a picture of a call: a call that began and ended in the open
- * slice is added to the tally of its node, and is gone. */
+ * The tokens between two marks are read twice: to count the events, so that they can be spread evenly over the time,
+ * and to process them. A call that began and ended in the open slice is only added to the tally of its node. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -13,16 +12,14 @@
 #include "trace/zoom_slicer.h"
 
 enum { DEEPEST = 1 << 20 };
-static const int64_t LATEST = (int64_t)1 << 56; /* ns */
-
-/* ---- the stack ---- */
+static const int64_t LATEST = (int64_t)1 << 56;
 
 static bool make_room(sm_zoom_slicer *s) {
     size_t room = s->room ? s->room * 2 : 64;
     sm_frame *below = s->stack != NULL ? s->stack - 1 : NULL;
     below = room > DEEPEST ? NULL : sm_realloc(below, (room + 1) * sizeof *below);
     if (below != NULL) {
-        *below = (sm_frame){.rank = 0}; /* the root, which all that is outermost returns to */
+        *below = (sm_frame){.rank = 0}; /* the root, to which outermost calls return */
         s->stack = below + 1;
         sm_depth *depths = sm_realloc(s->depths, room * sizeof *depths);
         if (depths != NULL) {
@@ -46,7 +43,7 @@ static void push(sm_zoom_slicer *s, uint32_t rank, uint32_t flags) {
     }
 }
 
-/* The first call of a node that ends in the slice, or one that takes longer than all calls of its function so far. */
+/* Note a node's first call in the slice, or one that is longer than all earlier ones of its function. */
 static void note_call(sm_zoom_slicer *s, sm_place *place, uint32_t depth, int64_t start, int64_t took) {
     if (place->calls == 0) {
         const sm_longest *longest = &s->functions->of[place->function];
@@ -66,7 +63,7 @@ static void note_call(sm_zoom_slicer *s, sm_place *place, uint32_t depth, int64_
     }
 }
 
-/* A call ends that began in the slice. frame: where its depth has a place. */
+/* Count the end of a call that began in the slice. frame: of its depth. */
 static inline void add_run(sm_zoom_slicer *s, sm_place *place, sm_frame *frame, int64_t start, int64_t now) {
     int64_t took = now - start;
     if (SM_UNLIKELY(took >= place->beyond)) {
@@ -77,7 +74,7 @@ static inline void add_run(sm_zoom_slicer *s, sm_place *place, sm_frame *frame, 
     frame->last = now;
 }
 
-/* The call at the top ends, in a way that is not a return. */
+/* End the top call, perhaps not by a return. */
 static void end_top(sm_zoom_slicer *s, uint32_t flags) {
     sm_frame *frame = &s->stack[--s->depth];
     if (s->depth < s->low) {
@@ -85,7 +82,7 @@ static void end_top(sm_zoom_slicer *s, uint32_t flags) {
         sm_zoom_slice_single(s, frame, flags);
     } else {
         add_run(s, &s->places->place[frame->rank], frame, frame->start, s->now);
-        if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* what it leaves behind has no flags */
+        if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* the frame keeps no flags */
             sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
                             (s->now - frame->start) >> SM_FINE);
         }
@@ -94,7 +91,7 @@ static void end_top(sm_zoom_slicer *s, uint32_t flags) {
     s->ended++;
 }
 
-/* The path of a rank: *length of them from the root on, owned by the caller. NULL: out of memory, or no such rank. */
+/* Return the path of a rank from the root on, owned by the caller, or NULL if out of memory or it does not exist. */
 static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
     const sm_place *place = s->places->place;
     *length = 0;
@@ -113,7 +110,7 @@ static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
     return path;
 }
 
-/* What is not on the path ends unseen; the rest stays. */
+/* End the calls that are not on the path. */
 static void leave_for(sm_zoom_slicer *s, const uint32_t *path, uint32_t length, uint32_t stays) {
     uint32_t common = 0;
     while (common < length && common < s->depth && s->stack[common].rank == path[common]) {
@@ -131,7 +128,7 @@ static void begin_rest(sm_zoom_slicer *s, const uint32_t *path, uint32_t length,
     s->place = length ? path[length - 1] : 0;
 }
 
-/* Makes the stack the path of a place, as the reader does. */
+/* Make the stack the path of a rank, as the reader does. */
 static void go_to(sm_zoom_slicer *s, uint64_t rank, uint32_t begins) {
     uint32_t length, *path = path_of(s, rank, &length);
     if (path != NULL) {
@@ -141,7 +138,7 @@ static void go_to(sm_zoom_slicer *s, uint64_t rank, uint32_t begins) {
     }
 }
 
-/* The same where events are missing: a slice ends here. */
+/* Do the same after missing events, and end the slice. */
 static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
     uint32_t length, *path = path_of(s, head->rank, &length);
     if (path == NULL) {
@@ -157,9 +154,7 @@ static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
     sm_free(path);
 }
 
-/* ---- tokens ---- */
-
-/* A token with operands, whose end was found already. */
+/* Process a token with operands, the end of which is known. */
 static const uint8_t *take_rare(sm_zoom_slicer *s, unsigned token, const uint8_t *at, const uint8_t *stop) {
     uint64_t operand = 0, length = 0;
     if (token == SM_TOKEN_END) {
@@ -187,7 +182,7 @@ static const uint8_t *take_rare(sm_zoom_slicer *s, unsigned token, const uint8_t
     return at;
 }
 
-/* A slice may end when it has enough calls for what its rows cost. */
+/* End the slice if it has enough calls for the bytes of its rows. */
 static void look_at_slice(sm_zoom_slicer *s) {
     uint64_t calls = s->ended - s->before, deep = s->depth - s->low;
     uint64_t rows = s->rows + s->singles + (deep < SM_ZOOM_SLICE_DEPTHS ? deep : SM_ZOOM_SLICE_DEPTHS);
@@ -199,7 +194,7 @@ static void look_at_slice(sm_zoom_slicer *s) {
     }
 }
 
-/* Anything but a call of a child, and an end of a call that began in the slice. Returns where the next token is. */
+/* Process any token but a call of a child and the end of a call that began in the slice. Return the next one. */
 static const uint8_t *take_other(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop) {
     unsigned token = *at++;
     if (token > SM_TOKEN_UNWIND) {
@@ -213,8 +208,7 @@ static const uint8_t *take_other(sm_zoom_slicer *s, const uint8_t *at, const uin
     return at;
 }
 
-/* The same for all tokens: each is `step` after the one before. *stop is a mark, so that only what has operands has to
- * be held against the end. Where calls and ends of calls are all there is, walk_plainly() is quicker. */
+/* Process all tokens. *stop is a mark, so only tokens with operands are checked against the end. */
 static void walk(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
     while (at != stop && !s->broken && !s->failed) {
         unsigned token = *at, child = (token & 127) - SM_TOKEN_CALL_CHILD;
@@ -234,10 +228,9 @@ static void walk(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop, int6
 
 _Static_assert((int)SM_TOKEN_END == (int)SM_CALL_RESUMED, "the highest bit of a token tells a resumed call");
 
-/* From here to the first token that is neither a call of a child nor the end of a call that began in the slice, as the
- * next mark is none. Returns where that is; s->now is the time of the event before it. There is room for all these
- * calls, and no slice ends. The state is in locals, since the compiler cannot know that no store into the stack changes
- * it: `top` is where the next call will be. */
+/* Process tokens up to the first that is neither a call of a child nor the end of a call that began in the slice.
+ * Return it. The stack has room, and no slice ends. State is in locals, since the compiler cannot know that no store
+ * into the stack changes it. `top` is the frame of the next call. */
 static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int64_t step) {
     const uint32_t *kids = s->places->kid;
     sm_place *places = s->places->place, *here = &places[s->place];
@@ -245,7 +238,7 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
     const uint8_t *at = begin;
     int64_t now = s->now;
     for (unsigned token = *at;; token = *at) {
-        /* What a token is, is asked before anything else is: the processor guesses right what waits for nothing. */
+        /* Test the token first: this branch waits for no memory, so the processor predicts it early. */
         if (token <= SM_TOKEN_UNWIND) {
             if (SM_UNLIKELY(top <= low)) {
                 break;
@@ -254,7 +247,7 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
             now += step;
             top--;
             add_run(s, here, top, top->start, now);
-            here = &places[top[-1].rank]; /* perhaps not its parent: of a folded path */
+            here = &places[top[-1].rank]; /* in a folded path perhaps not its parent */
             continue;
         }
         unsigned child = (token & 127) - SM_TOKEN_CALL_CHILD;
@@ -264,7 +257,7 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
         uint32_t kid = SM_LIKELY(child < SM_PLACE_NEAR) ? here->near[child] : kids[here->kids_at + child];
         sm_place *place = &places[kid];
         now += step;
-        if (*++at <= SM_TOKEN_UNWIND) { /* it calls nothing, as most calls: it need not be on the stack */
+        if (*++at <= SM_TOKEN_UNWIND) { /* most calls call nothing, and need no frame */
             at++;
             now += step;
             add_run(s, place, top, now - step, now);
@@ -278,15 +271,15 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
     }
     uint32_t depth = (uint32_t)(top - s->stack);
     s->now = now;
-    s->ended += ((uint64_t)(at - begin) + s->depth - depth) / 2; /* what does not begin a call ends one */
+    s->ended += ((uint64_t)(at - begin) + s->depth - depth) / 2; /* each token begins or ends a call */
     s->depth = depth;
     s->place = (uint32_t)(here - places);
     return at;
 }
 
-/* Where the events up to the next mark end, and how many they are; plain: none has operands. */
+/* Return the end of the events before the next mark, and their number. plain_ones: none has operands. */
 static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events, bool *plain_ones) {
-    const uint8_t *counted = at; /* all before it */
+    const uint8_t *counted = at;
     *events = 0;
     *plain_ones = true;
     while ((at = sm_find_operand(at, end)) != end && *at != SM_TOKEN_MARK) {
@@ -294,7 +287,7 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
         *plain_ones = false;
         at = sm_behind_operands(at, end);
         if (at == NULL) {
-            return end; /* cut off: walk() finds that, too */
+            return end;
         }
         counted = at;
     }
@@ -302,7 +295,7 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
     return at;
 }
 
-/* No mark follows: they are taken for as late as the mark before. */
+/* Process tokens without a mark after them, at the time of the previous mark. */
 static void take_tail(sm_zoom_slicer *s, const uint8_t *at, size_t size) {
     uint8_t *copy = sm_malloc(size + 1);
     if (copy == NULL) {
@@ -343,8 +336,6 @@ static inline const uint8_t *take_stretch(sm_zoom_slicer *s, const uint8_t *at, 
     return next;
 }
 
-/* ---- blocks ---- */
-
 static void enter(sm_zoom_slicer *s, const sm_block_head *head) {
     bool follows = s->begun && !s->broken && !head->after_gap && head->number == s->block + 1;
     int64_t time = head->ns << SM_FINE;
@@ -370,7 +361,7 @@ static void enter(sm_zoom_slicer *s, const sm_block_head *head) {
     s->ended_before_block = s->ended;
 }
 
-/* Its tallies are taken off, for somebody else, or as nobody wants them. */
+/* Clear the tallies of a slicer that ends or gives the places to another. */
 static void give_back(sm_zoom_slicer *s) {
     if (s != NULL && s->failed) {
         for (size_t i = 0; i < s->places->count; i++) {
@@ -420,7 +411,7 @@ void sm_zoom_slicer_end(sm_zoom_slicer *s) {
         give_back(s);
         s->places->owner = NULL;
     }
-    s->failed = true; /* that was all */
+    s->failed = true;
 }
 
 sm_zoom_slicer *sm_zoom_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,

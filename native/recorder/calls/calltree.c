@@ -1,4 +1,4 @@
-/* The calltree's slow paths: a path never taken, a stack that does not fit. calltree.h tells the story. */
+/* The slow paths of the calltree: a new path, or a stack that does not fit. calltree.h explains the tree. */
 #include "recorder/calls/calltree.h"
 
 #include <assert.h>
@@ -7,8 +7,6 @@
 #include "base/alloc.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
-
-/* ---- paths ---- */
 
 static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
     sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
@@ -19,7 +17,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     return child;
 }
 
-/* The same for a path that its function may have taken as another code object. */
+/* Do the same for a path that its function may have taken with another code object. */
 static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
     sm_node *child = NULL;
     if (function->function->kind == SM_PYTHON) {
@@ -36,7 +34,7 @@ static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, s
     return child;
 }
 
-/* A bucket's key is its function's address here, which no event has, so that every event of theirs comes by here. */
+/* Return the function's bucket. Its key is the function's address, which no event has, so all its events come here. */
 static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
     static const char bucket_key;
     sm_tree_thread *store = sm_tree_of(thread)->store;
@@ -54,7 +52,7 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
         if (bucket == NULL)
             return NULL;
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
-        bucket->token = 0; /* it is entered from anywhere */
+        bucket->token = 0;
     }
     return bucket;
 }
@@ -66,17 +64,17 @@ static bool room_to_fold(sm_tree_thread *tree) {
     return grown != NULL;
 }
 
-/* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
- * not the frames' stack any more. */
+/* Count a call beyond the limit in its function's bucket, and remember the frame, since the buckets' tree does not
+ * mirror the stack. */
 static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    bool remembered = sm_from_starts(tree); /* as all frames are */
+    bool remembered = sm_from_starts(tree); /* shadows remember all frames */
     if (!remembered && !room_to_fold(tree))
         return NULL;
     sm_node *bucket = bucket_of(thread, function);
     if (bucket == NULL)
         return NULL;
-    if (!remembered && tree->fold_count == 0) /* where the fold began, under the frames since */
+    if (!remembered && tree->fold_count == 0) /* where folding began, below the frames since */
         tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
     if (!remembered)
         tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
@@ -102,7 +100,7 @@ sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind,
     sm_tree_thread *tree = sm_tree_of(thread);
     if (kind == SM_PYTHON && !PyCode_Check(object))
         return NULL;
-    sm_engine_hold(NULL, true); /* naming a function may take objects */
+    sm_engine_hold(NULL, true); /* naming a function may make objects */
     sm_tree_function *function = function_of(key, kind, object, kind == SM_PYTHON ? PyEval_GetGlobals() : NULL);
     sm_engine_hold(NULL, false);
     if (function == NULL)
@@ -119,17 +117,17 @@ static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
         if (tree->fold[i].key != key)
             continue;
         for (uint32_t above = tree->fold_count; --above > i;)
-            sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN); /* unseen */
+            sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN);
         if (how == SM_BY_EXCEPTION)
             sm_rest(tree->fold[i].bucket)->exceptions++;
         tree->fold_count = i == 1 ? 0 : i;
-        sm_trace_left(thread, tree->fold[i - 1].bucket, how); /* at 1: where the fold began */
+        sm_trace_left(thread, tree->fold[i - 1].bucket, how);
         return true;
     }
     return false;
 }
 
-/* Leaves the innermost node of the path with this key (and, for a C function, this caller), if there is one. */
+/* Leave the innermost node of the path with this key (and this caller, unless NULL). Return false if there is none. */
 static bool leave_inner(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count > 0) {
@@ -144,7 +142,7 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
             continue;
         sm_node *left = tree->node;
         if (node != left) {
-            sm_engine.repaired++; /* what lay above was left without an event */
+            sm_engine.repaired++; /* the nodes above ended without an event */
             sm_trace_goto(thread, node);
         }
         if (how == SM_BY_EXCEPTION)
@@ -158,7 +156,7 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
     return false;
 }
 
-/* Leaves a C function that was called by a frame which is no part of the recording, and so has no node. */
+/* Leave a C function whose caller is not recorded, and has no node. */
 static void leave_outermost(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *left = tree->node, *outermost = NULL;
@@ -170,7 +168,7 @@ static void leave_outermost(sm_thread *thread, const void *caller, const void *k
     if (outermost == NULL || outermost->key != key)
         return;
     if (outermost != left) {
-        sm_engine.repaired++; /* as above */
+        sm_engine.repaired++;
         sm_trace_goto(thread, outermost);
     }
     if (how != SM_BY_RETURN)
@@ -186,8 +184,8 @@ bool sm_tree_hides(const void *code) {
     return function != NULL && function->left_out;
 }
 
-/* As sm_tree_hides, and why: what a function that where= leaves out calls counts for the caller that is kept, what
- * seismo's own call counts for nobody. */
+/* Return true for seismo's own code, whose calls count for nobody. Calls of code that where= leaves out count for the
+ * caller that is kept. */
 bool sm_tree_is_own(const void *code) {
     if (!PyCode_Check((PyObject *)(uintptr_t)code))
         return true;
@@ -199,7 +197,7 @@ bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
     assert(thread == sm_this_thread && key != NULL);
     if (sm_tree_hides(key))
         return false;
-    if (!leave_inner(thread, NULL, key, how)) /* a frame that the path does not know: look at those below it */
+    if (!leave_inner(thread, NULL, key, how)) /* the path lacks this frame, so check those below it */
         sm_engine_repair(thread, true);
     return true;
 }
@@ -209,10 +207,10 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
         if (!leave_inner(thread, caller, key, how) && tree->fold_count == 0)
-            leave_outermost(thread, caller, key, how); /* else it was running at the start already */
+            leave_outermost(thread, caller, key, how); /* otherwise it ran before the start */
     } else if (sm_tree_is_own(caller)) {
         return false;
-    } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
+    } else if (tree->node->key == key) { /* the caller has no node, so its caller's is below */
         if (how != SM_BY_RETURN)
             sm_tree_raised(tree->node);
         sm_node *left = tree->node;
@@ -231,7 +229,7 @@ bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count > 0)
         return true;
-    sm_node *node = tree->node; /* C functions on top of the caller have been left without an event (gh-122029) */
+    sm_node *node = tree->node; /* C functions on top of the caller ended without an event (gh-122029) */
     while (node->parent != NULL && sm_rest(node)->function->function->kind == SM_C)
         node = node->parent;
     if (node->key == caller) {
@@ -265,11 +263,11 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_trace_left(thread, from, SM_BY_RETURN);
 }
 
-#define TRIVIAL_NS 500.0        /* a C function's mean call, */
-#define TRIVIAL_LONGEST_NS 50e3 /* and its longest so far */
+#define TRIVIAL_NS 500.0 /* of a C function: its mean call, and below its longest */
+#define TRIVIAL_LONGEST_NS 50e3
 
 bool sm_tree_is_trivial(const sm_node *node) {
-    /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
+    /* Be sure: many measured, short on average, and none long enough to matter. */
     const sm_node_rest *rest = sm_rest(node);
     const sm_tree_function *function = rest->function;
     double per_ns = 1.0 / sm_engine.clock.ns_per_tick;
@@ -277,8 +275,6 @@ bool sm_tree_is_trivial(const sm_node *node) {
            (double)function->ticks < TRIVIAL_NS * per_ns * (double)function->pieces &&
            (double)rest->sampled_ticks < 2 * TRIVIAL_NS * per_ns * (double)node->calls;
 }
-
-/* ---- suspended coroutines ---- */
 
 void sm_tree_raised(sm_node *node) {
     sm_node_rest *rest = sm_rest(node);

@@ -1,21 +1,17 @@
-/* The calltree recorder: every call counted in a tree of paths, time measured on segments.
+/* The calltree recorder: counts every call in a tree of paths, and measures time on segments.
  *
- * Shape. A *node* is a distinct path of functions on one thread. The thread's state is the node it is at: a call steps
- * to a child, a return to the parent, so the path itself is the shadow stack and nothing is stored per frame. A step
- * compares the code object with the two children met last or first (in the node's own cache line), then asks a small
- * hash table.
+ * Shape: A *node* is a distinct path of functions on one thread. The thread's state is its current node: a call steps
+ * to a child, a return to the parent. So the path is the shadow stack, and nothing is stored per frame. A step compares
+ * the code object with two children in the node's own cache line, then looks into a small hash table.
  *
- * Time. Where a young or long function begins or ends, the clock is read; all other time is sampled (node_times.c). A
- * function's own time is measured directly, and totals are sums over the tree: no difference of two large estimates, no
- * negative time.
+ * Time: The clock is read where a young or long function begins or ends; all other time is sampled (node_times.c). A
+ * function's own time is measured directly, and totals are sums over the tree.
  *
- * Invariants (sm_calltree_check()): thread.node is reached from its root; a child's parent is the node that holds it;
- * a node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
- * segments. (Without memory for a single node there is none.)
+ * Invariants (sm_calltree_check): The thread's node is reached from its root. A child's parent is the node that holds
+ * it. A node's key is its code object or PyMethodDef, NULL for a root, and never a dead address.
  *
- * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under
- * "<folded paths>", and the recording says how many. Cold data of a node lies apart from the line that events touch: a
- * chunk of 64 KiB holds the hot lines first, then the rest; 168 bytes a path in all, and the child table. */
+ * Bounds: Beyond max_paths no node is made. Calls on new paths are counted flat, in one bucket per function under
+ * "<folded paths>". A path takes 152 bytes, and its slots in child tables. */
 #ifndef SM_RECORDER_CALLS_CALLTREE_H
 #define SM_RECORDER_CALLS_CALLTREE_H
 
@@ -24,36 +20,34 @@
 
 extern const sm_recorder sm_calltree;
 
-bool sm_calltree_check(void); /* consistency, for debug builds and tests */
+bool sm_calltree_check(void);
 uint64_t sm_calltree_paths(void);
-int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -1: it has none */
-uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
+int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording, or -1 */
+uint64_t sm_calltree_bytes(void);
 
-/* The slow paths. */
-bool sm_tree_hides(const void *code);  /* is it left out of the recording? (Not: has it no node for want of memory.) */
-bool sm_tree_is_own(const void *code); /* is it seismo's? */
+bool sm_tree_hides(const void *code);  /* true if it is left out of the recording */
+bool sm_tree_is_own(const void *code); /* true if it is seismo's own */
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
 /* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
 sm_node *sm_tree_seed_frame(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
-/* A frame of this code, which the path does not end with, calls: false if it is one of seismo's own. */
+/* Handle a call from a frame of this code, which is not the path's end. Return false if it is seismo's own. */
 bool sm_tree_calls_from(sm_thread *thread, const void *caller);
 void sm_tree_raised(sm_node *node);
 void sm_tree_suspended(sm_thread *thread, sm_node *node);
 void sm_tree_awaited(sm_thread *thread, sm_node *node);
-/* The clock is read at an event: from now on `to` runs. entered: it, if it has been entered, else NULL. */
+/* Read the clock at an event; `to` runs from now on. entered: the node if it was entered, or NULL. */
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now);
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now);
-void sm_tree_entry(sm_node *node);    /* an entry of this node is timed */
-void sm_tree_look(sm_thread *thread); /* instead, where no time is kept, and the gate is closed */
+void sm_tree_entry(sm_node *node);
+void sm_tree_look(sm_thread *thread); /* replaces sm_tree_clock() where no time is kept */
 void sm_tree_carry(sm_node *node, bool calls);
-/* Is this C function known to be trivial: not worth an event at a place that always calls it? */
+/* Return true if this C function is trivial: not worth an event at a place that always calls it. */
 bool sm_tree_is_trivial(const sm_node *node);
 /* The child of the node that the thread is at, if there is one; none is made. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
-/* A place in this code object, which has called this C function for long, tells of no call after this one: which is
- * counted without stepping into it. What is missing from now on is marked (lower_bounds.c). */
+/* Count the last reported call of a place, after which missing calls are marked (lower_bounds.c). */
 void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
@@ -62,14 +56,14 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
         return node->child[0];
     if (SM_LIKELY(node->child_key[1] == key))
         return node->child[1];
-    sm_node *child = sm_node_in_table(node, key); /* one call in six, in large programs */
+    sm_node *child = sm_node_in_table(node, key); /* one call in six in large programs */
     return SM_LIKELY(child != NULL) ? child : sm_tree_find(thread, key, kind, object);
 }
 
-/* The thread has entered (or left) a node, and is at `to` already. */
+/* Handle the step of a thread that has entered or left `node`, and is at `to` already. */
 static inline void sm_tree_stepped(sm_thread *thread, const sm_node *node, sm_node *entered, sm_node *to) {
     if (SM_UNLIKELY(node->timed | sm_tree_of(thread)->gate))
-        sm_tree_clock(thread, entered, to, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
+        sm_tree_clock(thread, entered, to, sm_clock_read(&sm_engine.clock)); /* read before cold code and data */
 }
 
 static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
@@ -77,8 +71,7 @@ static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
     sm_tree_stepped(thread, from, NULL, to);
 }
 
-/* The same where every piece is exact: as sm_tree_clock() where there is nothing else to do. The clock is read once;
- * what is done here is part of the piece that begins, as all else that an event costs. */
+/* Do the same where every piece is exact. The clock is read once: the work here is part of the piece that begins. */
 SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint8_t token, sm_tree_way way) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_tree_thread *tree = sm_tree_of(thread);
@@ -98,7 +91,7 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
 
-/* The same where no time is kept. */
+/* Do the same where no time is kept. */
 static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->node = to;
@@ -106,7 +99,6 @@ static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
         sm_tree_look(thread);
 }
 
-/* The thread calls or resumes a child of the node that it is at. */
 SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, bool resumed, sm_tree_way way) {
     if (way & SM_WAY_BARE) {
         sm_tree_move(thread, child);
@@ -123,7 +115,6 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
     sm_tree_stepped(thread, child, child, child);
 }
 
-/* It leaves that node for its parent. */
 SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm_tree_way way) {
     if (way & SM_WAY_BARE) {
         sm_tree_move(thread, node->parent);
@@ -140,10 +131,8 @@ SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm
     sm_tree_stepped(thread, node, NULL, node->parent);
 }
 
-/* The events. */
-
-/* A call. key: the code object or PyMethodDef; object: the code object or callable, to name it. False: hidden, the
- * source need not tell of this place again. */
+/* Count a call. key: the code object or PyMethodDef; object: the code object or callable, for its name. Return false if
+ * it is hidden, so that the source need not report the place again. */
 SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object,
                             sm_tree_way way) {
     sm_node *from = sm_tree_of(thread)->node;
@@ -156,7 +145,6 @@ SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind
     return true;
 }
 
-/* A call of a C function from a frame of this code. */
 SM_INLINE bool sm_tree_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable,
                               sm_tree_way way) {
     if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller) && !sm_tree_calls_from(thread, caller))
@@ -175,7 +163,6 @@ SM_INLINE bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void
     return true;
 }
 
-/* A generator or coroutine goes on (also by throw). */
 SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object, sm_tree_way way) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);
@@ -189,7 +176,7 @@ SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *obje
     return true;
 }
 
-/* A frame is left. False: it was a hidden one. */
+/* Leave a frame. Return false if it is hidden. */
 SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how, sm_tree_way way) {
     sm_node *node = sm_tree_of(thread)->node;
     if (SM_UNLIKELY(node->key != key))

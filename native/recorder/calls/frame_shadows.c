@@ -6,15 +6,13 @@
 #include "recorder/calls/store.h"
 #include "recorder/frame_depths.h"
 
-#define FIRST 64  /* slots */
-#define KEPT 1024 /* the same, however deep the stack is */
-#define BELOW 2   /* slots below the first, for what is looked at there */
+#define FIRST 64
+#define KEPT 1024 /* slots that a deep stack leaves */
+#define BELOW 2   /* slots below the first, which lookups may read */
 
-static const char nowhere; /* no frame's address, and no code's */
+static const char nowhere; /* address of no frame and no code */
 
 const void *sm_frames_of_c[SM_FRAMES_OF_C] = {&nowhere, &nowhere};
-
-/* ---- memory ---- */
 
 bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     if (depth < shadows->size)
@@ -23,7 +21,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     while (size <= depth && size <= UINT32_MAX / 4)
         size *= 2;
     sm_shadow *base = shadows->slots != NULL ? shadows->slots - BELOW : NULL;
-    sm_sampler_lock(); /* the sampler reads them */
+    sm_sampler_lock();
     sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + BELOW) * sizeof *grown) : NULL;
     if (grown != NULL) {
         for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
@@ -36,7 +34,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     return grown != NULL;
 }
 
-/* Another stack than before, maybe: of that, no frame is to be known. */
+/* Forget all frames, since the stack may be another one. Make sure of a slot of this depth. */
 static bool begin_again(sm_shadows *shadows, uint32_t depth) {
     sm_sampler_lock();
     if (shadows->size > KEPT && shadows->size / 8 > depth) {
@@ -56,14 +54,12 @@ void sm_shadows_free(sm_shadows *shadows) {
     *shadows = (sm_shadows){NULL, 0, 0};
 }
 
-/* ---- looking ---- */
-
 static bool is_left_out(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     return entry != NULL && entry->function != NULL && entry->function->left_out;
 }
 
-/* Not a function's frame: what it runs is remembered, and never goes away. Is it counted? */
+/* Skip a frame that is no function's, and note what it runs, which never goes away. Return true if it is counted. */
 static bool pass_by(const sm_frame_head *frame) {
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
     bool counted = sm_frame_is_counted(frame);
@@ -99,7 +95,7 @@ sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from) {
             return NULL;
         waited = slot == NULL && (passed || (from.unknown && sm_frame_waits(frame, code)));
         from.depth -= slot != NULL || !passed;
-        from.through_c = passed; /* by throw(), which is a C function */
+        from.through_c = passed;
     }
     return tree->root;
 }
@@ -137,13 +133,11 @@ bool sm_shadows_follow(sm_thread *thread, bool entering) {
     return false;
 }
 
-/* ---- after a walk ---- */
-
 static bool is_c(const sm_node *node) {
     return sm_rest(node)->function->function->kind == SM_C;
 }
 
-/* The thread's path, outermost first; owned by the caller. NULL: out of memory, or it is empty. */
+/* Return the thread's path, outermost first and owned by the caller, or NULL if out of memory or empty. */
 static sm_node **path_to(sm_node *end, size_t *length) {
     *length = 0;
     for (const sm_node *node = end; node->parent != NULL; node = node->parent)

@@ -6,13 +6,12 @@
 
 static bool told; /* guard: the GIL */
 
-/* On the thread that collects. */
 static void note(const sm_pause *of) {
     sm_thread *thread = sm_this_thread;
     if (!sm_engine.running || sm_engine.forked || thread->session != sm_engine.session || thread->ended)
-        return; /* no event has come from this thread */
+        return; /* this thread had no event */
     if (sm_engine.ahead)
-        return; /* the journal has its end, and what collects is the merge of the children's parts */
+        return; /* the journal has ended, and the merge of the children's parts collects */
     sm_trace_pause(thread, of);
 }
 

@@ -1,10 +1,10 @@
-/* The cycle collector's pauses, which are known to begin and end: native/hooks/gc_callbacks.h. */
+/* The cycle collector's pauses in the journal (hooks/gc_callbacks.h). */
 #ifndef SM_RECORDER_CALLS_GC_PAUSES_H
 #define SM_RECORDER_CALLS_GC_PAUSES_H
 
 #include "engine/engine.h"
 
-/* A recording begins, after its journal; it ends. With the GIL. */
+/* With the GIL; the start follows the journal's. */
 void sm_pauses_start(void);
 void sm_pauses_stop(void);
 

@@ -1,25 +1,21 @@
-/* Which counts are lower bounds.
+/* Decide which counts are lower bounds.
  *
- * A place that is switched off (source/monitoring/call_sites.c) tells of no C function any more. What can be missing is
- * then a call of the C function that it has called for long, from the function that it stands in: a *pair*. A node is a
- * lower bound if its function and its parent's are a pair, and if its parent can have run since: it was running when
- * the place was switched off, or has been entered after that. So each node of the caller notes at that time how often
- * it had been entered; for later pairs of the same caller the first one's time counts, which marks too many rather than
- * too few.
+ * A place that is switched off (source/monitoring/call_sites.c) reports no C function any more. Missing can be calls of
+ * the C function that it called, by the function that contains it: a *pair*. A node is a lower bound if its function
+ * and its parent's are a pair, and its parent can have run since: it was running then, or was entered later. So the
+ * caller's nodes note their entries when the place is switched off. Later pairs of the caller keep the first note,
+ * which marks too many rather than too few.
  *
- * Where the caller has no node, since where= leaves it out, its calls count for whoever is above: then all nodes of the
- * C function are marked, as are its buckets under <folded paths>.
- *
- * The table of pairs is a set, keyed by the ids of both functions. If there is no memory for a pair,
- * all C functions are marked. It is touched with the engine's lock, as is what nodes note. */
+ * If where= leaves the caller out, all nodes of the C function are marked, like its buckets under <folded paths>. */
 #include "base/map.h"
 #include "recorder/calls/store.h"
 
-#define ANY UINT32_MAX /* caller: whoever is above */
+#define ANY UINT32_MAX
 
-static struct {      /* guard: the GIL, and to change it the engine's lock as well */
-    sm_map pairs;    /* uint64_t: caller's id << 32 | callee's id, plus 1 */
-    bool everything; /* out of memory */
+/* The set of pairs. Guard: the engine's lock, also for what nodes note. */
+static struct {
+    sm_map pairs; /* uint64_t: caller's id << 32 | callee's id, plus 1 */
+    bool everything;
 } bounds;
 
 static uint64_t pair_of(uint32_t caller, uint32_t callee) {
@@ -38,12 +34,12 @@ static void mark_all_running(bool running) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session)
             continue;
-        sm_tree_mark_parked(thread, running); /* those go on without being entered again, too */
+        sm_tree_mark_parked(thread, running); /* parked stacks resume without an entry */
         sm_tree_mark_running(thread, true, running);
     }
 }
 
-/* Its nodes that do not run now are whole as long as they are not entered again. */
+/* Note the entries of nodes that do not run now: they are complete until they are entered again. */
 static void note_entries(sm_tree_function *caller) {
     mark_all_running(true);
     for (sm_node *node = caller->nodes; node != NULL; node = sm_rest(node)->same) {
@@ -76,7 +72,7 @@ void sm_tree_note_site(sm_function *caller, sm_function *callee) {
     sm_engine_unlock();
 }
 
-static bool is_callee(uint32_t callee) { /* rare: asked of buckets only */
+static bool is_callee(uint32_t callee) { /* rare: only for buckets */
     for (const uint64_t *pair = NULL; (pair = sm_map_next(&bounds.pairs, pair, sizeof *pair)) != NULL;) {
         if ((uint32_t)(*pair - 1) == callee)
             return true;

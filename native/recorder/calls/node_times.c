@@ -1,15 +1,12 @@
-/* The time of nodes: which of their pieces are exact, and what the sampler adds to them. clock/timing.h has the idea.
+/* The time of nodes: which of their pieces are exact, and what the sampler adds (clock/timing.h).
  *
- * Young functions. The clock is read where a function is entered and left until YOUNG of its entries have been timed;
- * then it is *mature*, unless its pieces are so long that the clock costs next to nothing. A source of starts switches
- * the ends of a mature function off for good (source/monitoring/start_events.h). So rare functions have exact times,
- * and frequent ones have many samples.
+ * The clock is read at a function's entries and ends until YOUNG of its entries have been timed. Then it is *mature*,
+ * unless its pieces are so long that the clock costs next to nothing. A source of starts switches the ends of a mature
+ * function off for good (source/monitoring/start_events.h). So rare functions have exact times, and frequent ones many
+ * samples.
  *
- * An exact piece belongs to a node whose end is reported, so that it is over when another one runs: the node of a young
- * function. Where a mature function begins, sampled time does, and lasts until a young one is entered or left.
- *
- * Guard. What a node has of exact pieces is its threads', with the GIL; what it has of looks is the sampler's. Nothing
- * is shared, so that no thread of the program waits for the sampler, which on a busy machine may have no processor. */
+ * Guard: What a node has of exact pieces belongs to its threads, with the GIL; what it has of looks, to the sampler.
+ * Nothing is shared, so no thread of the program waits for the sampler, which may have no processor. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -18,17 +15,15 @@
 #include "recorder/calls/store.h"
 
 #ifndef YOUNG
-#define YOUNG 64 /* entries */
+#define YOUNG 64
 #endif
-#define WORTH_NS 5000.0 /* a piece this long is worth reading the clock twice: 1 % of it */
-#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16      /* of a look that meets a frame before it is known: it is known some ns later */
+#define WORTH_NS 5000.0 /* a piece this long is worth two readings of the clock: 1 % of it */
+#define NEAR 8
+#define RETRIES 16 /* of a look that meets a frame some ns before its shadow */
 
 static double worth_ticks(void) {
     return WORTH_NS / sm_engine.clock.ns_per_tick;
 }
-
-/* ---- exact pieces ---- */
 
 static void add_off(sm_off *to, const sm_off *off) {
     to->all += off->all;
@@ -73,14 +68,14 @@ static void end_piece(sm_thread *thread, uint64_t now) {
         account(ended.of, &ended);
 }
 
-/* Closed while an exact piece is open: the next event, whatever it is, ends it. */
+/* Close the gate while an exact piece is open: the next event ends it. */
 static void set_gate(sm_thread *thread, bool closed) {
     sm_tree_thread *tree = sm_tree_of(thread);
     __atomic_store_n(&tree->gate, closed, __ATOMIC_SEQ_CST);
     __atomic_store_n(&tree->shadows.open, closed ? 0 : tree->shadows.size, __ATOMIC_SEQ_CST);
 }
 
-/* Whoever closes it has set what it is closed for before: one of both sees the other. */
+/* Open the gate. The reason to close it is set before it is closed, so one of the two sees the other. */
 static void open_gate(sm_thread *thread) {
     set_gate(thread, false);
     if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_SEQ_CST)) || sm_engine_is_unattended())
@@ -115,7 +110,7 @@ void sm_tree_look(sm_thread *thread) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
-    if (SM_UNLIKELY(sm_engine.settings.timing == SM_TIMING_NONE)) { /* the slow paths come by here all the same */
+    if (SM_UNLIKELY(sm_engine.settings.timing == SM_TIMING_NONE)) { /* slow paths call this in any case */
         if (sm_tree_of(thread)->gate)
             sm_tree_look(thread);
         return;
@@ -127,17 +122,14 @@ void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t no
     sm_tree_switch(thread, to, now);
 }
 
-/* ---- the sampler's ---- */
-
-/* The node of a shadow. Its thread may be changing it: what is read is a node in any case. */
+/* Return the node of a shadow. Its thread may be changing it, but any value read is a node. */
 static sm_node *node_of(const sm_shadow *shadow) {
     bool in_c = __atomic_load_n(&shadow->c_at, __ATOMIC_ACQUIRE) != 0;
     sm_node *c_node = __atomic_load_n(&shadow->c_node, __ATOMIC_RELAXED);
     return in_c && c_node != NULL ? c_node : __atomic_load_n(&shadow->node, __ATOMIC_RELAXED);
 }
 
-/* Finds the running frame among the shadows, from the depth that the interpreter says on. The frame's own memory is not
- * read: it may be gone. */
+/* Find the running frame among the shadows, near the interpreter's depth. The frame itself may be gone. */
 static sm_node *find_running(const sm_tree_thread *tree, PyThreadState *tstate) {
     const void *frame = sm_tstate_frame_racy(tstate);
     int64_t depth = sm_tstate_depth_racy(tstate), size = tree->shadows.size;
@@ -164,7 +156,7 @@ static void *current(const sm_timing *timing) {
     return sm_tree_running(sm_thread_of(timing));
 }
 
-/* In a trace the event after a look reads the clock, so that what has been long by then is known to end there. */
+/* Add a look. In a trace the next event reads the clock, so that the end of a long call is known. */
 static void add(sm_timing *timing, void *of, const sm_look *look) {
     sm_thread *thread = sm_thread_of(timing);
     sm_node *node = of;
@@ -193,8 +185,6 @@ static void wake(sm_timing *timing) {
 }
 
 const sm_sampled sm_tree_clocked = {current, add, wake};
-
-/* ---- around events ---- */
 
 void sm_tree_hold(sm_thread *thread, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);

@@ -1,10 +1,9 @@
-/* The calltree's rows in a recording. */
 #include <stdio.h>
 
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/store.h"
 
-/* The node's thread may be changing what is read here; what only grows is as it was at some moment. */
+/* Return the flags. The node's thread may change what is read here, but counters only grow. */
 static uint32_t flags_of(const sm_node *node, const sm_node_rest *rest) {
     uint32_t flags = SM_READ(rest->flags) & (SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED);
     return flags | (rest->running ? SM_NODE_RUNNING : 0) | (sm_tree_is_bound(node) ? SM_NODE_LOWER_BOUND : 0);
@@ -14,7 +13,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-typedef struct { /* of a node's exact pieces, and of its waiting */
+typedef struct { /* of a node's exact pieces and waiting */
     uint64_t ticks;
     sm_off off;
 } sums;
@@ -82,7 +81,7 @@ int64_t sm_calltree_number(const sm_node *node) {
     return (rest->flags & SM_NODE_ROOT) == 0 ? (int64_t)rest->id : -1;
 }
 
-/* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
+/* Return a sum that grows with every change of the node's counters. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
     uint32_t seldom = 0;
@@ -93,7 +92,7 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
 }
 
 static void mark_all(bool gil, bool on) {
-    sm_sampler_lock(); /* with which shadows are moved */
+    sm_sampler_lock(); /* shadows move with this lock */
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session)
             sm_tree_mark_running(thread, gil, on);
@@ -101,7 +100,7 @@ static void mark_all(bool gil, bool on) {
     sm_sampler_unlock();
 }
 
-/* The rows of nodes with an exact piece that is open, once more: with what that has so far. */
+/* Write again the row of a node with an open exact piece, including that piece. */
 static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint64_t now) {
     const sm_timing *timing = &thread->timing;
     sm_node *node = thread->ended ? NULL : sm_sampler_so_far(timing, now).of;
@@ -114,10 +113,9 @@ static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint
     of.ticks += open.ran;
     add_off(&of.off, &open.off);
     save_node(output, thread->home, node, of);
-    sm_rest(node)->saved--; /* it has to be written again */
+    sm_rest(node)->saved--;
 }
 
-/* nodes: so many have been published. */
 static void save_thread(sm_output *output, sm_thread *thread, uint32_t nodes) {
     sm_tree_chunk *chunk = __atomic_load_n(&sm_tree_of(thread)->chunks, __ATOMIC_ACQUIRE);
     for (; chunk != NULL; chunk = chunk->next) {

@@ -1,19 +1,17 @@
-/* The path of a stack that is found running: at a thread's first event, after a switch, after a repair.
+/* Find the path of a stack that already runs: at a thread's first event, after a switch, after a repair.
  *
- * What can be walked are the frames of Python functions. C functions between them (exec, sorted, a decorator written in
- * C) have no frame, but belong to the path: a path made from frames alone would be another than the one that the calls
- * took. So the path is found again rather than made:
+ * Only frames of Python functions can be walked. C functions between them (exec, sorted, a decorator written in C) have
+ * no frame, but belong to the path. So the path is searched for rather than made of frames:
  *
- * - A stack that is switched away from is *parked*: the node that the thread was at, under the chunk that its frames
- * end in (engine/threads.c), which is the same when it comes back, since nothing of it can have moved. If the parked
- * path leads through the frames that are there now, it is the one.
- * - Else as much of it as does is kept, or of the path that the thread was at, when that is the same stack's.
- * - For a frame beyond, the node's own child is taken; if there is none, but one of its C functions has a child of this
- *   code, that one. What is not found there was running before it could be seen, and is made.
+ * - A stack is *parked* when the thread switches away: its node is stored under the chunk in which its frames end
+ * (engine/threads.c), which does not move. If the parked path leads through the frames, it is taken.
  *
- * A chunk's address may be used again after its greenlet has died: then the frames are other ones, most likely, or run
- * the same code. The table forgets everything when it has MAX_PARKED entries: what
- * is forgotten is found by the second and third way. */
+ * - Otherwise the common part is kept of the parked path, or of the thread's path if the stack is the same.
+ *
+ * - For each further frame, the node's own child is taken, or a child of this code below one of its C functions. If
+ * there is neither, the frame ran before it could be seen, and a child is made.
+ *
+ * A chunk's address may be reused after its greenlet died; then the frames differ, most likely. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -29,7 +27,7 @@ typedef struct {    /* the path of a stack that is switched away from; its threa
     sm_node *node;
 } parked;
 
-/* Where the thread was on the stack that ends in this chunk. NULL: not known. */
+/* Return the node at which the thread left the stack that ends in this chunk, or NULL. */
 static sm_node *parked_at(const sm_tree_thread *tree, const void *chunk) {
     const parked *known = sm_map_find(&tree->parked, (uintptr_t)chunk, sizeof *known);
     return known != NULL ? known->node : NULL;
@@ -41,7 +39,7 @@ static void park(sm_tree_thread *tree, const void *chunk, sm_node *node) {
     if (tree->parked.count >= MAX_PARKED)
         sm_map_clear(&tree->parked, sizeof(parked));
     parked *known = sm_map_make(&tree->parked, (uintptr_t)chunk, sizeof *known, 16);
-    if (known != NULL) /* else the path will be made of its frames */
+    if (known != NULL) /* otherwise the path is made of frames */
         known->node = node;
 }
 
@@ -55,13 +53,12 @@ static bool is_python(const sm_node *node) {
     return sm_rest(node)->function->function->kind == SM_PYTHON;
 }
 
-/* Frames that are left out have no node. */
 static bool has_none(const sm_walked_frame *frame) {
     const sm_function *function = sm_function_of_code(frame->code, NULL);
     return function != NULL && function->left_out;
 }
 
-/* Does the path to a node, C functions left out, lead through exactly these codes? */
+/* Return true if the path to a node, without C functions, leads through exactly these codes. */
 static bool fits(const sm_node *node, const sm_walked_frame *frames, size_t count) {
     while (count > 0 || node->parent != NULL) {
         while (node->parent != NULL && !is_python(node))
@@ -77,7 +74,7 @@ static bool fits(const sm_node *node, const sm_walked_frame *frames, size_t coun
     return true;
 }
 
-/* The innermost node on the way to this one that the outermost frames lead to; counts these frames. */
+/* Return the innermost node on the path to `end` to which the outermost frames lead. *known: their number. */
 static sm_node *common(sm_tree_thread *tree, sm_node *end, const sm_walked_frame *frames, size_t count, size_t *known) {
     size_t depth = 0;
     for (sm_node *node = end; node->parent != NULL; node = node->parent)
@@ -103,7 +100,7 @@ static sm_node *common(sm_tree_thread *tree, sm_node *end, const sm_walked_frame
     return last;
 }
 
-/* The child of this code that a node has below one of its C functions; NULL: none, or several. */
+/* Return the child of this code below one of the node's C functions, or NULL if there is none or several. */
 static sm_node *below_c(sm_node *node, const void *code) {
     sm_node *found = NULL;
     const sm_children *more = sm_more(node);
@@ -139,13 +136,13 @@ void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
         tree->marked = gil ? tree->node : sm_tree_running(thread);
     sm_tree_mark(tree->marked, running);
     if (gil && tree->fold_count > 0)
-        sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
+        sm_tree_mark(tree->fold[0].bucket, running);
 }
 
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
-    sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node; /* where the fold began */
+    sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node;
     sm_node *old = left == here ? before : parked_at(tree, here);
     frames += below, count -= below;
     if (left != here && before != tree->root)

@@ -4,17 +4,17 @@
 
 #include "recorder/calls/store.h"
 
-/* The node of the caller of what begins. Where that is not known, the stack is walked. */
+/* Return the node of the caller, after a walk of the stack if it is unknown. */
 static sm_node *reach(sm_thread *thread, sm_reach from, bool entering) {
     sm_node *node = sm_shadows_reach(sm_tree_of(thread), from);
     if (SM_LIKELY(node != NULL))
         return node;
     sm_engine_repair(thread, entering);
-    from.unknown = true; /* for want of memory */
+    from.unknown = true;
     return sm_shadows_reach(sm_tree_of(thread), from);
 }
 
-/* A slot for the shadow of the frame that runs; NULL: out of memory, and what it calls is found by a walk. */
+/* Return a slot for the shadow of the running frame, or NULL if out of memory. Then a walk finds what it calls. */
 static sm_shadow *here(sm_thread *thread) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
     if (!sm_shadows_reserve(shadows, (uint32_t)sm_tstate_depth(thread->tstate)))
@@ -22,7 +22,6 @@ static sm_shadow *here(sm_thread *thread) {
     return sm_shadows_here(shadows, thread->tstate);
 }
 
-/* A child of a node; NULL: none is to be had. */
 static sm_node *make_child(sm_thread *thread, sm_node *node, const void *key, sm_function_kind kind, PyObject *object) {
     sm_tree_of(thread)->node = node;
     return sm_tree_find(thread, key, kind, object);
@@ -38,7 +37,7 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
 
 #define NOT_READ UINT64_MAX
 
-/* The clock's time where an event may end a piece, or make a path. */
+/* Read the clock where an event may end a piece or make a path. */
 static uint64_t now_if(bool wanted) {
     return wanted && sm_engine.settings.timing != SM_TIMING_NONE ? sm_clock_read(&sm_engine.clock) : NOT_READ;
 }
@@ -55,8 +54,7 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
     const sm_frame_head *frame = sm_starts_frame(thread);
     uint32_t depth = (uint32_t)sm_tstate_depth(thread->tstate);
     uint64_t now = now_if(sm_tree_of(thread)->gate);
-    /* Code that was compiled to C may tell of its calls, too, without a frame: they are counted where they are, but
-     * what they call counts for the frame below. */
+    /* Code compiled to C may report calls without a frame, whose callees count for the frame below. */
     bool framed = frame != NULL && sm_frame_is_of(frame, code);
     if (!framed && sm_tree_hides(code))
         return false;
@@ -70,7 +68,7 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
     if (child == NULL && sm_tree_hides(code))
         return false;
     sm_shadow *slot = framed ? here(thread) : NULL;
-    if (slot != NULL) /* Without memory for a path, what it calls counts for its caller. */
+    if (slot != NULL) /* Without memory for a path, callees count for the caller. */
         *slot = (sm_shadow){frame, frame->executable, child != NULL ? child : caller, 0, NULL};
     if (framed)
         sm_tree_of(thread)->node = child != NULL ? child : caller;
@@ -100,7 +98,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     if (child == NULL)
         return true;
     sm_shadow *slot = here(thread);
-    if (slot != NULL && !sm_shadow_is_of(slot, frame)) /* it is left out */
+    if (slot != NULL && !sm_shadow_is_of(slot, frame))
         *slot = (sm_shadow){.frame = frame};
     if (slot != NULL) {
         slot->c_node = child;
@@ -117,7 +115,7 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
     uint64_t now = now_if(sm_tree_of(thread)->gate);
     sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     if (slot == NULL || slot->frame != sm_starts_frame(thread) || slot->c_at == 0)
-        return; /* it was running when the recording began */
+        return; /* it ran before the recording began */
     if (how != SM_BY_RETURN && slot->c_node->key == key)
         sm_tree_raised(slot->c_node);
     slot->c_at = 0;
@@ -125,7 +123,7 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
         sm_tree_switch(thread, slot->node, now);
 }
 
-/* The node of what called the running frame, as far as it is at hand; NULL: it is not. */
+/* Return the node of the running frame's caller, or NULL if it is not at hand. */
 static sm_node *caller_of(sm_thread *thread, const sm_frame_head *frame) {
     const sm_shadow *below = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     const sm_frame_head *caller = frame->previous;
@@ -144,7 +142,6 @@ static sm_node *caller_of(sm_thread *thread, const sm_frame_head *frame) {
     return sm_shadow_is_in_c(below, caller) ? below->c_node : below->node;
 }
 
-/* The running frame of this node ends. */
 static void leave(sm_thread *thread, const sm_frame_head *frame, sm_node *node, sm_leaving how) {
     if (how == SM_BY_EXCEPTION)
         sm_tree_raised(node);
@@ -183,11 +180,9 @@ bool sm_starts_unwind_slow(sm_thread *thread, const void *code) {
     }
     if (sm_tree_hides(code))
         return false;
-    sm_engine_repair(thread, true); /* a frame that the path does not know: look at those below it */
+    sm_engine_repair(thread, true); /* the path lacks this frame, so check those below it */
     return true;
 }
-
-/* ---- places that are switched off ---- */
 
 static sm_node *running_node(sm_thread *thread) {
     const sm_frame_head *frame = sm_starts_frame(thread);
@@ -200,7 +195,7 @@ bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callabl
     if (child != NULL && sm_engine.settings.timing != SM_TIMING_NONE)
         return sm_tree_is_trivial(child);
     if (SM_LIKELY(!sm_engine.settings.narrow))
-        return false; /* none is proved trivial without a clock */
+        return false; /* without a clock none is proved trivial */
     const sm_function *function = sm_function_of_c(key, callable);
     return function != NULL && function->left_out;
 }

@@ -1,5 +1,5 @@
-/* The events of a source of starts, for the tree. No time is kept: nothing tells when a call ends. frame_shadows.h says
- * how a caller is found; here is the way of an event, of which all but the common case is in start_receiver.c. */
+/* The fast path of a source of starts; start_receiver.c has the rest. frame_shadows.h explains how a caller is
+ * found. */
 #ifndef SM_RECORDER_CALLS_START_RECEIVER_H
 #define SM_RECORDER_CALLS_START_RECEIVER_H
 
@@ -12,7 +12,7 @@ static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
 
-/* One more entry of a node. False: there have been 2^32, and it is for the slow path. */
+/* Count an entry of a node. Return false, for the slow path, before the counter overflows. */
 SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
     if (SM_LIKELY(++*entries != 0))
@@ -21,10 +21,10 @@ SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
     return false;
 }
 
-/* The events. Those that say `known` do the common case, and no more: they call nothing, so that the callbacks need no
- * stack of their own. False: nothing was done, and the event is for the function after. */
+/* Functions named `known` or `near` handle the common case without calls, so that the callbacks need no stack of their
+ * own. Otherwise they return false without any effect. */
 
-/* The child by which a node is entered once more; NULL: none was found quickly, or it is not for this way. */
+/* Return the child that is entered once more, or NULL if it was not found quickly. */
 SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed) {
     sm_node *child;
     if (SM_LIKELY(node->child_key[0] == key))
@@ -41,7 +41,6 @@ SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed)
     return sm_starts_count_known(child, resumed) ? child : NULL;
 }
 
-/* The caller's child is entered. */
 SM_INLINE bool sm_starts_step(sm_thread *thread, sm_node *caller, const void *code, bool resumed,
                               const sm_frame_head *frame, sm_shadow *here) {
     sm_node *child = sm_starts_child(caller, code, resumed);
@@ -55,7 +54,7 @@ SM_INLINE bool sm_starts_step(sm_thread *thread, sm_node *caller, const void *co
     return true;
 }
 
-/* A frame that another one called. */
+/* Enter a frame that another one called. */
 SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
@@ -67,7 +66,7 @@ SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool r
     return sm_starts_step(thread, here[-1].node, code, resumed, frame, here);
 }
 
-/* One that C code called, maybe the C function that the caller is in. */
+/* Enter a frame that C code called, perhaps the C function that the caller is in. */
 SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
@@ -88,7 +87,7 @@ SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool re
     return sm_shadow_is_of(caller, below) && sm_starts_step(thread, caller->node, code, resumed, frame, here);
 }
 
-/* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
+/* Enter or resume a frame of this code; thrown: with an exception. Return false if it is left out. */
 bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown);
 
 SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
@@ -105,10 +104,9 @@ SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
     return true;
 }
 
-/* A frame of the code `caller` calls a C function. */
 bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
-/* What the frame has called returns: the C function that it is in, if it is in any. */
+/* Leave the C function that the frame is in, if any. */
 SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
     sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(here->frame != sm_starts_frame(thread)))
@@ -117,17 +115,15 @@ SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
     return true;
 }
 
-/* The C function has been left. */
 void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 
-/* A frame of a function of this code returns or yields. False: nobody need know it of this place again. */
+/* Leave a frame by return or yield. Return false if the place need not report again. */
 bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how);
-/* Is this C function, which a frame of the code `caller` calls, not worth an event at a place that always calls it? */
+/* Return true if the C function is not worth an event at a place that always calls it. */
 bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable);
-/* The place is switched off: its call is counted, and nothing more. */
 void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
-/* An exception leaves a frame. False: of a function that is left out. */
+/* Leave a frame by an exception. Return false if its function is left out. */
 SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);

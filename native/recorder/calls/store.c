@@ -9,7 +9,7 @@
 
 sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
-static sm_node nobody; /* nobody's child, and of no key; never changed */
+static sm_node nobody;
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
@@ -54,15 +54,13 @@ sm_node *sm_node_in_table(sm_node *parent, const void *key) {
         SM_LOOK();
         if (slot == 0)
             return NULL;
-        if (found->key == key) { /* in whichever of its slots; the place of the child met last */
+        if (found->key == key) { /* in either slot; it takes the place of the child met last */
             *sm_node_recent(parent, key) = found;
             parent->child_key[1] = key;
             return parent->child[1] = found;
         }
     }
 }
-
-/* ---- the table of all children ---- */
 
 static uint32_t home_of(uintptr_t slot) {
     sm_node *node = node_in(slot);
@@ -92,7 +90,7 @@ static void take_out(sm_children *more, uintptr_t slot) {
     more->count--;
 }
 
-/* All slots of a node that is in none yet. */
+/* Insert a node that has no slot yet. */
 static void insert_node(sm_children *more, sm_node *node) {
     sm_node_rest *rest = sm_rest(node);
     if (node->key != SM_KEY_DEAD)
@@ -103,9 +101,9 @@ static void insert_node(sm_children *more, sm_node *node) {
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
 }
 
-#define MOST_TABLES ((1u << 24) - 1) /* what sm_node.more can say */
+#define MOST_TABLES ((1u << 24) - 1) /* limit of sm_node.more */
 
-/* A number for a node's table. 0: out of memory. */
+/* Return the number of a new table, or 0 if out of memory. */
 static uint32_t number_table(void) {
     if (sm_tree.tables_count == MOST_TABLES)
         return 0;
@@ -118,7 +116,7 @@ static uint32_t number_table(void) {
     return sm_tree.tables_count;
 }
 
-/* Sees to a table with room for another node. */
+/* Make sure of a table with room for another node. */
 static bool grow_children(sm_node *parent) {
     sm_children *old = sm_more(parent);
     uint32_t wanted = old != NULL ? old->count + 2 : 6, size = 4;
@@ -233,21 +231,20 @@ static void forget_key(sm_node *node) {
     sm_children *more = sm_more(parent);
     for (int i = 0; i < 2; i++) {
         if (parent->child[i] == node)
-            parent->child_key[i] = NULL; /* matches no event */
+            parent->child_key[i] = NULL;
     }
     if (more != NULL)
         take_out(more, (uintptr_t)node);
     node->key = SM_KEY_DEAD;
-    if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: one has just gone */
+    if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: a slot was just freed */
         rest->flags |= SM_NODE_BY_FUNCTION;
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
     }
 }
 
-/* Which nodes to look at when a code object goes away. While a function has had one, all of its nodes; of those that
- * came later, each has a list of the nodes that got it as key, so that code that is made again and again costs what its
- * own nodes cost, and not what all of its function's do. A list may have nodes that have another key by now, and a node
- * more than once: it is cleared of these before it grows, so that it is at most twice as long as it must be. */
+/* The nodes to update when a code object dies. All nodes of a function have its first code object as key. Each later
+ * one lists the nodes that got it, so that code made again and again costs only its own nodes. A list is cleared of
+ * stale entries and duplicates before it grows. */
 typedef struct {
     uint32_t count, size;
     sm_node *nodes[];
@@ -319,7 +316,7 @@ void sm_node_forget_lists(void) {
     }
 }
 
-/* Puts a node under another key. NULL: out of memory. */
+/* Put a node under another key. Return NULL if out of memory. */
 static sm_node *rekey(sm_node *parent, sm_node *node, const void *key) {
     if (parent->more != 0) {
         if (!grow_children(parent))
@@ -357,7 +354,7 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
             return rekey(parent, node_in(slot), key);
     }
     sm_node *child = more != NULL ? sm_node_child(parent, function->first) : NULL;
-    bool found = child != NULL && sm_rest(child)->function == function; /* else its address is another's now */
+    bool found = child != NULL && sm_rest(child)->function == function; /* otherwise its address is another's now */
     return found ? rekey(parent, child, key) : NULL;
 }
 
@@ -371,8 +368,6 @@ sm_node_more *sm_node_has(sm_node *node) {
     sm_free(made); /* the sampler, or the thread, was first */
     return more;
 }
-
-/* ---- consistency ---- */
 
 static bool is_in(const sm_children *more, uintptr_t slot) {
     for (uint32_t i = home_of(slot); more->slots[i & more->mask] != 0; i++) {

@@ -1,4 +1,4 @@
-/* The calltree's memory: nodes, children, functions. Shared by the files of this folder only. */
+/* The memory of the calltree, for the files of this folder. Guard: the GIL, except as noted. */
 #ifndef SM_RECORDER_CALLS_STORE_H
 #define SM_RECORDER_CALLS_STORE_H
 
@@ -8,34 +8,33 @@
 typedef struct sm_tree_function {
     sm_function *function;
     bool young;      /* the clock is read at its entries and ends */
-    bool several;    /* there have been more code objects than `first`, or that is gone */
-    bool first_gone; /* that is; what is at its address now is another */
+    bool several;    /* it has had more code objects than `first`, or `first` died */
+    bool first_gone; /* `first` died; its address may be another's */
     bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
-    bool sites_off;  /* with the engine's lock: it has a place that no longer tells which C function it calls:
-                        lower_bounds.c */
-    uint64_t entries, pieces, ticks, longest; /* timed ones; the ticks of these in all, and of the longest */
-    sm_node *nodes;                           /* its nodes, through sm_node_rest.same */
-    const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
+    bool sites_off;  /* it has a place that reports no C functions (lower_bounds.c); guarded by the engine's lock */
+    uint64_t entries, pieces, ticks, longest; /* timed entries; exact pieces, their ticks, and the longest */
+    sm_node *nodes;                           /* through sm_node_rest.same */
+    const void *first;                        /* key of all nodes while there is only one, or NULL */
 } sm_tree_function;
 
-enum { /* the first as in the file */
+enum { /* the first are as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
-       SM_NODE_LISTED = 256, /* while a list is looked through */
-       SM_NODE_BEFORE = 1024 /* sm_node_rest.before holds */
+       SM_NODE_LISTED = 256, /* while a list is cleared */
+       SM_NODE_BEFORE = 1024 /* sm_node_rest.before is valid */
 };
 
-typedef struct sm_node_more { /* of the few nodes that have any of this. Guard: the GIL, but for what is said */
-    sm_off off;               /* of exact pieces */
-    sm_off seen;              /* of looks; these two are the sampler's */
-    double seen_sq;           /* ticks squared */
+typedef struct sm_node_more {
+    sm_off off;     /* of exact pieces; guarded by the GIL */
+    sm_off seen;    /* of looks; the sampler's, like the next */
+    double seen_sq; /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
-    uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
+    uint32_t calls_high, resumes_high; /* high parts of sm_node's counts */
 } sm_node_more;
 
 /* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
@@ -43,22 +42,22 @@ typedef struct sm_node_more { /* of the few nodes that have any of this. Guard: 
  * over. So is one whose function has had several code objects, which may all be alive and take turns: such a child has
  * two slots. (One whose function has had a single code object is found by that.) Guard: the GIL. */
 typedef struct {
-    uint32_t mask, count; /* slots less one; of them in use */
-    uintptr_t slots[];    /* 0: free; a node's address: by its key; with SM_BY_FUNCTION added: by its function */
+    uint32_t mask, count;
+    uintptr_t slots[]; /* 0 if free, or a node by its key, or (+ SM_BY_FUNCTION) by its function */
 } sm_children;
 #define SM_BY_FUNCTION 1
-#define SM_KEY_DEAD ((const void *)1) /* of a node whose code object is gone */
+#define SM_KEY_DEAD ((const void *)1) /* of a node whose code object died */
 
-typedef struct sm_fold { /* a frame entered while folded; its thread's own */
+typedef struct sm_fold {
     const void *key;
     sm_node *bucket;
 } sm_fold;
 
 /* Guard: the GIL, but for what is atomic. */
 typedef struct {
-    sm_tree_function **functions; /* by sm_function.id */
+    sm_tree_function **functions;
     uint32_t functions_size;
-    uint32_t nodes;       /* atomic: made, without roots; the next id. Those before it have been published */
+    uint32_t nodes;       /* atomic: number without roots; those with smaller ids are published */
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
@@ -70,50 +69,47 @@ static inline sm_children *sm_more(const sm_node *node) {
     return node->more ? sm_tree.tables[node->more] : NULL;
 }
 
-sm_tree_function *sm_tree_function_of(sm_function *function); /* NULL: out of memory */
-/* A new child of parent (NULL: a root). NULL: out of memory. */
+sm_tree_function *sm_tree_function_of(sm_function *function); /* NULL if out of memory */
+/* Make a child of parent, or a root if it is NULL. Return NULL if out of memory. */
 sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function);
-sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
-/* The child of this function, known by another code object so far: it gets the new key. NULL: none. */
+sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL if there is none */
+/* Give the child of this function, known by another code object so far, the new key. Return NULL if there is none. */
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
-/* A code object goes away: none of its function's nodes has it as key any more. */
+/* Remove a dying code object's key from the nodes of its function. */
 void sm_node_code_died(sm_code_entry *entry, sm_tree_function *function);
-/* Its function has had several code objects, and the node has this one's address as key now. */
+/* Note that the node has this key now, for a function with several code objects. */
 void sm_node_note_key(const void *key, sm_node *node);
 void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
-uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
-/* Made when missing, by any thread. NULL: out of memory. */
+uint64_t sm_tree_bytes(const sm_tree_thread *tree);
+/* Return the node's rare data, which any thread makes if missing, or NULL if out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
 void sm_tree_free(void); /* but what threads own */
 
 void sm_calltree_save(sm_output *output);
-void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* a new node's row, into the file */
-void sm_tree_settle(void); /* with the GIL: each thread's node is where its frames are */
-/* Marks, or unmarks, a path as running, with the engine's lock; NULL: none. */
+void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* writes a new node's row */
+void sm_tree_settle(void); /* sets each thread's node by its frames, with the GIL */
+/* Mark or unmark a path as running, with the engine's lock. The node may be NULL. */
 void sm_tree_mark(sm_node *node, bool running);
-/* The path of what runs now. gil: it is held, and the thread has been settled. */
+/* Mark the path that runs now. gil: the GIL is held, and the thread is settled. */
 void sm_tree_mark_running(sm_thread *thread, bool gil, bool running);
 
-/* node_times.c */
-extern const sm_sampled sm_tree_clocked; /* these three are the recorder's */
+extern const sm_sampled sm_tree_clocked;
 void sm_tree_hold(sm_thread *thread, bool on);
 void sm_tree_wake(sm_thread *thread);
-/* No more of its time is recorded: what it has so far is its nodes'. Any thread's, with the GIL. */
+/* End a thread's time, and give its nodes what it has so far. For any thread, with the GIL. */
 void sm_tree_end_time(sm_thread *thread);
-/* The node that the thread runs, as the sampler finds it, with its lock or the engine's; NULL: it is not known. */
+/* Return the node that the thread runs, as the sampler finds it, or NULL. With the sampler's or the engine's lock. */
 sm_node *sm_tree_running(sm_thread *thread);
 
-/* stack_paths.c */
-/* Makes the child for a frame that runs already: sm_tree_seed_frame(). */
+/* Makes a child for a frame that already runs. */
 typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
-void sm_tree_mark_parked(sm_thread *thread,
-                         bool running); /* as sm_tree_mark_running, on the stacks switched away from */
+void sm_tree_mark_parked(sm_thread *thread, bool running); /* as sm_tree_mark_running, on its other stacks */
 
-/* lower_bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
+/* Note that a place in caller, which has called callee, is switched off. Either may be NULL if out of memory. */
 void sm_tree_note_site(sm_function *caller, sm_function *callee);
-bool sm_tree_is_bound(const sm_node *node); /* may calls be missing from this node? */
+bool sm_tree_is_bound(const sm_node *node); /* true if calls may be missing from it */
 void sm_tree_bounds_free(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a thread appends to its journal. trace.h tells the story. */
+/* Append events to a thread's journal; trace.h explains it. */
 #include "recorder/calls/trace.h"
 
 #include <assert.h>
@@ -11,32 +11,31 @@
 #include "recorder/calls/trace_blocks.h"
 #include "recorder/calls/trace_zoom.h"
 
-#define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
+#define UNIT_NS 16        /* a unit of marks is no longer, which is less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
-#define LATE_NS 10000000  /* between two looks at whether the file lacks something */
+#define LATE_NS 10000000  /* between two checks whether the worker is late */
 
 unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker runs */
 
-static struct { /* guard: the GIL */
+/* Guard: the GIL. */
+static struct {
     bool on;
-    bool file;       /* there is one */
-    uint64_t pauses; /* of the collector: begun so far */
-    bool filtered;   /* the worker leaves calls out, and has to know how deep they are */
-    uint32_t depth;  /* ... of the deepest that stay */
-    uint64_t gaps;   /* times that events had to be left out */
-    uint64_t looked; /* ticks: when somebody looked whether the worker is late; */
-    uint64_t late;   /* ticks: from then until the next such look */
+    bool file;
+    uint64_t pauses; /* of the collector */
+    bool filtered;   /* the worker leaves calls out, and needs their depth */
+    uint32_t depth;  /* of the deepest calls that stay */
+    uint64_t gaps;   /* times that events were dropped */
+    uint64_t looked; /* ticks of the last check whether the worker is late */
+    uint64_t late;   /* ticks until the next one */
 } journal;
 
-/* ---- what is written ---- */
-
-/* Its place among the rows of its thread: 0 is the root. Nodes are rows in the order in which they were made. */
+/* Return the node's rank in its thread; the root's is 0. */
 static uint64_t rank_of(const sm_node *node) {
     const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
     return (uint64_t)chunk->number * SM_TREE_NODES + (uint64_t)(node - chunk->nodes);
 }
 
-/* The innermost node on the path that the journal tells of. */
+/* Return the innermost node on the path that the journal shows. */
 static const sm_node *shown(const sm_node *node) {
     while (node->depth > journal.depth)
         node = node->parent;
@@ -72,7 +71,7 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
     block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_trace_unit));
     stream->gap = false;
-    stream->after = NULL; /* a block may stand where another one stood */
+    stream->after = NULL; /* a block may be where another one was */
     tree->journal.limit = block->bytes + SM_TRACE_STRIDE;
     publish(tree, block->bytes);
     sm_blocks_open(stream, block);
@@ -89,7 +88,7 @@ static const uint8_t *end_of(const sm_stream *stream) {
     return stream->open->bytes + stream->open->room - SM_TRACE_SLACK;
 }
 
-/* Is there room for so many bytes, and a mark after them? If not, another block begins. */
+/* Make room for so many bytes and a mark, in another block if necessary. Return false if there is none. */
 static bool make_room(sm_thread *thread, size_t size) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_stream *stream = tree->journal.stream;
@@ -100,7 +99,7 @@ static bool make_room(sm_thread *thread, size_t size) {
     return stream->open != NULL;
 }
 
-/* The operand of a mark, which is the last one from then on. A clock that goes back stands. */
+/* Write the operand of a mark, which is the last one from now on. Time stands still while the clock goes back. */
 static uint8_t *put_since(sm_trace_end *end, uint8_t *at, uint64_t now) {
     uint64_t units = now >> sm_trace_unit, since = sm_ticks_since(end->mark, units);
     end->mark += since;
@@ -125,7 +124,7 @@ void sm_trace_mark(sm_thread *thread, uint64_t now) {
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
-/* Who is killed leaves what has happened, also where the system does not let the worker run. */
+/* Write what is there if the worker is late, for a program that is killed. */
 static void look_after_file(uint64_t now) {
     if (sm_ticks_since(journal.looked, now) < journal.late)
         return;
@@ -168,7 +167,6 @@ void sm_trace_stamped(sm_thread *thread, uint64_t now) {
     look_after_file(now);
 }
 
-/* A token with the rank of a node. */
 static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->journal.stream == NULL)
@@ -176,7 +174,7 @@ static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
     uint8_t *at = tree->journal.at;
     *at++ = token;
     at = sm_varint_put(at, rank_of(node));
-    if (journal.filtered && token == SM_TOKEN_GOTO) /* for the filter alone: trace_filter.c */
+    if (journal.filtered && token == SM_TOKEN_GOTO) /* for the filter only: trace_filter.c */
         at = sm_varint_put(at, node->depth);
     publish(tree, at);
     if (tree->journal.at >= tree->journal.limit)
@@ -192,7 +190,7 @@ void sm_trace_goto(sm_thread *thread, sm_node *node) {
     sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
     tree->node = node;
     if (first != NULL && first->number == 0 && tree->journal.at == first->bytes && !journal.filtered) {
-        first->rank = rank_of(shown(node)); /* nothing was before it: what is on its path ran when the journal began */
+        first->rank = rank_of(shown(node)); /* the journal begins here, so the path was running */
         first->depth = node->depth;
         return;
     }
@@ -258,8 +256,6 @@ bool sm_trace_has_file(void) {
     return journal.file && !sm_engine.forked;
 }
 
-/* ---- threads, and the recording's life ---- */
-
 bool sm_trace_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->journal = (sm_trace_end){.at = NULL};
@@ -281,7 +277,7 @@ void sm_trace_thread_end(sm_thread *thread) {
     if (stream == NULL)
         return;
     if (stream->open != NULL && stream->open->number == 0 && tree->journal.at == stream->open->bytes) {
-        sm_blocks_drop(stream); /* no event has come */
+        sm_blocks_drop(stream); /* no event came */
     } else if (stream->open != NULL) {
         *tree->journal.at = SM_TOKEN_END;
         publish(tree, tree->journal.at + 1);
@@ -298,7 +294,7 @@ void sm_trace_thread_end(sm_thread *thread) {
 
 void sm_trace_start(sm_writer *writer) {
     bool on = sm_engine.settings.journal;
-    sm_trace_stop(); /* what was recorded to learn costs, or before a fork */
+    sm_trace_stop(); /* recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;

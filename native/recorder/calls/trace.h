@@ -1,23 +1,20 @@
-/* The journal: when what happened, beside the tree that says what and how often.
+/* The journal: when events happened, beside the tree that counts them.
  *
- * The tree is the dictionary. A thread's state is the node that it is at, so an event is "child number k of where we
- * are" or "return": a byte (trace/tokens.h). The clock is marked every SM_TRACE_STRIDE bytes and wherever the
- * recorder reads it anyway, so that what is long is exact, and each other event lies between two marks.
+ * The tree is the dictionary. A thread's state is its current node, so an event is one byte: "child number k" or
+ * "return" (trace/tokens.h). The clock is marked every SM_TRACE_STRIDE bytes, and wherever the recorder reads it
+ * anyway. So long calls are exact, and each other event lies between two marks.
  *
- * Who owns what. A *stream* is the journal of one thread, a *block* a stretch of it that can be read by itself: it
- * begins with the node and the time. The thread appends to its open block; `at` is published with release order, so
- * that what is before it can be read by others at any time. A full block is sealed: it goes to the queue, and the
- * thread never touches it again. A worker (base/worker.h), which needs no interpreter lock, compresses what is there
- * 25 times a second, or sooner if much is queued, and puts it into the file; a flush does the same at once, and so does
- * a thread that finds the worker late. What is not in the file yet is bounded: past MOST_QUEUED bytes (trace_blocks.c)
- * events go nowhere, until there is room, and the block that then begins says that something is missing before it. The
- * program never waits.
+ * Ownership: A *stream* is the journal of one thread. A *block* is a stretch of it that can be read by itself, since it
+ * begins with a node and a time. The thread appends to its open block, and publishes `at` with release order, so others
+ * may read what is before. A full block is queued, and the thread never touches it again. A worker without the GIL
+ * compresses and writes blocks 25 times per second, or sooner if much is queued. A flush does so at once, like a thread
+ * that finds the worker late.
  *
- * Locks, in this order: `disk` is held by who moves pieces to the file, `sums` by who adds up what is in it, `lists` by
- * who touches the queue and the list of streams, for some instructions. A fork holds all three.
+ * Beyond MOST_QUEUED bytes in the queue, or without memory, events are dropped, and the next block states that some are
+ * missing. The program never waits.
  *
- * Invariants: at < end of the open block, with SM_TRACE_SLACK bytes of room after it; a piece ends between two
- * tokens. Without memory for a block, events go nowhere as they do when the disk is too slow. */
+ * Locks, in this order: `disk` while pieces move to the file, `sums` while its content is summed up, and `lists`, for
+ * some instructions, while the queue or the list of streams changes. A fork holds all three. */
 #ifndef SM_RECORDER_CALLS_TRACE_H
 #define SM_RECORDER_CALLS_TRACE_H
 
@@ -29,42 +26,38 @@
 #include "recorder/calls/tree.h"
 #include "trace/tokens.h"
 
-#define SM_TRACE_STRIDE 31 /* bytes between two marks, at most */
+#define SM_TRACE_STRIDE 31 /* most bytes between two marks */
 
-/* A recording begins, perhaps with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
+/* Start a recording. writer: of its file, or NULL to drop events. */
 void sm_trace_start(sm_writer *writer);
-/* It ends: all streams have their ends, and everything is in the file. */
+/* End all streams, and write everything. */
 void sm_trace_stop(void);
-void sm_trace_flush(void);    /* what is there goes into the file, if there is one; without the engine's lock */
-uint64_t sm_trace_gaps(void); /* times that events had to be left out */
+void sm_trace_flush(void);
+uint64_t sm_trace_gaps(void); /* times that events were dropped */
 
-/* A thread begins, or goes on after its end. False: out of memory. */
+/* Begin a thread, or resume it after its end. Return false if out of memory. */
 bool sm_trace_thread(sm_thread *thread);
 void sm_trace_thread_end(sm_thread *thread);
 
-/* Does what is met go into a file? What a forked child meets before its own recording begins is no part of its
- * parent's. The row of a new node then goes there, before a piece names it. */
+/* Return true if events go into a file. What a forked child does before its own recording does not. */
 bool sm_trace_has_file(void);
 
-/* From here on no event of the fast path: `at` has reached `limit`, or an operand is needed. */
 void sm_trace_look(sm_thread *thread);
-void sm_trace_mark(sm_thread *thread, uint64_t now); /* the event that was written last happened now */
+void sm_trace_mark(sm_thread *thread, uint64_t now); /* dates the last event */
 void sm_trace_enter_far(sm_thread *thread, const sm_node *node, bool resumed);
-/* From slow paths, which do not know whether there is a journal. */
-void sm_trace_goto(sm_thread *thread, sm_node *node); /* the path is this node's, without events */
+void sm_trace_goto(sm_thread *thread, sm_node *node); /* changes the path without events */
 void sm_trace_left(sm_thread *thread, sm_node *to, sm_leaving how);
 void sm_trace_entered(sm_thread *thread, sm_node *node);
-/* What the program says of itself. kind: SM_INSTANT_...; span: its number, for those kinds that have one. False: there
- * is no journal, or it is too long. */
+/* Write an instant of the program. kind: SM_INSTANT_...; span: its number, or 0. Return false if it is too long or
+ * unwanted. */
 bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
                       const char *json, size_t json_size);
-void sm_trace_pause(sm_thread *thread, const sm_pause *pause); /* of the cycle collector; it collects on this thread */
+void sm_trace_pause(sm_thread *thread, const sm_pause *pause);
 
-/* Where each event has its own time, the clock is marked behind each, at once. */
-extern unsigned sm_trace_unit; /* a unit of marks is so many ticks, as a power of two */
-/* The same for a mark that takes more than a byte. */
+/* Where each event has its own time, a mark follows at once. */
+extern unsigned sm_trace_unit; /* log2 of the ticks in a unit of marks */
 void sm_trace_stamp_far(sm_thread *thread, uint8_t token, uint64_t now);
-void sm_trace_stamped(sm_thread *thread, uint64_t now); /* `at` has reached `limit`, behind a mark */
+void sm_trace_stamped(sm_thread *thread, uint64_t now); /* `at` has reached `limit`, after a mark */
 
 static inline void sm_trace_stamp(sm_thread *thread, uint8_t token, uint64_t now) {
     sm_trace_end *end = &sm_tree_of(thread)->journal;
@@ -93,8 +86,7 @@ static inline void sm_trace_put(sm_thread *thread, uint8_t token) {
         sm_trace_look(thread);
 }
 
-/* The thread enters this node, or leaves the one that it is at: it is at the other one from here on, since a block may
- * begin behind the token. */
+/* Enter this node, or leave the current one. The thread moves first, as a block may begin after the token. */
 static inline void sm_trace_enter(sm_thread *thread, sm_node *node, bool resumed) {
     sm_tree_of(thread)->node = node;
     if (SM_LIKELY(node->token != 0))

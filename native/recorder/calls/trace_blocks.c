@@ -1,19 +1,17 @@
-/* From the journal's blocks to the file: the queue, and the worker that empties it.
+/* Move the journal's blocks to the file: the queue, and the worker that empties it.
  *
- * A block that is in the file goes into a second queue, until the worker has summed it up (trace_zoom.h). That takes
- * longer than writing it, so the worker stops in between when it is time to write, and others than the worker do not do
- * it, so that no thread of the program pays for it: only where the worker is far behind, or is not there, whoever
- * flushes helps.
+ * A written block goes into a second queue, until the worker has summed it up (trace_zoom.h). That takes longer than
+ * writing, so the worker interrupts it when it is time to write. Other threads do not sum up, except that a flush helps
+ * if the worker is far behind or missing.
  *
- * On a machine with more to do than processors, the system may let the worker sleep on for a tenth of a second. What
- * the program does meanwhile would be lost if it were killed, so a thread of the program that finds the worker late
- * writes what is there (sm_blocks_help): at most every LATE_NS, and never if that means to wait for a lock.
+ * With more runnable threads than processors, the worker may oversleep by a tenth of a second, and a kill would lose
+ * what the program did meanwhile. So a thread that finds the worker late writes what is there (sm_blocks_help): at most
+ * every LATE_NS, and without waiting for a lock.
  *
- * A piece is what of a block goes into the file at a time: all of it, if the queue is behind, or what has come since
- * the last look. Pieces of full blocks are written some at a time, for a write takes about as long as packing a piece.
- * Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream come in order;
- * whoever sums up holds `sums`. Compression and writing happen without `lists`, which events take when a block is full.
- * Order: `disk`, `sums`, `lists`. */
+ * A piece is the part of a block that goes into the file at once. Pieces of full blocks are written together, since a
+ * write takes about as long as packing a piece. `disk` is held from taking a piece until it is in the file, so that
+ * pieces of a stream come in order. Compression and writing happen without `lists`, which events take when a block is
+ * full. Order: `disk`, `sums`, `lists`. */
 #include "recorder/calls/trace_blocks.h"
 
 #include <assert.h>
@@ -32,21 +30,21 @@
 #include "trace/piece_heads.h"
 #include "trace/tokens.h"
 
-#define PERIOD_NS 40000000           /* between two looks at what is there */
-#define LATE_NS 45000000             /* without one: the worker is late */
-#define MOST_QUEUED (16 << 20)       /* bytes of full blocks that wait for the disk */
-#define FIRST_ROOM 1024              /* of a stream's first block; */
-#define LARGEST_ROOM 16384           /* of its later ones */
-#define SELDOM_NS 1000000000         /* between two looks at the longest calls */
-#define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
-#define HURRY (1 << 20)              /* so much in the queue is worth waking the worker: often is dear */
-#define HEAD (8 * SM_VARINT_MAX + 8) /* of a piece, at most */
-#define TOGETHER (192 << 10)         /* bytes of pieces that one write puts into the file; */
-#define MANY 16                      /* so many pieces, at most */
+#define PERIOD_NS 40000000     /* between two rounds */
+#define LATE_NS 45000000       /* after which the worker is late */
+#define MOST_QUEUED (16 << 20) /* bytes in both queues */
+#define FIRST_ROOM 1024        /* bytes of a stream's first block */
+#define LARGEST_ROOM 16384     /* bytes of its later ones */
+#define SELDOM_NS 1000000000   /* between two writes of the longest calls */
+#define FAR_BEHIND (8 << 20)   /* bytes to sum up with which a flush helps */
+#define HURRY (1 << 20)        /* bytes in the queue that are worth waking the worker, which is expensive */
+#define HEAD (8 * SM_VARINT_MAX + 8)
+#define TOGETHER (192 << 10)
+#define MANY 16
 
 static void work(sm_worker *self, uintptr_t run);
 
-typedef struct { /* for pieces that are written together */
+typedef struct { /* scratch memory of one write */
     uint8_t bytes[TOGETHER];
     sm_packer packer;
 } piece_room;
@@ -56,18 +54,18 @@ _Static_assert(TOGETHER >= HEAD + SM_PACKED_MOST, "there is room for any piece")
 static struct {
     pthread_mutex_t disk, sums, lists;
     sm_worker worker;
-    sm_writer *writer;                 /* borrowed; with `disk`. NULL: blocks go nowhere */
-    bool on;                           /* with `lists`: there is a writer */
-    sm_stream *streams;                /* with `lists`; owned */
-    sm_block *first, **last;           /* the queue; with `lists`; owned */
-    sm_block *written, **last_written; /* the second one; with `lists`; owned */
-    size_t queued;                     /* bytes in both; with `lists` */
-    size_t behind;                     /* of them, in the second one */
-    uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
-    piece_room *room;                  /* with `disk`; owned */
-    sm_piece_heads heads;              /* of pieces in the file that no chunk has told of; with `disk` */
-    uint64_t looked;                   /* monotonic ns, atomic: when all that was there had been written */
-    sm_blocks_filter filter;           /* these two are set by a start, while the worker is not there */
+    sm_writer *writer;                 /* borrowed; NULL if blocks go nowhere; changed with all three locks */
+    bool on;                           /* there is a writer; guarded by `lists` */
+    sm_stream *streams;                /* owned; guarded by `lists` */
+    sm_block *first, **last;           /* the queue; owned; guarded by `lists` */
+    sm_block *written, **last_written; /* the second queue; owned; guarded by `lists` */
+    size_t queued;                     /* bytes in both; guarded by `lists` */
+    size_t behind;                     /* of these, in the second one */
+    uint32_t count;                    /* number of the next stream; guarded by the GIL */
+    piece_room *room;                  /* owned; guarded by `disk` */
+    sm_piece_heads heads;              /* of written pieces, not in a HEAD chunk yet; guarded by `disk` */
+    uint64_t looked;                   /* monotonic ns of the last round; atomic */
+    sm_blocks_filter filter;           /* changed with all three locks */
     bool filtered;
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
             .sums = PTHREAD_MUTEX_INITIALIZER,
@@ -76,12 +74,12 @@ static struct {
             .last = &blocks.first,
             .last_written = &blocks.written};
 
-/* ---- pieces; with `disk` ---- */
+/* The functions up to work() are called with `disk`, except as noted. */
 
-typedef struct { /* to be written */
+typedef struct {
     sm_block *block;
     uint32_t from, to;
-    const uint8_t *bytes; /* from there on */
+    const uint8_t *bytes;
 } piece;
 
 static uint8_t *put_head(uint8_t *to, const piece *of) {
@@ -100,7 +98,7 @@ static uint8_t *put_head(uint8_t *to, const piece *of) {
     return to;
 }
 
-/* What the pieces since the last such chunk are, so that a reader need not look at each. */
+/* Write a chunk with the heads of the pieces since the last one. */
 static void write_heads(void) {
     sm_buffer payload = {0};
     if (blocks.heads.count != 0 && sm_piece_heads_pack(&blocks.heads, &payload) == 0 &&
@@ -111,13 +109,11 @@ static void write_heads(void) {
     sm_buffer_free(&payload);
 }
 
-/* Bytes that it takes at most. */
 static size_t room_of(const piece *of) {
     return HEAD + SM_PACKED_MOST - SM_BLOCK_MOST + of->to - of->from;
 }
 
-/* Pieces for which there is room, with one write: returns how many are in the file or on their way, from the first on.
- */
+/* Write pieces with one write. Return how many of them, from the first on, are in the file or on their way. */
 static size_t write_pieces(const piece *of, size_t count) {
     piece_room *room = blocks.room;
     uint8_t *to = room->bytes, *body[MANY];
@@ -140,15 +136,14 @@ static size_t write_pieces(const piece *of, size_t count) {
     return taken;
 }
 
-/* The paths that they name were met before they were taken, and go first: who is killed leaves none without. count: 1,
- * if the first is empty, of which nothing is written. */
+/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 if it is empty. */
 static size_t write_after_paths(const piece *of, size_t count) {
     if (of->from == of->to)
         return count;
     return sm_writer_catch_up(blocks.writer) == 0 ? write_pieces(of, count) : 0;
 }
 
-/* The same of what the filter leaves of it. whole: no more of the block will come. */
+/* Write what the filter leaves of a piece. whole: no more of the block will come. */
 static bool write_sieved(const piece *next, bool whole) {
     sm_block *block = next->block;
     sm_stream *stream = block->stream;
@@ -178,8 +173,7 @@ static piece rest_of(sm_block *block, uint32_t to) {
     return (piece){block, block->taken, to, block->bytes + block->taken};
 }
 
-/* With `lists`. The first of the queue, as many as can be written together: where something is left out, or nothing of
- * the first is left to write, one. */
+/* Find the first pieces of the queue for one write, with `lists`. Take one if it is empty or there is a filter. */
 static size_t next_queued(piece next[MANY]) {
     size_t count = 0, most = blocks.filtered ? 1 : MANY, room = TOGETHER;
     for (sm_block *block = blocks.first; block != NULL && count < most; block = block->next) {
@@ -193,13 +187,13 @@ static size_t next_queued(piece next[MANY]) {
     return count;
 }
 
-/* Whether something of its open block is held back: it may be sure by now. */
+/* Return true if the filter holds something of the open block back. */
 static bool waits(const sm_stream *stream) {
     return stream->sieved == stream->open->number + 1 && stream->sieve->out.size > stream->sieve->sent;
 }
 
-/* With `lists`. What there is of the open blocks, which are not touched by anybody else while `disk` is held: a thread
- * that seals one only puts it into the queue. Streams are looked through from where the last one was. */
+/* Find an open block with new bytes, from the stream *from on, with `lists`. Nobody else touches it while `disk` is
+ * held: a thread that seals it only queues it. */
 static bool next_open(piece *next, sm_stream **from) {
     for (sm_stream *stream = *from; stream != NULL; stream = stream->next) {
         if (stream->open == NULL || stream->queued != 0 || stream->at == NULL)
@@ -216,7 +210,7 @@ static bool next_open(piece *next, sm_stream **from) {
     return false;
 }
 
-/* With `lists`. The first of the queue is in the file. */
+/* Move the first block to the second queue, with `lists`. */
 static void pass_on(sm_block *block) {
     assert(block == blocks.first);
     blocks.first = block->next;
@@ -237,7 +231,7 @@ static void free_stream(sm_stream *stream) {
     sm_free(stream);
 }
 
-/* With `lists`. The next block to sum up, taken off its list; NULL: there is none. */
+/* Take the next block to sum up, or NULL, with `lists`. */
 static sm_block *take_written(void) {
     sm_block *block = blocks.written;
     if (block == NULL)
@@ -249,8 +243,7 @@ static sm_block *take_written(void) {
     return block;
 }
 
-/* Sums up what is in the file, down to so many bytes, block by block: nobody waits for `sums` for longer. until:
- * monotonic ns. */
+/* Sum up what is in the file, down to so many bytes or until a monotonic time. Takes `sums` for one block at a time. */
 static void sum_up(size_t down_to, uint64_t until) {
     for (bool more = true; more && (until == UINT64_MAX || sm_monotonic_ns() < until);) {
         pthread_mutex_lock(&blocks.sums);
@@ -258,7 +251,7 @@ static void sum_up(size_t down_to, uint64_t until) {
         sm_block *block = blocks.behind > down_to ? take_written() : NULL;
         pthread_mutex_unlock(&blocks.lists);
         more = block != NULL;
-        if (more && blocks.writer != NULL && !blocks.filtered) /* else its bytes are not those of the file */
+        if (more && blocks.writer != NULL && !blocks.filtered) /* a filter changes its bytes */
             sm_levels_block(blocks.writer, block);
         pthread_mutex_lock(&blocks.lists);
         if (more) {
@@ -271,7 +264,7 @@ static void sum_up(size_t down_to, uint64_t until) {
     }
 }
 
-/* With `disk`. Streams whose threads are gone, and whose blocks are all seen to. While somebody sums up, they stay. */
+/* Free the streams whose threads and blocks are gone, unless another thread sums up. */
 static void forget_ended(void) {
     sm_stream *ended = NULL;
     if (pthread_mutex_trylock(&blocks.sums) != 0)
@@ -296,7 +289,7 @@ static void forget_ended(void) {
     pthread_mutex_unlock(&blocks.sums);
 }
 
-/* With `disk`. Writes what is there: full blocks, and what there is of others. False: the file takes no more now. */
+/* Write full blocks, and what there is of open ones. Return false if the file takes no more now. */
 static bool write_rest(void) {
     uint64_t began = sm_monotonic_ns();
     bool written = blocks.writer != NULL;
@@ -344,7 +337,7 @@ void sm_blocks_help(void) {
     pthread_mutex_unlock(&blocks.disk);
 }
 
-/* The longest calls and the heads of pieces so far, for who is killed. */
+/* Write the longest calls and the heads of pieces, for a program that is killed. */
 static void write_notes(void) {
     pthread_mutex_lock(&blocks.disk);
     if (blocks.writer != NULL)
@@ -372,7 +365,7 @@ static void work(sm_worker *self, uintptr_t run) {
     }
 }
 
-/* ---- for the threads; with the GIL ---- */
+/* The functions below are called by threads of the program, with the GIL. */
 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
     sm_stream *stream = sm_calloc(1, sizeof *stream);
@@ -394,7 +387,7 @@ sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
     return stream;
 }
 
-/* A thread that lives for an instant has a small block, one that goes on larger and larger ones. */
+/* Return a new block. A stream's first one is small, since its thread may be short, and later ones are larger. */
 sm_block *sm_blocks_new(sm_stream *stream, size_t least) {
     size_t room = FIRST_ROOM << (stream->blocks < 8 ? stream->blocks : 8);
     room = room < LARGEST_ROOM ? room : LARGEST_ROOM;
@@ -437,7 +430,7 @@ void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes)
     if (hurry)
         sm_worker_wake(&blocks.worker);
     if (blocks.on)
-        (void)sm_worker_want(&blocks.worker); /* after a fork it has to begin again */
+        (void)sm_worker_want(&blocks.worker); /* after a fork it has to start again */
 }
 
 void sm_blocks_drop(sm_stream *stream) {
@@ -455,9 +448,7 @@ void sm_blocks_end(sm_stream *stream) {
     pthread_mutex_unlock(&blocks.lists);
 }
 
-/* ---- life ---- */
-
-static void forget(void) { /* with `disk`, or nobody else there */
+static void forget(void) { /* with `disk`, or alone */
     while (blocks.first != NULL)
         pass_on(blocks.first);
     for (sm_block *block; (block = take_written()) != NULL;)
@@ -505,7 +496,7 @@ void sm_blocks_stop(void) {
     sm_worker_stop(&blocks.worker);
     write_all();
     sum_up(0, UINT64_MAX);
-    write_all(); /* now streams can end */
+    write_all();
     write_notes();
     sm_blocks_start(NULL, NULL);
 }
@@ -525,8 +516,7 @@ static bool parent_forked(void) {
     return blocks.on;
 }
 
-/* What is not in the parent's file yet is the parent's to write. The thread goes on in its block until the recording in
- * the child begins. */
+/* Leave unwritten blocks to the parent. The thread continues in its block until the child's recording begins. */
 static void child_forked(void) {
     blocks.writer = NULL;
     blocks.on = false;

@@ -1,22 +1,18 @@
-/* Leaves calls out of a journal, on its way from the thread to the file.
+/* Leave calls out of a journal, on its way from the thread to the file.
  *
- * The thread writes every event, as without a filter, and pays nothing for it. The worker goes through the bytes of a
- * block before it writes them, with a stack of the calls that began in the block. What a call that proves too short has
- * left is cut off again, and counted: an instant says how many calls, resumes and exceptions are missing below the call
- * that is current there. So the journal still adds up to the tree, below each path that it tells of.
+ * The thread writes every event, and pays nothing for the filter. The worker processes a block before it writes it,
+ * with a stack of the calls that began in it. A call that proves too short is cut off again and counted: an instant has
+ * the calls, resumes and exceptions that are missing below the current call. So the journal still adds up to the tree.
  *
- * Short is a call only when it surely is: from the last reading of the clock before its beginning to the first one
- * after its end, less time went by than is asked for. What began in another block stays, too; and so does a call in
- * which the program said something, or in which another path was taken up. Once a call is sure to stay, so are those
- * that it is in, and everything up to its beginning can go into the file. A call that stays for long without an event
- * is sure by the clock, which the worker reads.
+ * A call is short only if it certainly is: from the last clock reading before its start to the first one after its end,
+ * less time passed than the limit. Calls that began in another block stay, as do calls with an instant or a change of
+ * path. Once a call is sure to stay, so are its callers, and everything up to its start can be written.
  *
- * A mark belongs to the event before it, and the event may be gone: then the instant stands for it. Where instants
- * follow one another with a mark after each, one is enough, except that the first mark after an event that stays is
- * kept, since that event's time depends on it.
+ * A mark belongs to the event before it, or to the instant that replaces it. Of consecutive instants with marks one is
+ * enough, but the first mark after an event that stays is kept, since the event's time depends on it.
  *
- * Too deep is a call below so many levels, whatever it takes. The thread says how deep it is where a block begins or
- * the path is exchanged: such a token has the depth as a second operand, which does not go into the file. */
+ * A call is too deep below so many levels. The thread states its depth where a block begins or the path is exchanged,
+ * as a second operand that is not in the file. */
 #include "recorder/calls/trace_filter.h"
 
 #include <string.h>
@@ -33,7 +29,7 @@ struct sm_trace_filter_level { /* guard: as of its filter */
     sm_trace_filter_pair pair;
     bool marked;
     bool resumed;
-    sm_left_out all; /* left out in it */
+    sm_left_out all;
 };
 
 void sm_trace_filter_begin(sm_trace_filter *f, const sm_trace_filter_limits *limits, uint32_t depth) {
@@ -82,7 +78,7 @@ static void put_left_out(sm_trace_filter *f, const sm_left_out *of) {
     put(f, text, (size_t)(end - text));
 }
 
-/* Before a token of the call that is current: what was left out of it. */
+/* Write what was left out of the current call, before its next token. */
 static void say(sm_trace_filter *f) {
     if (is_any(&f->below)) {
         put_left_out(f, &f->below);
@@ -90,7 +86,7 @@ static void say(sm_trace_filter *f) {
     }
 }
 
-/* Did less than is asked for go by between these readings? Each may be a unit less than the time was. */
+/* Return true if less than the limit passed between these readings, each of which may be a unit too low. */
 static bool is_short(const sm_trace_filter *f, uint64_t since, uint64_t until) {
     return until != UINT64_MAX && until >= since && until - since + 1 < f->limits.least;
 }
@@ -151,7 +147,6 @@ static void leave(sm_trace_filter *f, uint8_t token, uint64_t until) {
     leave_out(f, &left);
 }
 
-/* The event before happened now. */
 static void mark(sm_trace_filter *f, uint64_t now) {
     bool left_out = is_any(&f->below);
     f->units = now;
@@ -181,7 +176,7 @@ static void advance(sm_trace_filter *f, uint64_t now) {
         f->sure++;
 }
 
-/* Where the token after this one is; of a path that is exchanged, with its depth. */
+/* Return the token after this one. A change of path has its depth, too. */
 static const uint8_t *skip(const uint8_t *at, const uint8_t *end) {
     uint64_t value = 0;
     unsigned token = *at++;
@@ -192,7 +187,7 @@ static const uint8_t *skip(const uint8_t *at, const uint8_t *end) {
     return at != NULL && token == SM_TOKEN_INSTANT ? (value <= (uint64_t)(end - at) ? at + value : NULL) : at;
 }
 
-/* Anything but a call's beginning or end, and a mark: it stays, with the calls that it is in. */
+/* Keep any other token, and the calls around it. */
 static void other(sm_trace_filter *f, const uint8_t *at, const uint8_t *next) {
     uint64_t value = 0, depth = 0;
     const uint8_t *end = next;
@@ -209,7 +204,7 @@ static void other(sm_trace_filter *f, const uint8_t *at, const uint8_t *next) {
     }
 }
 
-/* The tokens between two marks. since, until: the clock before and after them; at_end: and at the last of them. */
+/* Process the tokens between two marks. until: the second mark; at_end: the last token is at that time. */
 static void take_stretch(sm_trace_filter *f, const uint8_t *at, const uint8_t *end, uint64_t until, bool at_end) {
     while (at < end) {
         const uint8_t *next = skip(at, end);

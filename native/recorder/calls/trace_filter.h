@@ -1,4 +1,4 @@
-/* What a trace leaves out: calls that were too short, or too deep. trace_filter.c tells the story. */
+/* Leaves short or deep calls out of a trace; trace_filter.c explains it. */
 #ifndef SM_RECORDER_CALLS_TRACE_FILTER_H
 #define SM_RECORDER_CALLS_TRACE_FILTER_H
 
@@ -9,46 +9,45 @@
 #include "base/buffer.h"
 
 typedef struct {
-    uint64_t least; /* units of the clock that a call takes at least that stays; 0: all do */
-    uint32_t depth; /* of the deepest calls that stay; UINT32_MAX: any */
+    uint64_t least; /* units of the shortest call that stays, or 0 */
+    uint32_t depth; /* of the deepest calls that stay, or UINT32_MAX */
 } sm_trace_filter_limits;
 
-typedef struct { /* left out below a call, and in all that is below */
+typedef struct { /* what is missing below a call, at all levels */
     uint64_t calls, resumes, exceptions;
 } sm_left_out;
 
 typedef struct sm_trace_filter_level sm_trace_filter_level;
 
-typedef struct {      /* two tokens that say what was left out, and when */
-    size_t at, end;   /* in `out`; equal: there are none */
-    sm_left_out of;   /* what they say */
-    uint64_t written; /* as of sm_trace_filter, before them */
-    bool joins;       /* another such pair may take this one's place */
+typedef struct {    /* an instant of what was left out, and a mark */
+    size_t at, end; /* in `out`; equal if there is none */
+    sm_left_out of;
+    uint64_t written; /* as in sm_trace_filter, before it */
+    bool joins;       /* a later pair may replace it */
 } sm_trace_filter_pair;
 
-typedef struct { /* of a stream; who holds `disk` */
+typedef struct { /* of a stream; guarded by `disk` */
     sm_trace_filter_limits limits;
-    sm_buffer out;                /* owned: of the block, what is left of it */
-    size_t sent;                  /* bytes of it that are in the file */
-    uint32_t read;                /* bytes of the block that have been gone through */
-    sm_trace_filter_level *level; /* owned: calls that began in this block, from the outermost on */
+    sm_buffer out; /* owned; what is left of the block */
+    size_t sent;
+    uint32_t read;                /* processed bytes of the block */
+    sm_trace_filter_level *level; /* owned; calls that began in this block, outermost first */
     size_t levels, room;
-    size_t sure;        /* so many of the outermost stay, however they end */
-    sm_left_out below;  /* left out of the innermost call that stays, and not said yet */
-    uint64_t units;     /* at the last mark that was read, and */
-    uint64_t written;   /* ... written, from the block's beginning */
-    uint32_t at, shown; /* depth of the thread, and of what is told of it */
+    size_t sure;        /* number of outermost calls that certainly stay */
+    sm_left_out below;  /* left out of the innermost call that stays, not written yet */
+    uint64_t units;     /* at the last mark that was read, since the block's beginning */
+    uint64_t written;   /* at the last mark that was written */
+    uint32_t at, shown; /* depth of the thread, and of what is written */
     bool marked;        /* nothing was written since the last mark */
     bool no_memory;
     sm_trace_filter_pair pair;
 } sm_trace_filter;
 
-/* A block begins, at this depth of the thread. */
+/* Begin a block, at this depth of the thread. */
 void sm_trace_filter_begin(sm_trace_filter *sieve, const sm_trace_filter_limits *limits, uint32_t depth);
-/* Goes through a block's bytes up to `to`; bytes: of the block's beginning. now: the clock, in units since then, read
- * after `to` was; whole: no more will come. */
+/* Process a block's bytes up to `to`. now: units of the clock since its beginning, read later; whole: it has ended. */
 void sm_trace_filter_take(sm_trace_filter *sieve, const uint8_t *bytes, uint32_t to, uint64_t now, bool whole);
-/* Up to here, from `sent` on, nothing will change any more. */
+/* Return the end of the bytes that will not change any more. */
 size_t sm_trace_filter_ready(const sm_trace_filter *sieve);
 void sm_trace_filter_free(sm_trace_filter *sieve);
 

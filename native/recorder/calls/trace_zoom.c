@@ -4,11 +4,11 @@
 #include "recorder/calls/store.h"
 #include "trace/zoom_sheets.h"
 
-static struct { /* with `sums` of trace_blocks.c */
+static struct { /* guarded by `sums` of trace_blocks.c */
     sm_functions functions;
-    sm_places **places; /* owned; by the row of their thread; NULL: none yet */
+    sm_places **places; /* owned; by the row of their thread; NULL at first */
     size_t count;
-    sm_buffer packed; /* a sheet's payload */
+    sm_buffer packed;
 } levels;
 
 sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree) {
@@ -18,13 +18,12 @@ sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree) {
     return (sm_block_nodes){newest, newest->number * (uint32_t)SM_TREE_NODES + newest->used};
 }
 
-/* Its place among the nodes of its thread. */
 static uint32_t rank_of(const sm_node *node) {
     const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
     return (uint32_t)(chunk->number * SM_TREE_NODES + (size_t)(node - chunk->nodes));
 }
 
-/* Takes over the nodes that have come since the last block. False: out of memory. */
+/* Add the nodes made since the last block. Return false if out of memory. */
 static bool learn(sm_places *places, sm_block_nodes nodes) {
     while (places->count < nodes.count) {
         const sm_tree_chunk *chunk = nodes.newest;
@@ -70,7 +69,7 @@ void sm_levels_block(sm_writer *writer, const sm_block *block) {
                           .ns = (int64_t)block->ns,
                           .unit = block->unit_ns,
                           .after_gap = block->after_gap};
-    (void)learn(places, block->nodes); /* a block that names what is missing is left out */
+    (void)learn(places, block->nodes); /* a block that names a missing node is skipped */
     sm_zoom_slicer_block(stream->slicer, &head, block->bytes, block->sealed);
 }
 

@@ -1,21 +1,18 @@
-/* Branches and the steps between lines that they lead to.
+/* Branches, and the steps between lines to which they lead.
  *
- * The branches of a code object are a table that code/jumps.h makes of its bytes; what was taken is kept apart from it,
- * by the same numbers, on the function: code of the same content has the same table. Each way leads to a *step* (an arc
- * in the file), from the branch's line to the line that the way comes to; several ways may lead to the same one.
- * On 3.11 there are no branch events and no tables, and the steps come from consecutive line events.
+ * The branches of a code object are a table that code/jumps.h makes of its bytes. What was taken is kept on the
+ * function, by the same numbers. Each way leads to a *step* (an arc in the file), from the branch's line to the way's
+ * target; ways may share a step. On 3.11 steps come from consecutive line events.
  *
- * On 3.12 and 3.13 one event serves both ways of a branch, so it can be switched off only when neither way has anything
- * left to say: both have been taken, or what has not will be told by a LINE event at a place where nothing else leads.
- * Otherwise it stays on, and a loop that never ends otherwise than by `return` goes on telling. */
+ * On 3.12 and 3.13 one event serves both ways of a branch. So it is disabled only when neither way has news left: each
+ * was taken, or a LINE event to which nothing else leads will report it. Otherwise it stays enabled, and a loop that
+ * ends only by `return` keeps reporting. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "recorder/coverage/store.h"
 
-/* ---- steps ---- */
-
-/* The table of a function's steps has 4 bytes for each: most functions have a handful, and there are many functions. */
+/* Return the slot of a step. It takes 4 bytes, since most functions have few steps, and there are many functions. */
 static uint32_t *slot_of(const sm_cover_function *of, int from, int to) {
     uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9E3779B97F4A7C15u;
     for (uint64_t i = hash >> 32;; i++) {
@@ -44,7 +41,7 @@ static bool grow_steps(sm_cover_function *of) {
     return true;
 }
 
-/* The step's number, from 1; made if it is new. With the lock. 0: out of memory. */
+/* Return the step's number, from 1, and make it if it is new, or 0 if out of memory. With the lock. */
 static uint32_t step_of(sm_cover_function *of, int from, int to) {
     if (!grow_steps(of)) {
         sm_cover.lost_memory++;
@@ -58,7 +55,7 @@ static uint32_t step_of(sm_cover_function *of, int from, int to) {
     return *slot;
 }
 
-static bool hit_step(sm_cover_function *of, uint32_t number) { /* with the lock */
+static bool hit_step(sm_cover_function *of, uint32_t number) {
     if (number == 0)
         return false;
     sm_cover_step *step = &of->steps[number - 1];
@@ -97,8 +94,6 @@ bool sm_cover_arc(sm_cover_code *code, int from, int to) {
     return hit && sm_cover_after_news(code);
 }
 
-/* ---- branches ---- */
-
 bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
     if (of->table != NULL || of->no_table)
         return of->table != NULL;
@@ -119,7 +114,7 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
     return true;
 }
 
-/* Has the event nothing more to say of this way, and of the other if it is the other's as well? */
+/* Return true if the event has no more news of this way, and of the other if it serves both. */
 static inline bool has_reported_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
                                     int other) {
     return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
@@ -171,9 +166,9 @@ bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
     const sm_branch *branch = sm_branches_at(of->table, from);
     int way = branch != NULL ? sm_branch_way(branch, to) : -1;
     if (SM_UNLIKELY(way < 0)) {
-        /* 3.14 and later take every arrival at a POP_ITER for the end of its loop, and report a branch from whatever
-         * came before. any() and all() of a generator, which are loops there, jump to it when they know the answer: an
-         * echo of that jump, which has been told already. To switch it off would switch off the jump itself. */
+        /* 3.14 and later take every arrival at a POP_ITER for the end of its loop, and report a branch from the
+         * instruction before. any() and all() of a generator, which are loops there, jump to it early: an echo of that
+         * jump, which was reported. Disabling the echo would disable the jump. */
         bool echo = branch != NULL && to == (Py_ssize_t)branch->to[SM_JUMPED] + 2;
         sm_cover.odd_branches += !echo;
         return !echo || !sm_cover.counts;

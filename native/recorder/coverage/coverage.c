@@ -12,10 +12,8 @@
 static sm_cover_code the_unwanted; /* never changed */
 sm_cover_code *const sm_cover_unwanted = &the_unwanted;
 
-/* A line table that lies may span any distance. Lines further than this from the lowest are not kept. */
+/* Limit on the distance from the lowest line, since a wrong line table may have any. */
 enum { MOST_LINES = 1 << 22 };
-
-/* ---- functions ---- */
 
 static bool lines_of(PyCodeObject *code, int64_t *first, int64_t *last) {
     *first = INT64_MAX;
@@ -58,7 +56,6 @@ static sm_cover_function *new_function(const sm_function *function, PyCodeObject
     return of;
 }
 
-/* What is kept of a function; NULL: out of memory. */
 static sm_cover_function *function_of(const sm_function *function, PyCodeObject *code) {
     sm_cover_store_state *store = &sm_cover_store;
     if (function->id < store->by_id_size && store->by_id[function->id] != NULL)
@@ -110,9 +107,7 @@ void sm_cover_forget(void) {
     store->by_id_size = store->functions_count = 0;
 }
 
-/* ---- code objects ---- */
-
-static bool is_test(PyCodeObject *code) { /* as coverage.py's dynamic_context = test_function has it */
+static bool is_test(PyCodeObject *code) { /* as coverage.py's dynamic_context = test_function */
     PyObject *name = code->co_name;
     if (!PyUnicode_Check(name) || PyUnicode_GET_LENGTH(name) < 4)
         return false;
@@ -206,8 +201,6 @@ void sm_cover_release_codes(void) {
     }
 }
 
-/* ---- news ---- */
-
 bool sm_cover_line_news(sm_cover_code *code, int line) {
     assert(code != NULL && code != sm_cover_unwanted);
     if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
@@ -222,7 +215,7 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
     sm_cover_lock();
     if (place->row == 0)
         sm_cover_put_line(of, i);
-    if (place->row != 0) { /* else out of memory: asked again at its next event */
+    if (place->row != 0) { /* out of memory otherwise: its next event tries again */
         place->stamp = sm_cover.stamp;
         sm_cover_note(SM_COVER_LINES, place->row);
     }
@@ -270,7 +263,7 @@ void sm_cover_context(const char *name) {
     switch_context(name);
 }
 
-/* GIVEN|MODULE.QUALNAME, as coverage.py joins a run's name and a test's; NULL: out of memory. */
+/* Return GIVEN|MODULE.QUALNAME, as coverage.py names a test's context, or NULL if out of memory. */
 static char *name_of_test(const sm_function *function) {
     const char *given = sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "";
     const char *parts[] = {given, *given != '\0' ? "|" : "", function->module, *function->module != '\0' ? "." : "",
@@ -310,8 +303,6 @@ void sm_cover_leave(sm_cover_code *code, const void *frame) {
     sm_cover.test = NULL;
     switch_context(sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "");
 }
-
-/* ---- consistency ---- */
 
 static bool check_function(const sm_cover_function *of) {
     const sm_cover_store_state *store = &sm_cover_store;

@@ -1,18 +1,14 @@
-/* The thread that writes what is new, so that a process that is killed has lost no more than a moment.
+/* The worker that writes news, so that a killed process loses no more than a moment.
  *
- * An event that finds it is time could flush, but the most common death comes after a long silence: a server has done
- * its work, waits for the next request, and is killed. Then no event comes any more, and the main thread runs no
- * pending call. So a thread of ours does it, and needs nothing of the interpreter's: what is new are rows in the writer
- * already. It sleeps until something has changed, waits a period for more of it, writes, and sleeps again.
+ * A process is most often killed while it waits, when no event comes and the main thread runs no pending call. So a
+ * thread without the GIL flushes: it sleeps until something has changed, waits a period for more, and writes. A flush
+ * takes at most 2 % of the time.
  *
- * Before a fork the thread (base/worker.h) is joined and what was new is written. It comes back when the fork is over;
- * if nothing tells that, for the main thread is busy in C, the first news after AFTER_FORK_NS bring it back.
+ * Before a fork the thread (base/worker.h) is joined, and news are written. It returns when the fork is over, or with
+ * the first news after AFTER_FORK_NS.
  *
- * A flush takes at most 2 % of the time: the longer one takes, the longer the period.
- *
- * Locks, in this order. The worker's own is held from before a fork until after it. `disk` is held by who
- * writes the file. The third is that of the rows: events take it for a moment, so nobody writes with it. What is new
- * becomes bytes under it, and these are written without. */
+ * Locks, in this order: the worker's own, from before a fork until after it. `disk`, while the file is written. `lock`,
+ * for the rows, which events take for a moment: news become bytes under it, which are written without it. */
 #include <pthread.h>
 
 #include "base/time.h"
@@ -24,9 +20,9 @@
 
 static struct {
     pthread_mutex_t disk;
-    pthread_mutex_t lock; /* of sm_cover_store and of what follows */
+    pthread_mutex_t lock; /* guards sm_cover_store and the fields below */
     bool always;
-    uint64_t period_ns; /* 0: nobody wants a flush */
+    uint64_t period_ns;
     uint64_t took;
     const sm_cover_steps *steps;
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -49,7 +45,7 @@ void sm_cover_unlock_file(void) {
     pthread_mutex_unlock(&flush.disk);
 }
 
-/* With both locks, and gives back that of the rows meanwhile. */
+/* Write news. The caller holds both locks; `lock` is released during writes. */
 static void write_now(void) {
     uint64_t before = sm_monotonic_ns();
     bool some = flush.steps->gather();
@@ -70,7 +66,7 @@ void sm_cover_flush_now(void) {
     sm_cover_unlock_file();
 }
 
-/* For how long the thread sleeps now; 0: until there is something new. */
+/* Return how long the worker sleeps now, or 0 to wait for news. */
 static uint64_t next_period(void) {
     pthread_mutex_lock(&flush.lock);
     uint64_t period = flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
@@ -102,7 +98,7 @@ static sm_worker worker = SM_WORKER(work, 0);
 void sm_cover_changed(void) {
     if (sm_cover_store.changed || flush.period_ns == 0 || sm_cover.forked)
         return;
-    sm_cover_store.changed = sm_worker_want(&worker); /* else the next news ask again */
+    sm_cover_store.changed = sm_worker_want(&worker); /* otherwise the next news try again */
     if (sm_cover_store.changed)
         sm_worker_wake(&worker);
 }
@@ -113,7 +109,7 @@ static bool is_wanted(void) {
 
 static void before_fork(void) {
     sm_worker_before_fork(&worker, AFTER_FORK_NS);
-    sm_cover_lock_file(); /* the child gets all as it is */
+    sm_cover_lock_file();
     if (is_wanted() && sm_cover_store.changed)
         write_now();
 }
@@ -132,7 +128,7 @@ static void child_forked(void) {
     sm_cover.forked = sm_cover.running;
 }
 
-/* Without news: whether there is anything to write, the thread finds out. */
+/* Start the worker, which then finds out whether there are news. */
 static void start(void) {
     if (sm_worker_runs(&worker) || !sm_worker_start(&worker))
         return;
@@ -165,7 +161,7 @@ void sm_cover_flush_begin(uint64_t period_ns, bool always, const sm_cover_steps 
 
 void sm_cover_flush_end(void) {
     pthread_mutex_lock(&flush.lock);
-    flush.period_ns = 0; /* no news start another one */
+    flush.period_ns = 0; /* so that no news start another one */
     pthread_mutex_unlock(&flush.lock);
     sm_worker_stop(&worker);
 }

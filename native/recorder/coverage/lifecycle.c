@@ -1,4 +1,4 @@
-/* From the start of a recording of coverage to its end: settings, the file, forks. */
+/* The start of a recording of coverage, its file, forks and its end. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -14,14 +14,15 @@
 #include "recorder/coverage/coverage.h"
 #include "recorder/coverage/store.h"
 
-static struct { /* guard: the lock of the rows; set by a start with the GIL, while the flush's thread is not there */
-    char *meta, *host, *argv, *interpreter, *exit; /* owned, as is */
-    char *folder;                                  /* that the recording began in */
+static struct {
+    /* Changed with the GIL while no flush runs, or with the lock of the file. */
+    char *meta, *host, *argv, *interpreter, *exit; /* owned */
+    char *folder;
     sm_moment began;
     int64_t end_ns;
     uint64_t flush_ns;
     uint32_t session;
-    uint64_t interpreters_gone, interpreters; /* as the engine's */
+    uint64_t interpreters_gone, interpreters;
 } recording;
 
 static sm_about about(void) {
@@ -35,9 +36,7 @@ static sm_about about(void) {
                       .end_ns = sm_cover.running ? sm_moment_since(&recording.began) : recording.end_ns};
 }
 
-/* ---- writing; with the lock ---- */
-
-/* last: the end, or an image of what is there now. */
+/* Write the facts of the process. last: it ends, or this is an image. */
 static void write_rest(sm_output *output, bool last) {
     sm_about of = about();
     sm_output_process(output, &of);
@@ -56,10 +55,10 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_unended(output, !last);
 }
 
-/* What a flush is about to send. Guard: the lock of the file. */
+/* What the flush sends next. Guard: the lock of the file. */
 static struct {
     enum { CHANGES, OLD_FILE, NEW_FILE } now;
-    uint32_t contexts; /* that the old file has then */
+    uint32_t contexts;
 } sending;
 
 static bool build_new_file(void) {
@@ -71,13 +70,13 @@ static bool build_new_file(void) {
     return true;
 }
 
-/* What is new becomes bytes. True: there are some to be sent. */
+/* Turn news into bytes, with the lock. Return true if there are some to send. */
 static bool gather_changes(void) {
     sm_output *output = &sm_cover_store.output;
     sending.now = CHANGES;
     if (sm_writer_is_stuck(output->writer)) {
         sm_cover_store.behind = true;
-        return true; /* the disk is full: nothing new before the old is written */
+        return true; /* the disk is full, so write old rows first */
     }
     sm_cover_write_counts();
     sm_cover_end_context();
@@ -88,7 +87,7 @@ static bool gather_changes(void) {
     if (sm_cover_anew_begin(&of)) {
         sending.now = OLD_FILE;
         sending.contexts = sm_cover_store.context_rows;
-        if (sending.contexts == 0) /* it is not asked for anything, and may be cut or gone */
+        if (sending.contexts == 0) /* nothing is read of it, so it may be cut or gone */
             return build_new_file();
     }
     write_rest(output, false);
@@ -96,7 +95,7 @@ static bool gather_changes(void) {
     return true;
 }
 
-/* With the file's lock alone: events go on meanwhile. */
+/* Send the bytes, with the file's lock alone, so that events continue. */
 static void send_changes(void) {
     sm_cover_store_state *store = &sm_cover_store;
     sm_writer_send(sending.now == NEW_FILE ? store->fresh.writer : store->output.writer);
@@ -104,7 +103,7 @@ static void send_changes(void) {
         sm_cover_anew_read(sending.contexts);
 }
 
-/* After that: whether there is more to send. */
+/* Return true if there is more to send. */
 static bool go_on(void) {
     sm_output *output = &sm_cover_store.output;
     if (sending.now == OLD_FILE)
@@ -117,7 +116,7 @@ static bool go_on(void) {
     sm_writer_hold(output->writer);
     if (done)
         return false;
-    sending.now = CHANGES; /* to the old file */
+    sending.now = CHANGES;
     write_rest(output, false);
     sm_writer_build(output->writer);
     return true;
@@ -144,7 +143,7 @@ static bool write_last_anew(void) {
     return done;
 }
 
-/* The GIL is held, and with it all events wait: there is nobody to give the lock back for. */
+/* Write the end. The GIL keeps all events waiting, so the lock is not released meanwhile. */
 static void write_last(sm_output *output) {
     sm_cover_write_counts();
     sm_cover_end_context();
@@ -155,9 +154,7 @@ static void write_last(sm_output *output) {
     sm_writer_finish(output->writer);
 }
 
-/* ---- start ---- */
-
-/* The process dies of a signal, and nothing of it runs any more. */
+/* Write the end when a signal kills the process, in which nothing else runs any more. */
 static void end_by_signal(const char *name) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
@@ -254,8 +251,6 @@ int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *setti
     return 0;
 }
 
-/* ---- end ---- */
-
 static void look_after_hook(void) {
     if (sm_cover.hook_lost == 0 && !sm_cover.source->holds())
         sm_cover.hook_lost = 1;
@@ -317,8 +312,7 @@ bool sm_cover_move(int fd) {
     return moved;
 }
 
-/* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
- * contexts are not kept in memory, so those that have been flushed are missing there. */
+/* Return an image. One of a recording into a file is written again, without the contexts that were flushed. */
 PyObject *sm_cover_snapshot(void) {
     assert(PyGILState_Check());
     sm_cover_store_state *store = &sm_cover_store;
@@ -356,8 +350,6 @@ PyObject *sm_cover_snapshot(void) {
     sm_output_close(&copy);
     return image;
 }
-
-/* ---- forks ---- */
 
 static void forget_hits(sm_cover_function *of) {
     for (uint32_t i = 0; i < of->size; i++) {
@@ -408,10 +400,8 @@ int sm_cover_after_fork(int fd, const char *meta) {
     return 0;
 }
 
-/* ---- facts ---- */
-
 void sm_cover_identity(uint64_t identity[2]) {
-    sm_cover_lock(); /* with which the file is exchanged */
+    sm_cover_lock(); /* it guards the exchange of files */
     if (sm_cover_store.output.writer != NULL)
         sm_writer_identity(sm_cover_store.output.writer, identity);
     sm_cover_unlock();

@@ -1,14 +1,13 @@
-/* The recording's file written anew, when most of it is out of date (file/writer_renew.c), while events go on.
+/* Rewrite the recording's file when most of it is out of date (file/writer_renew.c), while events continue.
  *
- * Three steps, between which the lock of the rows is free, so that no event waits for the disk:
- *  - begin: a new writer takes in all places under the numbers that they have. From here on every new row is put into
- *    both, the old file and the new one, so that either may turn out to be the recording.
- *  - gather: contexts are not kept in memory; they are read back from the old file, which has them all by now. What was
- *    hit in a context has a row for each time that it was current: these become one. Contexts keep their numbers.
- *  - end: the new file has been sent, and takes the old one's place; or it has not, and the old one goes on.
+ * It has three steps, between which the lock of the rows is free, so that no event waits for the disk:
  *
- * What is read back takes some times the file's size in memory, for the moment. Where the old file does not give back
- * the contexts that it was given (it was cut meanwhile), it is not written anew: nothing is lost that is there. */
+ * - begin: a new writer gets all places under their numbers. From here on every new row goes into both files.
+ * - gather: contexts, which are not in memory, are read back from the old file, and merged under their numbers.
+ * - end: the new file was sent and replaces the old one, or the old one continues.
+ *
+ * Reading takes several times the file's size in memory, briefly. If the old file lacks contexts that it was given, for
+ * example because it was cut, it is not rewritten. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +26,12 @@ typedef struct {
     uint64_t bits;
 } hit;
 
-static struct {        /* guard: the lock of the file */
-    sm_read_data data; /* of the old file */
-    hit *hits;         /* owned; one for each context, kind and base */
+static struct {
+    /* Guard: the lock of the file. */
+    sm_read_data data;
+    hit *hits; /* owned; one for each context, kind and base */
     size_t count;
-    bool sound; /* these are all that the old file was given */
+    bool sound; /* they are all that the old file was given */
 } old;
 
 static void forget_old(void) {
@@ -44,8 +44,6 @@ static void give_up(void) {
     forget_old();
     sm_output_close(&sm_cover_store.fresh);
 }
-
-/* ---- what the old file has ---- */
 
 static int compare(const void *left, const void *right) {
     const hit *a = left, *b = right;
@@ -75,7 +73,7 @@ static bool merge_hits(void) {
     return true;
 }
 
-/* The bytes of the file, by another opening of it; NULL: they are not to be had. */
+/* Return the bytes of the file, by another opening of it, or NULL. */
 static uint8_t *bytes_of(const sm_writer *writer, size_t *size) {
     struct stat is;
     uint64_t identity[2];
@@ -111,8 +109,6 @@ void sm_cover_anew_read(uint32_t contexts) {
     sm_free(bytes);
     errno = saved_errno;
 }
-
-/* ---- the new file ---- */
 
 bool sm_cover_anew_begin(const sm_about *about) {
     sm_cover_store_state *store = &sm_cover_store;

@@ -1,4 +1,4 @@
-/* The coverage recorder's rows in a recording, and the contexts that wait to become rows. All with the lock. */
+/* The coverage recorder's rows, and the contexts that wait to become rows. All with the lock. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,8 +8,6 @@
 #include "recorder/coverage/store.h"
 
 enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2 };
-
-/* ---- rows ---- */
 
 static bool put(sm_writer *writer, sm_table_kind table, const int64_t *row) {
     uint64_t lost = sm_writer_lost(writer);
@@ -70,7 +68,7 @@ static void write_jump(sm_output *output, const sm_cover_function *of, uint32_t 
     jump->saved = (uint64_t)(row[SM_BRANCHES_FELL] + row[SM_BRANCHES_JUMPED]);
 }
 
-/* A row that was not taken in for want of memory leaves its place without one, and its number to the next. */
+/* Write a line's row. If out of memory, the place stays without a row, and the next row gets the number. */
 void sm_cover_put_line(sm_cover_function *of, uint32_t index) {
     uint32_t *rows = &sm_cover_store.rows[SM_COVER_LINES];
     write_line(&sm_cover_store.output, of, index, *rows);
@@ -97,7 +95,7 @@ void sm_cover_put_jump(sm_cover_function *of, uint32_t number) {
     sm_cover_store.branch_rows += !known && jump->row != 0;
 }
 
-static void sum_steps(sm_cover_function *of) { /* what was taken of the branches that lead to each */
+static void sum_steps(sm_cover_function *of) { /* sums of what was taken of the branches that lead to each */
     if (of->table == NULL || of->table->count == 0)
         return;
     for (uint32_t i = 0; i < of->steps_count; i++)
@@ -134,16 +132,14 @@ void sm_cover_write_counts(void) {
     }
 }
 
-/* ---- contexts ---- */
-
-/* The numbers of all contexts by the hashes of their names, so that one that comes back (a test's setup, its body, its
- * teardown; a coroutine that is resumed) is the same one. Where memory runs out it gets another row of its name. */
+/* The numbers of all contexts by the hashes of their names, so that one that returns (a test's setup, body and
+ * teardown) is the same. */
 typedef struct {
     uint64_t hash;
-    uint32_t number; /* from 1 */
+    uint32_t number;
 } known_context;
 
-static sm_map known; /* known_context. Guard: the lock of the rows */
+static sm_map known; /* of known_context; guarded by the lock */
 
 void sm_cover_forget_contexts(void) {
     sm_map_free(&known);
@@ -238,9 +234,6 @@ void sm_cover_end_context(void) {
     }
 }
 
-/* ---- a whole recording once more ---- */
-
-/* Into an output of its own, under the numbers that the rows have. */
 void sm_cover_write_all(sm_output *output) {
     for (sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next) {
         for (uint32_t i = 0; i < of->size; i++) {

@@ -1,4 +1,4 @@
-/* What all files of the coverage recorder share: its state, and the code objects of which something is switched off. */
+/* The state of the coverage recorder, and the list of code objects to rearm. */
 #include "recorder/coverage/store.h"
 
 sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};
@@ -30,7 +30,6 @@ static void switched_off(sm_cover_code *record) {
     sm_cover.off = record;
 }
 
-/* After news: a place that has said all there is to say until rearm() may be switched off. */
 bool sm_cover_after_news(sm_cover_code *code) {
     if (sm_cover.counts || (sm_cover.in_contexts && !code->off))
         return false;

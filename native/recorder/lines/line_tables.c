@@ -1,6 +1,5 @@
-/* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
- * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
- * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
+/* A function's lines are in the range of its line table, which is not trusted: a range far larger than the code could
+ * fill is cut, and lines outside are kept in a list. Only lines that are hit take memory. */
 #include "recorder/lines/line_tables.h"
 
 #include <assert.h>
@@ -11,9 +10,7 @@
 
 sm_lines_state sm_lines;
 
-#define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
-
-/* ---- the range of lines ---- */
+#define MOST_OUTSIDE 1000
 
 static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
     sm_line_walk walk = sm_line_walk_of(code);
@@ -25,8 +22,6 @@ static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
         *last = walk.line > *last ? walk.line : *last;
     }
 }
-
-/* ---- tables ---- */
 
 static bool grow_tables(uint32_t id) {
     sm_line_table **grown = sm_grown_to(sm_lines.tables, id, &sm_lines.tables_size, sizeof *grown);
@@ -97,8 +92,6 @@ bool sm_lines_wants(PyObject *code, PyObject *globals) {
     return function != NULL && !function->left_out;
 }
 
-/* ---- lines ---- */
-
 static sm_line *new_line(sm_line_table *table, int number) {
     sm_line_block *block = sm_lines.blocks;
     if (block == NULL || block->used == SM_LINES_BLOCK) {
@@ -162,7 +155,7 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
             return table->places[i].line;
     }
     int number = offset < 0 ? -1 : PyCode_Addr2Line((PyCodeObject *)(uintptr_t)code, offset);
-    if (number < 0) /* it has no line: the first one's is as good as any */
+    if (number < 0) /* without a line: take the first */
         number = ((const PyCodeObject *)code)->co_firstlineno;
     sm_line *line = sm_lines_at(table, number);
     if (line == NULL || table->places_count == 64) /* the rest is looked up each time */
@@ -174,8 +167,6 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
     table->places[table->places_count++] = (sm_line_place){offset, line};
     return line;
 }
-
-/* ---- a thread's entries ---- */
 
 bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
     if (number < state->size)

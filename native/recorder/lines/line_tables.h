@@ -1,4 +1,4 @@
-/* The lines recorder's memory: tables, lines, entries. */
+/* The memory of the lines recorder: tables, lines, entries. For the files of this folder. */
 #ifndef SM_RECORDER_LINES_LINE_TABLES_H
 #define SM_RECORDER_LINES_LINE_TABLES_H
 
@@ -71,15 +71,15 @@ typedef struct sm_line_place { /* an instruction at which frames were found. Gua
 
 typedef struct sm_line_block { /* guard: the GIL, but for what is atomic */
     struct sm_line_block *next;
-    uint32_t used; /* atomic: lines that have been published */
+    uint32_t used; /* atomic: published lines */
     _Alignas(64) sm_line lines[];
 } sm_line_block;
 
-typedef struct { /* guard: the GIL, but for what is said */
+typedef struct { /* guarded by the GIL, except as noted */
     sm_lines_way way;
-    sm_line_table **tables; /* by sm_function.id; these two change with the engine's lock as well */
+    sm_line_table **tables; /* by sm_function.id; changed with the engine's lock, too, like its size */
     uint32_t tables_size;
-    uint32_t lines_count;  /* the next id */
+    uint32_t lines_count;
     sm_line_block *blocks; /* atomic; newest first */
     sm_line *elsewhere;    /* what ran while no frame of the recording did; NULL: out of memory */
     bool stopped;          /* what is saved now is the last */
@@ -91,19 +91,19 @@ typedef struct { /* guard: the GIL, but for what is said */
 
 extern sm_lines_state sm_lines;
 
-#define SM_LINES_BLOCK 256 /* lines that are allocated together */
+#define SM_LINES_BLOCK 256
 
-/* A code object's table. NULL: it is left out, or no code object, or there is no memory (counted). */
+/* Return a code object's table. Return NULL if it is left out, is no code object, or out of memory (counted). */
 sm_line_table *sm_lines_table(const void *code, PyObject *globals);
-/* The same, none made. */
+/* Do the same without making one. */
 sm_line_table *sm_lines_known(const void *code);
-bool sm_lines_hides(const void *code); /* left out, and not for want of memory */
+bool sm_lines_hides(const void *code); /* true if it is left out */
 void sm_lines_add_elsewhere(void);
-sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
-sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
-/* Sees to an entry of this number. False: out of memory. */
+sm_line *sm_lines_at(sm_line_table *table, int number); /* NULL if out of memory (counted) */
+sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset);
+/* Make sure of an entry of this number. Return false if out of memory. */
 bool sm_lines_reserve(sm_lines_thread *state, uint32_t number);
-void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again */
+void sm_lines_free_thread(sm_lines_thread *state);
 void sm_lines_free(void);
 
 void sm_lines_save(sm_output *output);

@@ -1,5 +1,4 @@
-/* The lines recorder's slow paths: a frame that is not known yet, an end, a look of the sampler. lines.h has the idea.
- */
+/* The slow paths of the lines recorder: an unknown frame, an end, a look of the sampler. lines.h has the idea. */
 #include "recorder/lines/lines.h"
 
 #include <assert.h>
@@ -9,22 +8,20 @@
 #include "base/alloc.h"
 #include "recorder/frame_depths.h"
 
-#define NEAR 8          /* frames around the expected depth at which a look searches for the running one */
-#define RETRIES 16      /* of a look that meets a frame before its first line: it is known some ns later */
-#define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
-#define LEAST_LEFT 0.1  /* of a look's time: what the probes' cost leaves of it at least */
+#define NEAR 8
+#define RETRIES 16      /* of a look that meets a frame some ns before its first line */
+#define MOST_STEPS 1000 /* frames between two known ones; more are assumed to be called */
+#define LEAST_LEFT 0.1  /* part of a look's time that the probes' cost leaves at least */
 
 static uint32_t depth_of(const sm_thread *thread) {
     return (uint32_t)sm_tstate_depth(thread->tstate);
 }
 
-/* ---- time ---- */
-
 static void set_gate(sm_lines_thread *state, bool closed) {
     __atomic_store_n(&state->open, closed ? 0 : state->size, __ATOMIC_SEQ_CST);
 }
 
-/* At an event that took the slow path: the sampler, or the flush worker, waits to be woken. */
+/* Wake the sampler or the flush worker, at an event that took the slow path. */
 static void attend(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->open != 0 || state->held > 0)
@@ -58,9 +55,7 @@ static void hold(sm_thread *thread, bool on) {
     sm_timing_end(&thread->timing, now);
 }
 
-/* ---- the sampler's ---- */
-
-/* The entry of the running frame; the first one: no frame of the recording runs; NULL: it is not known. */
+/* Return the entry of the running frame, the first if none of the recording runs, or NULL if it is unknown. */
 static const sm_line_entry *find_running(sm_thread *thread) {
     const sm_lines_thread *state = sm_lines_of(thread);
     if (sm_lines.way == SM_LINES_BY_ENDS)
@@ -99,7 +94,6 @@ static void add_own(sm_line *line, const sm_look *look) {
     line->off_square += look->certain ? 0 : off * off;
 }
 
-/* What is left of a look's time without the probes. */
 static double without_probes(const sm_line *line, uint64_t ran) {
     double cost = (double)line->hits * sm_lines.cost, time = (double)line->ticks + (double)ran;
     double left = time > 0 ? 1 - cost / time : 1;
@@ -141,14 +135,12 @@ static void wake_idle(sm_timing *timing) {
 
 static const sm_sampled clocked = {current, add, wake_idle};
 
-/* ---- frames ---- */
-
 static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
     const sm_lines_thread *state = sm_lines_of(thread);
     return depth < state->size && state->entries[depth].frame == frame;
 }
 
-/* The entry of the innermost frame that is known of those that led to the running one; 0: there is none. */
+/* Return the entry of the innermost known caller of the running frame, or 0. */
 static uint32_t caller_of(sm_thread *thread, uint32_t depth) {
 #if SM_HAS_MONITORING
     const sm_lines_thread *state = sm_lines_of(thread);
@@ -184,7 +176,7 @@ static uint32_t find(const sm_lines_thread *state, const void *frame, const void
     return 0;
 }
 
-/* By ends: was this frame called from the topmost one that is known, directly or through others? */
+/* By ends: return true if this frame was called from the topmost known one, perhaps through others. */
 static bool is_called_from_top(const sm_lines_thread *state, const void *frame) {
     const void *known = state->top > 0 ? state->entries[state->top].frame : NULL;
     if (known == NULL)
@@ -199,8 +191,7 @@ static bool is_called_from_top(const sm_lines_thread *state, const void *frame) 
     return true;
 }
 
-/* By ends: makes the topmost entry the frame's, or its caller's. False: the event is none of this frame's (code-like
- * objects of Cython have no frames). */
+/* By ends: make the topmost entry the frame's, or its caller's. Return false if the event is not of this frame. */
 static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->entries[state->top].frame != frame && is_called_from_top(state, frame))
@@ -216,7 +207,7 @@ static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     return true;
 }
 
-/* The running frame is at this line. */
+/* Move the running frame to this line. Return false if it has no entry. */
 static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_line_table *table, sm_line *to) {
     sm_lines_thread *state = sm_lines_of(thread);
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
@@ -250,8 +241,6 @@ bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, 
         to->hits++;
     return true;
 }
-
-/* ---- ends, and suspended coroutines ---- */
 
 static void suspended(sm_lines_thread *state, const void *frame, sm_line *line) {
     if (!sm_awaits_begin(&state->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
@@ -294,13 +283,11 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
     if (!by_ends)
         return table->awaits && how == SM_BY_YIELD;
     if (at == 0)
-        return true; /* no line of it was reported */
+        return true;
     sm_engine.repaired += state->top > at;
     __atomic_store_n(&state->top, at - 1, __ATOMIC_RELAXED);
     return true;
 }
-
-/* ---- the recorder's interface ---- */
 
 static void start(void) {
     sm_lines_free();
@@ -311,7 +298,7 @@ static void start(void) {
         sm_lines.folder[0] = '\0';
 }
 
-/* Nothing of its own is kept of a thread that has ended: lines are all threads'. */
+/* A thread that has ended leaves nothing: lines belong to all threads. */
 static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     sm_lines_thread *state = sm_lines_of(thread);
     sm_lines_free_thread(state);
@@ -325,8 +312,7 @@ static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     return true;
 }
 
-/* Puts the frames that the stack has now where they belong. Nothing is repaired by depth: entries are found by address.
- */
+/* Make the entries of the frames on the stack. By depth nothing is repaired, since entries are found by address. */
 static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_lines_thread *state = sm_lines_of(thread);
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
@@ -343,7 +329,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
-        if (table == NULL || (by_ends && i < below)) /* the program's need not lead there: see hub/hidden_frames.h */
+        if (table == NULL || (by_ends && i < below)) /* the program need not lead there: see hub/hidden_frames.h */
             continue;
         at = by_ends ? at + 1 : depths[i];
         if (at == 0 || at >= state->size)

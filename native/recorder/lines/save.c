@@ -1,4 +1,3 @@
-/* The lines recorder's rows in a recording. */
 #include "engine/output.h"
 #include "recorder/lines/line_tables.h"
 
@@ -6,7 +5,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-/* Threads and the sampler may be changing what is read here. */
+/* Write a line's row. Threads and the sampler may be changing what is read here. */
 static void save_line(sm_output *output, const sm_line *line) {
     uint32_t number = sm_output_function_number(output, line->table->function);
     if (number == UINT32_MAX)
@@ -31,7 +30,7 @@ static void save_line(sm_output *output, const sm_line *line) {
     sm_writer_row(output->writer, SM_LINES, row, reals);
 }
 
-/* Grows with every change. */
+/* Return a sum that grows with every change. */
 static uint64_t changes(const sm_line *line) {
     return SM_READ(line->hits) + SM_READ(line->looks) + SM_READ(line->awaits) + SM_READ(line->off.all) +
            (uint64_t)SM_READ(line->inner_square) + 1;

@@ -1,18 +1,13 @@
-/* When objects were born. An entry of the live table has room for a serial, not for a time, and a read of the clock
- * costs as much as the rest of an event. So the clock is read when the ticker has been there, every two milliseconds,
- * and what is between is interpolated by the number of births.
+/* When objects were born. A reading of the clock costs as much as the rest of an event. So it is read after the ticker,
+ * every two milliseconds, and times in between are interpolated by the number of births.
  *
- * Two collections of such times. `sm_objects.times` is the recording's timeline: evenly spread from its beginning, and
- * when it is full, every other one goes. For ages it would be too coarse after an hour. There, an error should be a
- * fraction of the age: *levels* of the last SM_PER_LEVEL times each, level i having every 2^i-th, so that the distance
- * between known times around a birth is at most 1/32 of its age (and two milliseconds). Younger objects than the last
- * known time, most that die at all, need no time: the rate of births in the stretch before it tells, once for all.
+ * `sm_objects.times` is the recording's timeline, evenly spaced; when it is full, every other time goes. For ages it is
+ * too coarse. So *levels* have the last SM_PER_LEVEL times each, level i having every 2^i-th. Thus the known times
+ * around a birth differ by at most 1/32 of its age, or two milliseconds, which bounds the error. Objects younger than
+ * the last known time use the rate of births in the stretch before.
  *
- * Error. While births come evenly within a stretch, small. If they do not, an age is off by at most the stretch's
- * length: two milliseconds for young objects, 1/32 of the age for others. That is why ages are told by powers of four.
- *
- * A time when nothing is born must not be taken for a slow stretch of births: the ticker leaves the time at which it
- * came, and if the event that notices it comes much later, both are noted. */
+ * A time without births must not look like a slow stretch. So the ticker leaves its time, and if the event that notices
+ * it comes much later, both are noted. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -26,16 +21,17 @@ typedef struct {
     uint64_t serial, ticks;
 } moment;
 
-static struct {                             /* guard: the GIL, but for what is atomic */
-    moment levels[SM_LEVELS][SM_PER_LEVEL]; /* rings */
-    uint64_t noted;                         /* moments so far: the number of the next one */
+static struct {
+    /* Guard: the GIL, except as noted. */
+    moment levels[SM_LEVELS][SM_PER_LEVEL];
+    uint64_t noted; /* number of moments so far */
     moment last;
-    uint64_t apart, passed; /* of sm_objects.times: moments from one to the next, and since the last one */
-    bool ended;             /* the timeline is: with its last row, unless something is born */
-    uint64_t poked;         /* atomic: ticks at the first tick that no event has noticed; 0: none */
+    uint64_t apart, passed; /* of sm_objects.times: distance of rows in moments, and moments since the last */
+    bool ended;             /* the timeline has its last row, unless something is born */
+    uint64_t poked;         /* atomic: ticks at the first tick that no event has noticed, or 0 */
 } known;
 
-/* last: this one is kept in any case. */
+/* last: keep this one in any case. */
 static void keep_for_timeline(uint64_t ticks, bool last) {
     if (sm_objects.times == NULL)
         return;
@@ -81,7 +77,7 @@ static void note(uint64_t ticks, bool last) {
 static void note_now(bool last) {
     uint64_t poked = __atomic_exchange_n(&known.poked, 0, __ATOMIC_RELAXED), now = sm_clock_read(&sm_engine.clock);
     if (poked != 0 && sm_clock_ns(&sm_engine.clock, (double)(now - poked)) > SM_TICK_NS)
-        note(poked, false); /* until then there were events, and then none until now */
+        note(poked, false); /* events ended then, and nothing came until now */
     note(now, last);
 }
 
@@ -99,7 +95,7 @@ void sm_objects_poked(void) {
     sm_objects_note_time();
 }
 
-void sm_objects_poke(void) { /* without the GIL */
+void sm_objects_poke(void) {
     uint64_t none = 0;
     __atomic_compare_exchange_n(&known.poked, &none, sm_clock_read(&sm_engine.clock), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
@@ -113,19 +109,19 @@ static uint64_t between(const moment *before, const moment *after, uint64_t seri
     return before->ticks + (uint64_t)(share * (double)(after->ticks - before->ticks));
 }
 
-/* When a birth was, interpolated between times that are known. */
+/* Return when a birth was, interpolated between known times. */
 static uint64_t ticks_of(uint64_t serial) {
     if (serial > known.last.serial) {
         double ns = (double)(serial - known.last.serial) * (double)sm_objects_hot.rate / 65536.0;
         return known.last.ticks + (uint64_t)(ns / sm_engine.clock.ns_per_tick);
     }
     moment after = known.last;
-    for (int i = 0; i < SM_LEVELS; i++) { /* the finest level that goes back so far */
-        uint64_t count = known.noted > 0 ? ((known.noted - 1) >> i) + 1 : 0; /* moments that went into it */
+    for (int i = 0; i < SM_LEVELS; i++) { /* the finest level that goes back far enough */
+        uint64_t count = known.noted > 0 ? ((known.noted - 1) >> i) + 1 : 0;
         uint64_t there = count < SM_PER_LEVEL ? count : SM_PER_LEVEL;
         if (there == 0 || known.levels[i][(count - there) % SM_PER_LEVEL].serial >= serial)
             continue;
-        uint64_t low = count - there, high = count; /* serial is behind low's, not behind high's */
+        uint64_t low = count - there, high = count; /* the serial is after low's, and not after high's */
         while (high - low > 1) {
             uint64_t middle = low + (high - low) / 2;
             if (known.levels[i][middle % SM_PER_LEVEL].serial < serial)
@@ -150,7 +146,7 @@ void sm_objects_old(sm_objects_rest *rest, uint64_t what, uint64_t weight) {
 void sm_objects_times_start(void) {
     memset(&known, 0, sizeof known);
     known.apart = 1;
-    sm_objects.times = sm_malloc(SM_OBJECTS_MARKS * sizeof *sm_objects.times); /* NULL: there will be no timeline */
+    sm_objects.times = sm_malloc(SM_OBJECTS_MARKS * sizeof *sm_objects.times); /* NULL if there is no timeline */
     sm_objects_hot.rate = 100 << 16; /* a guess, for the first two milliseconds */
     sm_objects_note_time();
 }

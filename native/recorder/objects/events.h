@@ -1,16 +1,10 @@
-/* The way of an event through the objects recorder, as inline functions that the wiring makes a source's hook of.
+/* The fast path of an event of the objects recorder, as inline functions of which the wiring makes a source's hook.
  *
- * A birth by line does five things: it finds the live table's place for the address and prefetches it, asks the running
- * frame for its instruction, finds the site by type and instruction in a direct-mapped cache, counts, and puts an entry
- * into the table. A death finds the entry, counts at its site, and closes the gap.
- *
- * The live table. 64 shards, each an array of 16-byte entries in lines of four: {address >> 3: 45 bits, span: 18,
- * dying: 1} {site: 24, serial: 40}. The home of an address is a place in the line that a hash of its 128-byte block
- * names, so that neighbours, which programs tend to make and drop together, share a cache line; from there on it is
- * linear probing, without wrapping around: behind the last line there is room to spare, and the very last place is
- * never filled. A death shifts back what follows, so there are no tombstones and a table does not rot.
- *
- * Two kinds of things are left to functions that are not inline: what is new, and what SM_UNLIKELY says. */
+ * The live table has 64 shards of 16-byte entries, in lines of four: {address >> 3: 45 bits, span: 18, dying: 1} {site:
+ * 24, serial: 40}. The home of an address is in the line that a hash of its 128-byte block selects, so neighbours,
+ * which often live and die together, share a cache line. From there on it is linear probing without wrapping around:
+ * there is spare room after the last line, and the very last place stays free. A death shifts later entries back, so
+ * there are no tombstones. */
 #ifndef SM_RECORDER_OBJECTS_EVENTS_H
 #define SM_RECORDER_OBJECTS_EVENTS_H
 
@@ -19,7 +13,7 @@
 #include "recorder/objects/objects.h"
 
 #define SM_OBJECTS_LIVE_SHARDS 64
-#define SM_OBJECTS_CACHE 4096 /* sites found last, by type and instruction */
+#define SM_OBJECTS_CACHE 4096 /* latest sites, by type and instruction */
 #define SM_OBJECTS_TYPE_CACHE 1024
 
 typedef struct {    /* guard: as of its shard */
@@ -31,9 +25,9 @@ typedef struct {    /* guard: as of its shard */
 typedef struct {
     sm_objects_live_entry *entries; /* owned, aligned to lines of four */
     sm_objects_live_entry *end;     /* the last place, always free */
-    uint32_t lines;                 /* that an address may be at home in */
+    uint32_t lines;                 /* that can be homes */
     uint32_t count;
-    uint32_t limit; /* beyond this count, see to it that there is room */
+    uint32_t limit; /* a larger count needs sm_objects_live_room() */
 } sm_objects_live_shard;
 
 typedef struct {
@@ -42,43 +36,42 @@ typedef struct {
 } sm_objects_key;
 
 typedef struct {
-    uint64_t key; /* the type object's address */
+    uint64_t key;
     sm_objects_type *type;
 } sm_objects_type_key;
 
-typedef struct { /* read at every event. Guard: the GIL */
+typedef struct { /* read at every event; guarded by the GIL */
     sm_objects_key keys[SM_OBJECTS_CACHE];
     sm_objects_type_key types[SM_OBJECTS_TYPE_CACHE];
     sm_objects_live_shard shards[SM_OBJECTS_LIVE_SHARDS];
-    uint64_t since;     /* serial of the last known time: younger objects' ages are found by the rate */
-    uint64_t rate;      /* ns a birth in the stretch before that, in 1/65536 */
-    uint64_t unsampled; /* weight - 1: bits of a serial's hash that have to be 0 for an object to be kept track of */
-    uint64_t seed;      /* of that hash, another for each recording */
+    uint64_t since;     /* serial of the last known time; ages of younger objects follow from the rate */
+    uint64_t rate;      /* ns per birth in the stretch before that, in 1/65536 */
+    uint64_t unsampled; /* weight - 1: bits of a serial's hash that are 0 for an object in the table */
+    uint64_t seed;      /* of that hash, different in each recording */
 } sm_objects_hot_state;
 
 extern sm_objects_hot_state sm_objects_hot;
 
-/* Slow paths. */
-sm_objects_type *sm_objects_find_type(PyTypeObject *type); /* NULL: no memory (counted) */
-/* The site's number; 0: births there are not recorded; UINT64_MAX: no memory (counted). */
+sm_objects_type *sm_objects_find_type(PyTypeObject *type);
+/* Return the site's number, 0 if births there are not recorded, or UINT64_MAX if out of memory (counted). */
 uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node);
-/* While there is sampling: the object goes into the table or not. */
+/* Insert the object if sampling selects it. */
 void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry *home, uint64_t where, uint64_t what);
-void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* the object there died, and nobody told */
+void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* the object there died unreported */
 void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what);
-void sm_objects_live_unknown(PyObject *object);                                /* a death without an entry */
-bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry); /* true: the entry stays */
+void sm_objects_live_unknown(PyObject *object); /* a death without an entry */
+bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry);
 void sm_objects_special_type_death(PyObject *object, sm_objects_type *type);
 void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */
 
-/* Does the interpreter instrument the running code just now, and has made this list for that? */
+/* Return true if the interpreter has made this list to instrument the running code. */
 bool sm_objects_instruments(PyThreadState *tstate);
-void sm_objects_pass_over(const PyObject *object); /* by type only: it is unattributed, and its death, which is next */
+void sm_objects_pass_over(const PyObject *object); /* by type only: ignores its birth and its death, which is next */
 
-/* What came the long way: quiet threads, collections, other tools alongside. tstate: the running one. */
+/* Handle events on the slow path: quiet threads, collections, other tools. */
 void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node);
 void sm_objects_poked(void);
-void sm_objects_blind(void); /* events do not reach us for a while */
+void sm_objects_blind(void); /* no events arrive for a while */
 
 static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadState *tstate) {
 #if SM_INSTRUMENTING_MAKES_LISTS
@@ -89,8 +82,6 @@ static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadS
     return false;
 #endif
 }
-
-/* ---- by type only ---- */
 
 static inline sm_objects_type *sm_objects_type_of(PyTypeObject *type) {
     uint64_t hash = ((uintptr_t)type >> 4) * 0x9E3779B97F4A7C15u;
@@ -126,21 +117,19 @@ static inline void sm_objects_died_by_type(PyObject *object) {
     if (SM_LIKELY(type->born > type->gone)) {
         type->gone++;
         sm_objects.deaths++;
-    } else { /* more deaths than births: born before the recording */
+    } else {
         type->before++;
     }
     if (SM_UNLIKELY(type->special != 0))
         sm_objects_special_type_death(object, type);
 }
 
-/* ---- by line ---- */
-
 static inline sm_objects_live_shard *sm_objects_live_shard_of(uintptr_t address, uint64_t *hash) {
     *hash = (address >> 7) * 0x9E3779B97F4A7C15u;
     return &sm_objects_hot.shards[*hash >> 58];
 }
 
-/* The place in its shard where an address is at home. */
+/* Return the home of an address in its shard. */
 static inline uint32_t sm_objects_live_home(const sm_objects_live_shard *shard, uintptr_t address, uint64_t hash) {
     uint64_t line = ((uint64_t)(uint32_t)(hash >> 26) * shard->lines) >> 32;
     return (uint32_t)line * 4 + ((uint32_t)(address >> 5) & 3);
@@ -158,8 +147,7 @@ static inline uint32_t sm_objects_bucket(uint64_t value) { /* 0; then b: 4^(b-1)
     return (uint32_t)(64 - __builtin_clzll(value << 1 | 1)) >> 1;
 }
 
-static inline bool
-sm_objects_is_left_out(uint64_t serial) { /* by sampling; the same for a serial whenever it is asked */
+static inline bool sm_objects_is_left_out(uint64_t serial) { /* by sampling, always the same for a serial */
     uint64_t mixed = ((serial ^ serial >> 29) + sm_objects_hot.seed) * 0xBF58476D1CE4E5B9u;
     mixed = (mixed ^ mixed >> 32) * 0x94D049BB133111EBu;
     return (mixed >> 40 & sm_objects_hot.unsampled) != 0;
@@ -184,7 +172,7 @@ static inline uint64_t sm_objects_what(uint64_t site, uint64_t serial) {
     return site << SM_OBJECTS_SERIAL_BITS | (serial & (SM_OBJECTS_SERIALS - 1));
 }
 
-/* entry: where the address is at home. */
+/* Insert an entry. entry: the home of the address. */
 static inline void sm_objects_live_put(sm_objects_live_shard *shard, sm_objects_live_entry *entry, uint64_t where,
                                        uint64_t what) {
     while (entry->where != 0 && !sm_objects_live_is(entry, where))
@@ -201,7 +189,7 @@ static inline void sm_objects_live_put(sm_objects_live_shard *shard, sm_objects_
     entry->what = what;
 }
 
-/* node: of the call tree, or NULL. */
+/* Count a birth. node: of the call tree, or NULL. */
 static inline void sm_objects_born_by_line(PyObject *object, PyThreadState *tstate, const void *node) {
     uintptr_t address = (uintptr_t)object;
     uint64_t hash;
@@ -236,12 +224,12 @@ static inline uint32_t sm_objects_live_span(const sm_objects_live_entry *entry) 
     return (uint32_t)(entry->where >> 1) & ((1u << SM_OBJECTS_SPAN_BITS) - 1);
 }
 
-/* The serial that an entry has the low bits of. */
+/* Return the serial whose low bits an entry has. */
 static inline uint64_t sm_objects_whole_serial(uint64_t what) {
     return sm_objects.births - ((sm_objects.births - what) & (SM_OBJECTS_SERIALS - 1));
 }
 
-/* Takes an entry out, and shifts back what would not be found any more. */
+/* Remove an entry, and shift back those that would not be found any more. */
 static inline void sm_objects_live_remove(sm_objects_live_shard *shard, sm_objects_live_entry *gap) {
     shard->count--;
     for (sm_objects_live_entry *next = gap + 1; next->where != 0; next++) {
@@ -256,7 +244,7 @@ static inline void sm_objects_live_remove(sm_objects_live_shard *shard, sm_objec
     gap->where = 0;
 }
 
-/* Counts a death at its site. */
+/* Count a death at its site. */
 static inline void sm_objects_count_death(const sm_objects_live_entry *entry, uint64_t weight) {
     uint64_t number = entry->what >> SM_OBJECTS_SERIAL_BITS, serial = entry->what & (SM_OBJECTS_SERIALS - 1);
     sm_objects_site *site = &sm_objects.sites[number];

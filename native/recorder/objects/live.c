@@ -1,35 +1,28 @@
-/* The live table's slow side: growing, sampling, deaths that it knows nothing of, questions.
+/* The slow paths of the live table: growing, sampling, unknown deaths, questions.
  *
- * Growing. A shard grows alone, by half, when it is two thirds full, so nobody waits for a whole table, and what an
- * object costs stays between 16 / (2/3) = 24 and 36 bytes, a 64th of it twice for a moment. An entry's home is a
- * monotone function of its block's hash, so entries come to the new shard almost in the order in which they lie in the
- * old one.
+ * Growing: A shard grows alone, by half, when it is two thirds full, so no event waits for a whole table, and an object
+ * costs 24 to 36 bytes. An entry's home is a monotone function of its block's hash, so entries move in almost the same
+ * order. A shard that cannot grow continues without the object, which counts as dropped.
  *
- * Bound. When all shards together hold max_live entries, the rate of sampling is halved: an object is kept track of if
- * the lowest k bits of a hash of its serial are 0, k grows by one, and the table drops the half that no longer has
- * them. Whether an object is in the table thus depends on its serial and k alone, not on when it was born or how long
- * it lives: what the table says of live objects, times 2^k, is right in the mean, and so is a death that is counted 2^k
- * times when its object was in the table. Births, and births and deaths by type, are counted before that and stay
- * exact; a death that the table does not know of belongs, while there are objects of its type that were dropped, to one
- * of these.
+ * Bound: When all shards together hold max_live entries, sampling is halved. An object is in the table if the lowest k
+ * bits of a hash of its serial are 0; k grows by one, and the table drops the other half. So membership does not depend
+ * on an object's age, and counts from the table times 2^k are right in the mean. Births, and births and deaths by type,
+ * stay exact. An unknown death belongs to an object of its type that was dropped, while there are any.
  *
- * Loss. Where a shard cannot grow for want of memory, it goes on without the object (which then counts as dropped, as
- * above) and asks again a little later.
+ * Resurrection: An object with a finalizer in Python reports DESTROY before the finalizer runs, which may resurrect it
+ * without an event. So its entry stays, marked as dying: another DESTROY there means that it was resurrected, a CREATE
+ * that it was not.
  *
- * Resurrection. Of an object whose type has a finalizer in Python, DESTROY is told before that runs, and it may give
- * the object a second life, which nobody tells of. So its entry stays, marked as dying: another DESTROY at that address
- * says that it was resurrected, another CREATE that it was not.
- *
- * Invariants (sm_objects_live_check): no free place between an entry and its home; no address twice; the last place of
- * a shard is free; as many entries of a site as its `live` says. */
+ * Invariants (sm_objects_live_check): There is no free place between an entry and its home. No address occurs twice.
+ * The last place of a shard is free. A site's `live` is the number of its entries. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/store.h"
 
-#define SMALLEST 4 /* lines */
-#define SPARE 32   /* places behind the last line, for those that are at home there */
+#define SMALLEST 4
+#define SPARE 32 /* places after the last line, for those at home there */
 
 static sm_objects_live_entry *new_entries(uint32_t size) {
     sm_objects_live_entry *entries = sm_aligned(64, size * sizeof *entries);
@@ -88,7 +81,7 @@ uint64_t sm_objects_live_count(void) {
     return count;
 }
 
-/* False: it would come to lie in the last place. */
+/* Insert an entry. Return false if it would be in the last place. */
 static bool put(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
     uint64_t hash;
     uintptr_t address = (uintptr_t)(where >> (SM_OBJECTS_SPAN_BITS + 1) << 3);
@@ -103,11 +96,11 @@ static bool put(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
     return true;
 }
 
-/* Moves all to a larger array; where too many are at home in the last lines, to one with more room behind. */
+/* Move a shard to a larger array, or one with more spare room if too many entries are at home in the last lines. */
 static bool grow(sm_objects_live_shard *shard) {
     sm_objects_live_shard larger;
     uint32_t spare = (uint32_t)(shard->end + 1 - shard->entries) - shard->lines * 4;
-    if (shard->count < two_thirds(shard)) /* so that is why */
+    if (shard->count < two_thirds(shard)) /* the spare room is full */
         spare *= 2;
     for (bool fits = false; !fits; spare *= 2) {
         if (!make(&larger, shard->lines + shard->lines / 2, spare))
@@ -121,14 +114,14 @@ static bool grow(sm_objects_live_shard *shard) {
             free(larger.entries);
     }
     sm_objects.live_bytes += bytes_of(&larger) - bytes_of(shard);
-    sm_engine_lock(); /* a save may be going through it */
+    sm_engine_lock(); /* a save may be reading it */
     free(shard->entries);
     *shard = larger;
     sm_engine_unlock();
     return true;
 }
 
-/* An object that lives is not in the table from here on. */
+/* Count a live object as missing in the table. */
 static void leave_out(uint64_t number) {
     if (number == 0)
         return;
@@ -143,8 +136,7 @@ static void drop(const sm_objects_live_entry *entry) {
     leave_out(site_of(entry));
 }
 
-/* One object in twice as many is kept track of from here on. The unattributed are dropped as well: when they die, they
- * will be taken for objects from before the recording, or for dropped ones of their type, which is rare. */
+/* Halve sampling. Entries of site 0 are dropped, too: their deaths will count as those of older or dropped objects. */
 static void sample_less(void) {
     sm_engine_lock();
     sm_objects.sampled++;
@@ -159,7 +151,7 @@ static void sample_less(void) {
                 continue;
             }
             drop(entry);
-            sm_objects_live_remove(shard, entry); /* another may be here now */
+            sm_objects_live_remove(shard, entry);
         }
         shard->limit = two_thirds(shard);
     }
@@ -185,7 +177,7 @@ void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t
         }
     }
     bool roomy = shard->count < two_thirds(shard) || grow(shard);
-    if (roomy) { /* no further than all shards together may go, should it be this one alone */
+    if (roomy) { /* no further than all shards together may grow, if this one grows alone */
         uint64_t left = live < sm_objects.max_live ? (sm_objects.max_live - live) / SM_OBJECTS_LIVE_SHARDS : 0;
         uint32_t most = two_thirds(shard);
         shard->limit = left < most - shard->count ? shard->count + (uint32_t)left + 1 : most;
@@ -212,7 +204,7 @@ void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry
     leave_out(number);
     while (home->where != 0 && !sm_objects_live_is(home, where))
         home++;
-    if (home->where != 0) { /* who was here before */
+    if (home->where != 0) { /* the previous object there */
         sm_objects_live_unseen(home);
         sm_objects_live_remove(shard, home);
     }
@@ -252,11 +244,9 @@ void sm_objects_each_live(void (*visit)(const sm_object *object, void *context),
     }
 }
 
-/* ---- consistency ---- */
-
 static bool check_shard(const sm_objects_live_shard *shard, uint32_t *live) {
     uint32_t count = 0;
-    const sm_objects_live_entry *run = shard->entries; /* where the run of places that are not free began */
+    const sm_objects_live_entry *run = shard->entries;
     for (sm_objects_live_entry *entry = shard->entries; entry < shard->end; entry++) {
         if (entry->where == 0) {
             run = entry + 1;

@@ -51,7 +51,7 @@ void sm_objects_cut_holders(uint32_t count) {
         free_holder(&sm_objects_notes.holders[--sm_objects_notes.holders_count]);
 }
 
-/* A parent is a holder of the same object, so those that stay keep theirs, under new numbers. */
+/* Remove an object's holders. A parent is a holder of the same object, so the others keep theirs, with new numbers. */
 bool sm_objects_drop_holders(uint32_t object) {
     sm_objects_notes_state *notes = &sm_objects_notes;
     uint32_t *moved = sm_malloc(notes->holders_count * sizeof *moved), left = 0;

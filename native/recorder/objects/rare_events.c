@@ -1,13 +1,13 @@
-/* The objects recorder's rare events.
+/* The rare events of the objects recorder, its start and its end.
  *
- * Died by the collector. While the interpreter's own flag says that it collects, every event comes the long way. The
- * first of them is taken for one of the collecting thread: it begins the collection, and objects that were born before
- * it and die on that thread until the flag is down are the collector's. (Finalizers may let other threads run; what
- * dies on those dies by reference count.) Objects that are born within a collection, by finalizers and weak references'
- * callbacks, are not. A next collection is told from this one by events in between, which were counted elsewhere.
+ * Collections: While the interpreter's flag says that it collects, events take the slow path. The first is taken for
+ * one of the collecting thread and begins the collection. Objects that were born before it and die on that thread until
+ * the flag is cleared died by the collector. (Finalizers may let other threads run; deaths there are by reference
+ * count.) Counts of events outside separate collections. By type only these deaths are an estimate: those on the
+ * thread, less the type's births within the collection.
  *
- * By type only, nothing is known of an object that dies, so the collector's deaths of a type are those on its thread,
- * less the births of that type within the collection: an estimate, and marked as one.
+ * Quiet threads: What seismo itself does on a thread is not recorded. By line, births there are site 0's, so that their
+ * deaths are known. By type only, neither is counted.
  *
  * Quiet threads. What seismo itself does on a thread is no part of the recording. By line, births there are site 0's:
  * the live table has them, so that their deaths are known for what they are; deaths of other objects there are as true
@@ -27,15 +27,14 @@
 #include "file/tables.h"
 #include "recorder/objects/store.h"
 
-static struct {                  /* guard: the GIL */
-    const PyThreadState *thread; /* that collects, as far as is known */
-    uint64_t id;                 /* its id */
-    uint64_t begin;              /* births until then */
-    uint64_t events;             /* births and deaths of all when this collection's last event was over */
-    uint32_t number;             /* from 1 */
+static struct {
+    /* Guard: the GIL. */
+    const PyThreadState *thread; /* the collecting thread, presumably */
+    uint64_t id;
+    uint64_t begin;  /* births until then */
+    uint64_t events; /* births and deaths after its last event */
+    uint32_t number;
 } collection;
-
-/* ---- quiet ---- */
 
 static void quiet_birth(PyObject *object) {
     if (!sm_objects.lines)
@@ -46,8 +45,7 @@ static void quiet_birth(PyObject *object) {
     sm_objects_live_put(shard, home, sm_objects_live_where((uintptr_t)object), sm_objects_what(0, sm_objects.births));
 }
 
-/* The object becomes unattributed, so that its death is, too. By type only nothing is known of an object, so a death of
- * its type is taken back as well, for its own that is to come. */
+/* Make the object unattributed, with its death. By type only, take a death back for the object's own. */
 void sm_objects_unborn(const PyObject *object) {
     if (!sm_objects.on || sm_objects_here.quiet > 0 || sm_is_immortal(object))
         return;
@@ -78,9 +76,7 @@ void sm_objects_unborn(const PyObject *object) {
     entry->what = sm_objects_what(0, sm_objects.births);
 }
 
-/* ---- collections ---- */
-
-/* Is this event one of a collection, on its thread? */
+/* Return true if this event belongs to a collection, on its thread. */
 static bool is_collectors(const PyThreadState *tstate) {
     if (!sm_reference_is_collecting())
         return false;
@@ -134,7 +130,7 @@ void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *
     if (sm_objects_passed.busy || !sm_objects.on)
         return;
     bool born = event == SM_REFERENCE_CREATE, collectors = is_collectors(tstate);
-    if (object == sm_objects_passed.list) { /* born: then nobody told of its death */
+    if (object == sm_objects_passed.list) { /* if born: its death was not reported */
         sm_objects_pass_over(NULL);
         if (!born)
             return;
@@ -164,12 +160,10 @@ void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *
         collection.events = sm_objects.births + sm_objects.deaths;
 }
 
-void sm_objects_blind(void) { /* types and code objects may die and not be seen to */
+void sm_objects_blind(void) { /* types and code objects may die unseen */
     sm_objects_types_forget_keys();
     sm_objects_sites_forget_keys();
 }
-
-/* ---- deaths that take more than counting ---- */
 
 static void count_items(PyObject *object, sm_objects_type *type, uint64_t weight, sm_objects_site *site) {
     uint64_t bytes = sm_item_bytes(object, (sm_items)type->items, type->item_size);
@@ -201,7 +195,7 @@ bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
     if (!(type->special & SM_OBJECTS_MAY_RESURRECT))
         return false;
     if (entry->where & 1) {
-        type->resurrected++; /* the last time; it may be again */
+        type->resurrected++;
     } else {
         sm_objects_count_death(entry, sm_objects.weight);
         entry->where |= 1;

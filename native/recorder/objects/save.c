@@ -1,19 +1,12 @@
 /* The objects recorder's rows in a recording.
  *
- * Counters go on while they are read, if the GIL is not held: then what is a part of others is read before them, so
- * that no row has more deaths than births.
+ * Without the GIL counters grow while they are read. So a part is read before its whole, and no row has more deaths
+ * than births. A flush writes what changed since the last one, or was lost by it, according to a sum of each row's
+ * counters. A row of objects has its site's number less one (site 0 is unattributed), in every snapshot.
  *
- * A flush writes what changed since the last one, or was lost by it for want of memory: a sum of each row's counters
- * tells. A snapshot writes all and remembers nothing. Rows refer to rows of functions, which are written when they are
- * first named, and to nodes of the call tree, which that recorder has written into the same output just before.
- *
- * The number of a row of objects is its site's number less one (site 0 is unattributed), so that it is the same in
- * every snapshot.
- *
- * Rows of lifetimes are numbered in the order in which their buckets are first written. A number made of site and
- * bucket would need no memory, but there are 32 of those to a site and mostly one or two in use; and a reader, who
- * keeps an array by number, refuses numbers that are more than the file has bytes (file/reader.c). So a file's rows are
- * kept by number, those of a site in a chain: 8 bytes a row, 4 a site. An image's are counted only. */
+ * Rows of lifetimes are numbered in the order in which their buckets are first written. Numbers made of site and bucket
+ * would exceed what a reader accepts (file/reader.c), since most of a site's 32 buckets are unused. So rows are kept by
+ * number, those of a site in a chain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,21 +18,22 @@
 
 enum { FLAG_APPROXIMATE = 1, NO_NUMBER = UINT32_MAX };
 
-typedef struct {     /* a row of lifetimes in the file */
-    uint32_t next;   /* of the same site: its number + 1; 0: none */
+typedef struct { /* a row of lifetimes in the file */
+    uint32_t next;
     uint32_t bucket; /* and the unit times SM_OBJECTS_BUCKETS */
 } age_row;
 
-static struct {           /* guard: the engine's lock */
-    uint64_t (*names)[2]; /* owned: by type, the numbers of module and name in the file; 0: not written */
+static struct {
+    /* Guard: the engine's lock. */
+    uint64_t (*names)[2]; /* owned; by type: the numbers of module and name in the file, or 0 */
     uint32_t names_size;
     uint32_t times, marks, holders; /* rows in the file */
-    uint64_t last_time;             /* ticks of the last row of times */
-    age_row *ages;                  /* owned; by number */
-    uint32_t *first_ages;           /* owned; by site: the number + 1 of the row in it that was made last; 0: none */
+    uint64_t last_time;
+    age_row *ages;        /* owned; by number */
+    uint32_t *first_ages; /* owned; by site: number + 1 of its newest row, or 0 */
     uint32_t ages_count, ages_size, first_ages_size;
-    uint32_t image_ages;         /* rows of lifetimes in the image that is being written */
-    sm_reference_facts at_start; /* the slot's, when the recording began */
+    uint32_t image_ages;         /* rows of lifetimes in the current image */
+    sm_reference_facts at_start; /* of the slot, when the recording began */
 } saved;
 
 static void forget_ages(void) {
@@ -81,9 +75,7 @@ static uint64_t put_text(const sm_output *output, const char *text) {
     return sm_writer_string(output->writer, text, strlen(text));
 }
 
-/* ---- types ---- */
-
-/* Where the numbers of a type's names are kept; NULL: nowhere. */
+/* Return where the numbers of a type's names are kept, or NULL. */
 static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
         return NULL;
@@ -125,7 +117,6 @@ static void write_type(sm_output *output, const sm_objects_type *type) {
     sm_writer_row(output->writer, SM_TYPES, row, NULL);
 }
 
-/* One more sum, of three values: see rows.h. */
 static uint64_t mix(uint64_t sum, uint64_t first, uint64_t second, uint64_t third) {
     return sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, first), second), third);
 }
@@ -145,9 +136,7 @@ static void write_types(sm_output *output) {
     }
 }
 
-/* ---- sites ---- */
-
-/* The row's number in the output, which is a new one at the first time; NO_NUMBER: no memory. */
+/* Return the row's number in the output, a new one at the first time, or NO_NUMBER if out of memory. */
 static uint32_t age_number(const sm_output *output, uint32_t site, uint32_t bucket) {
     if (output->whole)
         return saved.image_ages++;
@@ -188,7 +177,7 @@ static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const ui
     }
 }
 
-/* The node's row is in the same output, unless there was no memory for it. */
+/* Return the number of the node's row, or -1 if rows may be missing for want of memory. */
 static int64_t node_number(const sm_output *output, const void *node) {
     if (node == NULL || output->lost != 0 || sm_writer_lost(output->writer) != 0)
         return -1;
@@ -245,8 +234,6 @@ static void write_sites(sm_output *output) {
     }
 }
 
-/* ---- times and notes ---- */
-
 static void write_time(sm_output *output, uint32_t id, const sm_objects_time *time) {
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_OBJECT_TIMES_ID] = id;
@@ -256,8 +243,8 @@ static void write_time(sm_output *output, uint32_t id, const sm_objects_time *ti
     sm_writer_row(output->writer, SM_OBJECT_TIMES, row, NULL);
 }
 
-/* The last row of the file may have changed. When times were thinned, all are others; rows that the file has too many
- * of repeat the last. */
+/* Write times from the file's last row on, which may have changed, or all after thinning. Excess rows repeat the
+ * last. */
 static void write_times(sm_output *output) {
     uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE),
              first = sm_output_all(output) ? 0 : saved.times;
@@ -271,7 +258,7 @@ static void write_times(sm_output *output) {
         return;
     for (uint32_t i = count; i < saved.times; i++)
         write_time(output, i, &sm_objects.times[count - 1]);
-    if (!output->anew || saved.times < count) /* until the new file is in its place, the old one counts */
+    if (!output->anew || saved.times < count) /* the old file counts until it is replaced */
         saved.times = count;
     saved.last_time = sm_objects.times[count - 1].ticks;
 }
@@ -290,7 +277,7 @@ static void write_marks(sm_output *output) {
         saved.marks = sm_objects_notes.marks_count;
 }
 
-/* Only at the end and in snapshots: until then others may take their place. */
+/* Write holders, only at the end and in snapshots, because others may replace them. */
 static void write_holders(sm_output *output) {
     for (uint32_t i = 0; i < sm_objects_notes.holders_count; i++) {
         const sm_objects_holder *holder = &sm_objects_notes.holders[i];
@@ -307,9 +294,7 @@ static void write_holders(sm_output *output) {
     }
 }
 
-/* ---- losses ---- */
-
-/* uncounted: ticks since it was counted what spans left alive. */
+/* uncounted: ticks since the last count of survivors. */
 static void write_losses(sm_output *output, uint64_t uncounted) {
     char detail[200];
     sm_reference_facts slot = sm_objects_slot_facts();
@@ -344,7 +329,7 @@ static void write_losses(sm_output *output, uint64_t uncounted) {
 
 void sm_objects_save(sm_output *output) {
     uint64_t uncounted = sm_objects_count_survivors(output);
-    if (output->anew) { /* which has no strings yet */
+    if (output->anew) { /* it has no strings yet */
         sm_free(saved.names);
         saved.names = NULL;
         saved.names_size = 0;

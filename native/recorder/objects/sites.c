@@ -1,18 +1,13 @@
 /* Sites: from a type and the running frame to a row of the recording.
  *
- * Three steps, each remembers what the one before had to ask. A direct-mapped cache by (type object, instruction, node)
- * answers most births (events.h). Behind it a table by (instruction, type, node), without gaps of knowledge: it
- * is asked when two sites fight for a place of the cache. Behind that, once for each, the instruction is resolved: its
- * code object to a function, its offset to a line, and what comes out of it is interned, since many instructions make
- * objects of one type in one line, and code is made again (exec, reload) with other addresses and the same text.
+ * A direct-mapped cache by (type object, instruction, node) answers most births (events.h). A complete table by the
+ * same key answers when two sites compete for a place. Otherwise, once for each key, the instruction is resolved: its
+ * code object to a function, its offset to a line. The result is interned, since many instructions make objects of a
+ * type in one line, and code is made again (exec, reload) at other addresses. Keys are removed when a code object or a
+ * type dies.
  *
- * Resolved at once, not after the run: then the code object may be gone, and its address another's. For the same reason
- * its keys are forgotten when a code object dies (the engine tells, from the slot that hangs on it), and those of a
- * type when that is destroyed: the cache is searched for them, which takes two microseconds, less than making either.
- *
- * The running frame is the interpreter's newest; a frame that only stands for a stretch of C stack is skipped. A C
- * function has no frame: what it makes counts for the line that called it. Frames of functions that are hidden (ours)
- * give site 0, whose births nobody counts. */
+ * The running frame is the interpreter's newest; frames that stand for a stretch of C stack are skipped. What a C
+ * function makes counts for the line that called it. Frames of hidden functions (seismo's) give site 0. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,32 +17,30 @@
 #define MOST_SITES ((1u << SM_OBJECTS_SITE_BITS) - 2)
 #define NOTHING UINT32_MAX
 
-typedef struct { /* one that was resolved */
+typedef struct { /* a resolved key */
     const void *instruction, *node;
     uint32_t type, site;
-    uint32_t next, next_of_code; /* in its bucket; of the same code object, or in the free list */
+    uint32_t next, next_of_code; /* in its bucket; of the same code object, or free */
 } resolved;
 
 typedef struct {
-    uint64_t code; /* its address */
+    uint64_t code;
     uint32_t first;
 } code_key;
 
-static struct {             /* guard: the GIL */
-    resolved *resolved;     /* owned */
-    uint32_t *buckets;      /* owned, as many as there is room for resolved ones */
-    uint32_t resolved_size; /* a power of two */
-    uint32_t used, free;    /* never used from here on; head of the list of those that are free again */
-    sm_map codes;           /* code_key */
-    uint32_t *by_content;   /* owned: buckets of sites, linked by sm_objects_rest.next */
+static struct {
+    /* Guard: the GIL; `by_content` changes with the engine's lock, too. */
+    resolved *resolved;
+    uint32_t *buckets; /* owned; resolved_size of them */
+    uint32_t resolved_size;
+    uint32_t used, free;  /* the first that was never used; head of the free list */
+    sm_map codes;         /* of code_key */
+    uint32_t *by_content; /* owned; buckets of sites, linked by sm_objects_rest.next */
     uint32_t by_content_size;
     uint32_t sites_size;
 } sites;
 
-/* ---- by content ---- */
-
-/* Both tables here are chains of numbers of 4 bytes: with call paths there are as many sites as nodes of the tree, and
- * a map of base/map.h would take 32 to 64 bytes for each. */
+/* Both tables are chains of 4-byte numbers: a map (base/map.h) would take 32 to 64 bytes for each node. */
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -60,7 +53,7 @@ static uint32_t bucket_of(const sm_objects_type *type, const sm_function *functi
     return (uint32_t)(hash >> 32) & (sites.by_content_size - 1);
 }
 
-/* An array of both halves of a site that can hold so many; the halves are kept apart for the cache's sake. */
+/* Grow both halves of the sites, which are separate for the cache's sake. */
 static bool grow_sites(void) {
     if (sm_objects.sites_count < sites.sites_size)
         return true;
@@ -115,15 +108,13 @@ static uint32_t intern_locked(sm_objects_type *type, sm_function *function, int3
     return *bucket = number;
 }
 
-/* NOTHING: no memory, or no number left. */
+/* Return the number of the site, or NOTHING if out of memory or numbers. */
 static uint32_t intern(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
     sm_engine_lock();
     uint32_t number = intern_locked(type, function, line, node);
     sm_engine_unlock();
     return number;
 }
-
-/* ---- by instruction ---- */
 
 static uint32_t *resolved_bucket(const void *instruction, uint32_t type, const void *node) {
     uint64_t hash = mix(mix((uintptr_t)instruction, type), (uintptr_t)node);
@@ -146,7 +137,7 @@ static bool grow_resolved(void) {
     sm_objects.keys_bytes += (size - sites.resolved_size) * (sizeof *grown + sizeof *buckets);
     sites.resolved_size = size;
     memset(buckets, 0xFF, size * sizeof *buckets);
-    for (uint32_t i = 0; i < sites.used; i++) { /* none is free, or this would not be needed */
+    for (uint32_t i = 0; i < sites.used; i++) { /* none is free here */
         uint32_t *bucket = resolved_bucket(grown[i].instruction, grown[i].type, grown[i].node);
         grown[i].next = *bucket;
         *bucket = i;
@@ -165,7 +156,7 @@ static uint32_t find_resolved(const void *instruction, uint32_t type, const void
     return NOTHING;
 }
 
-/* False: no memory, nothing has changed. */
+/* Return false, without a change, if out of memory. */
 static bool remember(const void *code, const void *instruction, uint32_t type, const void *node, uint32_t site) {
     if (!grow_resolved())
         return false;
@@ -222,9 +213,7 @@ void sm_objects_sites_forget_type(const PyTypeObject *type) {
     }
 }
 
-/* ---- a birth ---- */
-
-/* The site of this frame's instruction. False: there is none, `number` is what the birth's function answers. */
+/* Find the site of this frame's instruction. Return false if there is none, and `number` is the result. */
 static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
                     uint32_t *number) {
     *number = find_resolved(frame->instruction, type->id, node);
@@ -238,7 +227,7 @@ static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObj
     *number = 0;
     if (!function->hidden) {
         int line = PyCode_Addr2Line(code, (int)(frame->instruction - sm_code_instructions(code)));
-        if (line < 0) /* before the first line: cells and arguments are made */
+        if (line < 0) /* before the first line, where cells and arguments are made */
             line = code->co_firstlineno;
         *number = intern(type, function, line, node);
     }
@@ -246,7 +235,7 @@ static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObj
 }
 
 uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node) {
-    if (sm_objects_is_instruments(type, tstate)) /* not remembered: once for each code object is not often */
+    if (sm_objects_is_instruments(type, tstate)) /* not stored: it is rare, once for each code object */
         return 0;
     sm_objects_type *known = sm_is_finalizing() ? NULL : sm_objects_type_of(type);
     if (known == NULL)
@@ -272,8 +261,6 @@ uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const v
     return number;
 }
 
-/* ---- start and end ---- */
-
 void sm_objects_sites_forget_keys(void) {
     memset(sm_objects_hot.keys, 0, sizeof sm_objects_hot.keys);
 }
@@ -282,7 +269,7 @@ bool sm_objects_sites_start(void) {
     sites.free = NOTHING;
     if (!grow_sites())
         return false;
-    (void)new_site(NULL, NULL, 0, NULL); /* unattributed */
+    (void)new_site(NULL, NULL, 0, NULL);
     return true;
 }
 

@@ -1,23 +1,19 @@
-/* Spans on the side of the recorder.
+/* The spans of the objects recorder.
  *
- * A live entry has 18 bits for the span that its object was born in, and a service may have more requests than that in
- * an hour. So entries hold the low part of a number that the process never gives out twice, and what is ambiguous is
- * decided by the entry's serial: a span's births come after its first one, and spans that have the same low part lie a
- * quarter of a million calls apart. Of the spans with an object's low part, it belongs to the latest that had begun
- * when it was born. That is wrong only for one that ran while 2^18 others began.
+ * A live entry has 18 bits for its span. So it holds the low part of a number that the process never reuses, and the
+ * serial resolves ambiguity: an object belongs to the latest span with this low part that had begun when it was born.
+ * That is wrong only for a span that ran while 2^18 others began.
  *
- * Rows are at most 4096: when there are more calls than rows, two that follow each other become one, and from then on
- * each row takes twice as many. A row's sums are then of all its calls, so nothing is lost but the distinction. What is
- * alive in the end is found from the live table (save.c), not counted on the way of a death, which would cost
- * every death a look at a row.
+ * There are at most 4096 rows: for more calls, each two consecutive rows become one, with the sums of all its calls.
+ * Survivors are found from the live table (survivors.c), since counting at a death would cost every death a look at a
+ * row.
  *
- * Died inside: the object is gone before the call has ended, whoever let go of it, also while the call was suspended.
- * Most deaths are of the span that runs on this thread, which one comparison tells; the other open spans, of which a
- * server with a thousand tasks has a thousand, are found by their low part in a table of chains.
+ * Most deaths belong to the span that runs on this thread, which one comparison finds. Other open spans are found by
+ * their low part in a hash table.
  *
- * Threads keep a pointer to the record of the span that they are in. A recording may end while another thread is inside
- * a span, and nobody can write to that thread's storage from here. So records are never freed, only used again, and a
- * record is believed only if it has the number that the thread knows: numbers are used once. */
+ * Threads keep a pointer to the record of their span. A recording may end while another thread is inside a span, and
+ * nobody can write to that thread's storage. So records are reused but never freed, and one is valid only if it has the
+ * number that the thread knows. */
 #include "recorder/objects/span_births.h"
 
 #include <string.h>
@@ -25,16 +21,17 @@
 #include "base/alloc.h"
 
 enum {
-    LOWS = (1 << SM_OBJECTS_SPAN_BITS) - 1, /* 0 means none */
+    LOWS = (1 << SM_OBJECTS_SPAN_BITS) - 1,
     BUCKETS = 1024,
 };
 
 sm_objects_spans_state sm_objects_spans;
 
-static struct {                        /* guard: the GIL */
-    sm_objects_span *buckets[BUCKETS]; /* by low; of this recording */
+static struct {
+    /* Guard: the GIL. */
+    sm_objects_span *buckets[BUCKETS]; /* by low part; of this recording */
     sm_objects_span *free;
-    uint64_t given; /* numbers, in the whole process */
+    uint64_t given; /* numbers in the whole process */
 } open;
 
 static uint32_t low_of(uint64_t span) {
@@ -47,8 +44,6 @@ static sm_objects_span **link_of(uint32_t low) {
         link = &(*link)->next;
     return link;
 }
-
-/* ---- rows ---- */
 
 static sm_objects_span_row *row_of(uint64_t number) {
     return &sm_objects_spans.rows[number >> sm_objects_spans.shift];
@@ -74,7 +69,7 @@ static void fold(void) {
     spans->folds++;
 }
 
-/* With the engine's lock. The row of the next call; NULL: out of memory. */
+/* Return the row of the next call, or NULL if out of memory. With the engine's lock. */
 static sm_objects_span_row *next_row(const sm_function *function) {
     sm_objects_spans_state *spans = &sm_objects_spans;
     if (spans->count >> spans->shift == SM_OBJECTS_SPAN_ROWS)
@@ -93,8 +88,6 @@ static sm_objects_span_row *next_row(const sm_function *function) {
     }
     return row;
 }
-
-/* ---- from its start to its end ---- */
 
 uint64_t sm_objects_span_open(const sm_function *function) {
     if (open.free == NULL) {
@@ -143,12 +136,10 @@ void sm_objects_span_run(uint64_t number) {
     sm_objects_here.running = span;
 }
 
-/* ---- births and deaths ---- */
-
 void sm_objects_span_born(sm_objects_site *site) {
     const sm_objects_span *span = sm_objects_here.running;
     if (SM_UNLIKELY(span == NULL || span->span == 0 || span->low != sm_objects_here.span)) {
-        sm_objects_here.running = NULL; /* of a recording that is over */
+        sm_objects_here.running = NULL; /* of an earlier recording */
         sm_objects_here.span = 0;
         return;
     }
@@ -156,7 +147,7 @@ void sm_objects_span_born(sm_objects_site *site) {
     row_of(span->row)->born++;
 }
 
-/* The row of a span that has not ended; NULL: it has, and maybe another has its low part. */
+/* Return the row of a span that has not ended, or NULL. Another may have its low part. */
 static sm_objects_span_row *open_row(uint32_t low, uint64_t serial) {
     const sm_objects_span *span = sm_objects_here.running;
     if (span == NULL || span->low != low)
@@ -187,15 +178,13 @@ uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial) {
     uint64_t last = spans->before + spans->count; /* the greatest number with this low part is at most that */
     uint64_t back = (last % LOWS + LOWS - (low - 1)) % LOWS;
     while (back < spans->count) {
-        uint64_t number = last - back - spans->before - 1; /* in this recording, from 0 */
+        uint64_t number = last - back - spans->before - 1;
         if (row_of(number)->first_serial <= serial)
             return (uint32_t)(number >> spans->shift);
         back += LOWS;
     }
     return UINT32_MAX;
 }
-
-/* ---- recordings ---- */
 
 void sm_objects_spans_forget(void) {
     for (uint32_t i = 0; i < BUCKETS; i++) {

@@ -1,10 +1,10 @@
-/* The objects recorder's spans: which births and deaths belong to which call. See span_births.c. */
+/* The spans of the objects recorder (span_births.c). Guard: the GIL; rows change with the engine's lock, too. */
 #ifndef SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
 #define SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
 
 #include "recorder/objects/objects.h"
 
-#define SM_OBJECTS_SPAN_ROWS 4096 /* more calls than that share rows */
+#define SM_OBJECTS_SPAN_ROWS 4096 /* calls beyond share rows */
 
 /* One that has not ended. Never freed, so that a thread's old pointer does no harm. Guard: the GIL. */
 typedef struct sm_objects_span {
@@ -19,10 +19,10 @@ typedef struct sm_objects_span {
 typedef struct {
     const sm_function *function; /* of the first */
     uint64_t start_ticks, end_ticks;
-    uint64_t first_serial; /* of the first */
-    uint64_t born, died;   /* died: before its end */
-    uint64_t live, saved;  /* room for the save */
-    uint32_t calls, open;  /* open: not ended */
+    uint64_t first_serial;
+    uint64_t born, died; /* died: before its end */
+    uint64_t live, saved;
+    uint32_t calls, open;
 } sm_objects_span_row;
 
 /* Guard: the GIL, and to move or count rows the engine's lock as well; what is of the save, that lock. */
@@ -30,24 +30,24 @@ typedef struct {
     sm_objects_span_row *rows; /* owned; by number of the call >> shift */
     uint32_t rows_count, rows_size;
     uint32_t shift;
-    uint32_t folds;                /* times that rows were put together */
-    uint64_t before;               /* numbers up to this one were given out by earlier recordings */
-    uint64_t count;                /* calls of this recording */
-    uint64_t lost;                 /* calls that there was no memory for */
+    uint32_t folds;  /* times that rows were merged */
+    uint64_t before; /* numbers of earlier recordings */
+    uint64_t count;
+    uint64_t lost;                 /* calls without memory */
     uint32_t written, folds_saved; /* of the save: rows in the file; folds then */
 } sm_objects_spans_state;
 
 extern sm_objects_spans_state sm_objects_spans;
 
-/* What a receiver of spans does (hub/spans.h). */
+/* The functions of a receiver of spans (hub/spans.h). */
 uint64_t sm_objects_span_open(const sm_function *function);
 void sm_objects_span_close(uint64_t span);
 void sm_objects_span_run(uint64_t span);
 
-void sm_objects_spans_start(void);  /* a new recording */
-void sm_objects_spans_forget(void); /* its rows are freed */
+void sm_objects_spans_start(void);
+void sm_objects_spans_forget(void);
 
-/* The row that an object belongs to whose live entry has these low bits and this serial; UINT32_MAX: none. */
+/* Return the row of an object with these low bits and this serial, or UINT32_MAX. */
 uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial);
 
 #endif

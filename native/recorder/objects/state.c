@@ -1,4 +1,4 @@
-/* What all files of the objects recorder share: its state, and what says that events are to be passed over. */
+/* The state of the objects recorder, and the choice of path for events. */
 #include "compat/opcodes.h"
 #include "recorder/objects/store.h"
 
@@ -33,7 +33,7 @@ bool sm_objects_instruments(PyThreadState *tstate) {
     const PyCodeObject *code = frame != NULL ? sm_frame_code_of(frame) : NULL;
     if (code == NULL || code->_co_instrumentation_version == sm_tstate_events_version(tstate))
         return false;
-    /* the first RESUME may be covered by the opcode of an INSTRUCTION event */
+    /* an INSTRUCTION event's opcode may cover the first RESUME */
     ptrdiff_t unit = (frame->instruction - sm_code_instructions(code)) / 2;
     return sm_op_resumes(*frame->instruction) || unit == code->_co_firsttraceable;
 #else

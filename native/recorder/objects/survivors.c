@@ -1,22 +1,15 @@
-/* What is alive of what was born in spans: rows of object_spans and object_survivors.
+/* The survivors of spans: rows of object_spans and object_survivors.
  *
- * Counting. The live table is gone through once, and every object in it that was born in a span adds to three sums: of
- * its span's row, of its site, and of the pair of both. Pairs are few compared with objects (what a request leaves
- * behind is of a handful of kinds); they are in a map while they are counted and put into the order of
- * their keys then. Counting on the way of a death instead would cost every death a look at a row.
+ * Counting: One pass over the live table adds every object that was born in a span to its span's row, to its site, and
+ * to the pair of both. Pairs are few compared with objects.
  *
- * When. In snapshots, at the end, and at each flush, because a process may be killed at any time and a pool's workers
- * always are. The flush worker counts while the program goes on, so that an entry that moves meanwhile may be counted
- * twice or not at all; but the program waits where its table is to grow, and flushes may be asked for, so that with
- * many objects it is left out when the last one took more than 2 % of the time since. What the file has then is of an
- * earlier flush, all of it: rows, sums of sites, sums of spans; and it says how old that is. When rows of spans were
- * put together, older pairs would name others, and it is counted whatever it takes.
+ * When: In snapshots, at the end, and at each flush. The flush worker counts while the program runs, so an entry that
+ * moves may be missed or counted twice. The program waits if its table has to grow. So with many objects a count is
+ * skipped if the last one took more than 2 % of the time since. Then the file has an earlier count, with its age. After
+ * rows of spans were merged, a count is necessary, because older pairs would name others.
  *
- * Rows. A file's rows can be replaced but not taken back. So pairs keep their row from one flush to the next, the old
- * and the new ones being compared in the order of their keys, and only what changed is written; the rows of pairs that
- * are no more are given to new ones, or get a count of 0, which readers leave out. The same goes for rows of spans that
- * nobody needs any more when two of them were put together: they become rows of no calls. Snapshots begin with no rows.
- */
+ * Rows: A file's rows can be replaced but not removed. So pairs keep their row from one flush to the next, and only
+ * changes are written. Rows of pairs that are gone go to new ones, or get a count of 0, which readers skip. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,36 +20,37 @@
 
 enum {
     FEW = 1000000, /* objects: counted at each flush, in some milliseconds */
-    SHARE = 50,    /* 1 in so many of the time may go into counting, where they are more */
+    SHARE = 50,    /* with more objects, counting may take 1/SHARE of the time */
     NO_ROW = UINT32_MAX,
 };
 
 typedef struct {
     uint64_t key; /* row of spans << 32 | site; sites are never 0 */
     uint64_t count;
-    uint64_t written; /* the count that the file has */
-    uint32_t row;     /* in the file; NO_ROW: none yet */
+    uint64_t written; /* the count in the file */
+    uint32_t row;     /* in the file, or NO_ROW */
 } pair;
 
 typedef struct {
-    pair *pairs; /* owned; in the order of keys */
+    pair *pairs; /* owned; by key */
     uint32_t count;
 } pair_set;
 
 typedef struct {
-    sm_map pairs;  /* pair */
-    uint64_t lost; /* objects that there was no memory for */
+    sm_map pairs;
+    uint64_t lost;
 } counting;
 
-static struct {     /* guard: the engine's lock */
-    pair_set pairs; /* as counted last */
-    char *taken;    /* owned; of each row in the file: UNUSED, ... */
+static struct {
+    /* Guard: the engine's lock. */
+    pair_set pairs; /* of the last count */
+    char *taken;    /* owned; of each row in the file: UNUSED, OLD or NEW */
     uint32_t rows, rows_size;
     uint32_t folds;    /* of the rows of spans, then */
-    uint64_t at, took; /* ticks: when that was, and how long it took; at 0: never */
+    uint64_t at, took; /* ticks: when it was, or 0, and how long it took */
 } kept;
 
-enum { UNUSED, OLD, NEW }; /* a row of no pair; of one that was counted the last time; of one that is there now */
+enum { UNUSED, OLD, NEW }; /* a row of no pair, of the last count's, of this count's */
 
 static void count_object(const sm_object *object, void *context) {
     counting *so_far = context;
@@ -79,7 +73,7 @@ static int by_key(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* Takes the memory of what was counted over. */
+/* Return the pairs by key, in the memory of the map. */
 static pair_set in_order(counting *counted) {
     pair_set set = {(pair *)(void *)counted->pairs.places, 0};
     for (uint32_t i = 0; i < counted->pairs.size; i++) {
@@ -100,9 +94,7 @@ static void write_pair(sm_output *output, uint32_t id, uint64_t key, uint64_t co
     sm_writer_row(output->writer, SM_OBJECT_SURVIVORS, row, NULL);
 }
 
-/* ---- the rows of a file ---- */
-
-/* Finds the pairs that were there the last time and marks the rows that they keep. */
+/* Find the pairs of the last count, and mark the rows that they keep. */
 static void keep_rows(pair_set *now) {
     const pair *old = kept.pairs.pairs, *end = old + (kept.folds == sm_objects_spans.folds ? kept.pairs.count : 0);
     for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
@@ -116,7 +108,7 @@ static void keep_rows(pair_set *now) {
     }
 }
 
-/* Gives a row to each pair that has none. There is room for all. */
+/* Give a row to each pair without one. There is room for all. */
 static void give_rows(pair_set *now) {
     uint32_t row = 0;
     for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
@@ -143,7 +135,7 @@ static bool make_room(uint64_t rows) {
     return true;
 }
 
-/* Brings the file's rows to what was counted now, and keeps that. False: out of memory, the rows stay. */
+/* Write the changes, and keep this count. Return false, without a change, if out of memory. */
 static bool bring_up_to_date(sm_output *output, pair_set *now) {
     if (!make_room((uint64_t)kept.rows + now->count))
         return false;
@@ -214,7 +206,7 @@ uint64_t sm_objects_count_survivors(sm_output *output) {
         for (uint32_t i = 0; i < set.count; i++)
             write_pair(output, i, set.pairs[i].key, set.pairs[i].count);
         sm_free(set.pairs);
-        kept.at = 0; /* the sums are newer than the file's rows now: the next flush is to count, too */
+        kept.at = 0; /* the sums are newer than the file, so the next flush counts, too */
         return 0;
     }
     if (!bring_up_to_date(output, &set)) {

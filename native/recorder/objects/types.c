@@ -1,13 +1,11 @@
 /* Types: from the address of a type object to a name with its facts.
  *
- * A type is looked at when its first object is born, in the middle of that allocation. So nothing here may make a
- * Python object or run Python code: names are read from the type's own fields, the module from its dict, with a key
- * that was made at the start. Static types have "module.Name" as their tp_name.
+ * A type is examined when its first object is born, in the middle of that allocation. So nothing here may make a Python
+ * object or run Python code: names come from the type's own fields, and the module from its dict.
  *
- * Classes are made in loops, too (in functions, by named tuples, mocks, templates), so types are interned by module,
- * qualified name, flags and basic size, and live as long as the recording; what leads there from the address of a type
- * object goes when that object is destroyed, which is an event like any other. More than MOST_TYPES different ones are
- * taken together as one, and that is counted. */
+ * Classes are made in loops, too, so types are interned by module, qualified name, flags and basic size. The key by
+ * address goes when the type object is destroyed, which is an event like any other. More than MOST_TYPES different
+ * types are counted as one. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,12 +18,13 @@
 
 #define MOST_TYPES 65536
 
-static struct {              /* guard: the GIL */
-    sm_map keys;             /* sm_objects_type_key, by address */
-    sm_objects_type *others; /* what is beyond MOST_TYPES; not to be found by content */
+static struct {
+    /* Guard: the GIL. */
+    sm_map keys;
+    sm_objects_type *others; /* the types beyond MOST_TYPES; not found by content */
 } types;
 
-/* Made once, with no recording running. */
+/* Made once, outside recordings. */
 static PyObject *name_of_module, *name_of_sizeof;
 
 bool sm_objects_types_prepare(void) {
@@ -36,14 +35,12 @@ bool sm_objects_types_prepare(void) {
     return name_of_module != NULL && name_of_sizeof != NULL;
 }
 
-/* ---- what there is to know of a type ---- */
-
-static PyObject *look(PyTypeObject *type, PyObject *name) { /* borrowed; in the type's own dict */
+static PyObject *look(PyTypeObject *type, PyObject *name) {
     PyObject *dict = sm_type_dict(type);
     return dict != NULL ? PyDict_GetItem(dict, name) : NULL;
 }
 
-/* Does it say its size by a method of its own? Types whose blocks hold all that they have need none, but for these. */
+/* Return true if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere. */
 static bool is_elsewhere(PyTypeObject *type) {
     if (PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS))
         return false;
@@ -66,7 +63,7 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
     type->flags = heap ? SM_TYPE_FLAG_HEAP : 0;
     type->flags |= PyType_IS_GC(object) ? SM_TYPE_FLAG_GC : 0;
     type->flags |= finalizer ? SM_TYPE_FLAG_FINALIZER : 0;
-    /* Attributes may be in a dict of their own, and a class's room for them grows with the attributes that it sees. */
+    /* Attributes may be in a separate dict, whose size grows with the attributes of the class. */
     bool attributes = PyType_HasFeature(object, Py_TPFLAGS_MANAGED_DICT) || object->tp_dictoffset != 0;
     type->flags |= attributes || is_elsewhere(object) ? SM_TYPE_FLAG_OUTSIDE : 0;
     type->items = (uint8_t)sm_items_of(object);
@@ -83,13 +80,13 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
         type->special |= SM_OBJECTS_MAY_RESURRECT;
 }
 
-/* Takes name and module apart, as new copies (NULL: no memory). */
+/* Split name and module into new copies, or NULL if out of memory. */
 static void find_names(PyTypeObject *object, char **module, char **name) {
     if (PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE)) {
         PyObject *qualname = ((PyHeapTypeObject *)object)->ht_qualname;
         PyObject *where = look(object, name_of_module);
         *name = qualname != NULL && PyUnicode_Check(qualname) ? sm_copy_text(qualname) : sm_copy_chars(object->tp_name);
-        *module = sm_copy_text(where); /* "" for what is no str */
+        *module = sm_copy_text(where); /* "" if it is no str */
         return;
     }
     const char *dot = strrchr(object->tp_name, '.');
@@ -99,15 +96,13 @@ static void find_names(PyTypeObject *object, char **module, char **name) {
         (*module)[dot - object->tp_name] = '\0';
 }
 
-/* ---- by content ---- */
-
 static bool same_content(const void *record, const void *content) {
     const sm_objects_type *type = record, *wanted = content;
     return type->flags == wanted->flags && type->special == wanted->special && type->basic_size == wanted->basic_size &&
            strcmp(type->name, wanted->name) == 0 && strcmp(type->module, wanted->module) == 0;
 }
 
-/* Takes the names over. key: as sm_interned_add is given it. */
+/* Take the names over. key: as for sm_interned_add. */
 static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     sm_objects_type *type = sm_aligned(64, sizeof *type);
     if (type == NULL)
@@ -119,7 +114,7 @@ static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     return type;
 }
 
-/* With the engine's lock. Takes the names over where it returns a new type; NULL: out of memory. */
+/* Return the interned type, or NULL if out of memory. A new one takes the names over. With the engine's lock. */
 static sm_objects_type *intern(sm_objects_type *facts, bool *new) {
     if (!sm_interned_grow(&sm_objects.types, 256))
         return NULL;
@@ -159,8 +154,6 @@ static sm_objects_type *find_or_make(PyTypeObject *object) {
     }
     return type;
 }
-
-/* ---- by address ---- */
 
 sm_objects_type *sm_objects_find_type(PyTypeObject *object) {
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;

@@ -11,7 +11,7 @@
  * - Code of other interpreters and static code (deep-frozen modules) gets no probes.
  * - There are no probes above another tool's PEP 523 function, which need not call ours for the rest of a frame.
  * - Near the end of the C stack (evalframe.c), probes and evaluator are removed for good and the trace function takes
- *   over, as it does while another tool has a profile or trace function, which would see a probe as a return.
+ *   over. It also does so while another tool has a profile or trace function, which would see a probe as a return.
  * - co_code, copies, pickles and dis show the compiler's bytes: the interpreter caches them before the first probe.
  * - Only the loop reads the opcodes of running code, with one exception: RESUME, which gets no probe.
  *
