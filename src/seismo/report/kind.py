@@ -1,8 +1,7 @@
-"""What a kind of recordings must have so that it can be shown. Each is one object, KIND, in a folder beside this file.
+"""The interface by which a kind of recordings is shown. Each kind is one object, KIND, in a folder beside this file.
 
-Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
-in the process that was recorded. What a method here says to be `NAME.py's` is in that file of the kind's folder, as a
-function of the method's name that takes what the method takes.
+Nothing is imported here, and the kinds import modules only when needed: a summary is written in the recorded process.
+Where a docstring names `NAME.py`, the method calls the function of its own name in that file of the kind's folder.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     Sides = tuple[Sequence[Recording], Sequence[Recording]]
 
 
-# Words of --sort that pstats.Stats.sort_stats and `python -m cProfile -s` know, and ours.
+# Words of --sort that pstats.Stats.sort_stats and `python -m cProfile -s` accept, and our words for them.
 OF_PSTATS = {
     "time": "own",
     "tottime": "own",
@@ -40,43 +39,43 @@ OF_PSTATS = {
     "stdname": "file",
 }
 
-MOST = 50  # rows of a section of a story, unless more are asked for
+MOST = 50  # most rows of a section of a story by default
 
 
 class Kind:
-    """How recordings of one kind are shown."""
+    """A kind of recordings, with the functions that show one."""
 
-    name = ""  # in files
-    rows = ""  # what --sort sorts
-    others_are_in = ""  # whose time has what a filter left out
-    also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
+    name = ""  # name in files
+    rows = ""  # noun for the rows that --sort orders
+    others_are_in = ""  # owner of the time of functions that a filter left out
+    also: tuple[str, ...] = ()  # options of other kinds that this one takes, too
     sorted_by = "text:ORDERS"
-    unseen = ""  # what the recorder can never see
-    compares = False  # whether there is a page of what changed
-    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
+    unseen = ""  # events that the recorder can never see
+    compares = False  # whether it has a page of changes
+    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # for `seismo info`, with nouns
 
     def own(self, home: str) -> Any:
-        """What "MODULE:NAME" is in the kind's folder."""
+        """Import NAME from MODULE in this kind's package, given "MODULE:NAME", and return it."""
         return recording_kinds.load(f"{type(self).__module__}.{home}")
 
     @property
     def what(self) -> str:
-        """What is recorded, in a word."""
+        """Return the noun for what is recorded."""
         return recording_kinds.KINDS[self.name].what
 
     @property
     def times(self) -> bool:
-        """Whether there are times of running and waiting to choose from."""
+        """Return True if the recording has separate running and waiting times."""
         return bool(recording_kinds.KINDS[self.name].times)
 
-    # ---- what of it can be shown, and how ----
+    # ---- Options. ----
 
     def orders(self) -> Sequence[str]:
-        """The words of --sort: those of `sorted_by`."""
+        """Return the words of --sort, from the table `sorted_by` names."""
         return list(self.own(self.sorted_by))
 
     def order(self, word: str, place: str = "") -> str:
-        """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
+        """Return the order for a word of ours or of cProfile's, or "" (the default order) for "". Raises UsageError."""
         from seismo.errors import UsageError, did_you_mean
 
         order, known = OF_PSTATS.get(word, word), list(self.orders())
@@ -86,23 +85,26 @@ class Kind:
         return order
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Declares the options of `seismo report` that are this kind's."""
+        """Declare this kind's own options of `seismo report`."""
 
     def check(self, options: Options) -> None:
-        """Raises UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
+        """Raise UsageError for mistakes that are visible in the options alone, before a recording is read."""
 
     def instead(self, options: Options, recording: Recording) -> Kind:  # noqa: ARG002
-        """The kind as which the recording is shown, if the options ask for another."""
+        """Return the kind that shows the recording, which the options may change."""
         return self
 
-    # ---- what is shown ----
+    # ---- Output. ----
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        """Writes what `seismo report` shows. Returns 1 when a check that was asked for says no."""
+        """Write the output of `seismo report`. Return 1 if a requested check fails, else 0."""
         raise NotImplementedError
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
-        """Writes what a session shows. order: of orders() or ""; limit: rows of a table; times: as --time or ""."""
+        """Write the report of a session.
+
+        order: one of orders() or "". limit: the most rows of a table. times: a value of --time or "".
+        """
         from seismo.errors import UsageError
         from seismo.report.options import Options
 
@@ -111,26 +113,27 @@ class Kind:
         self.report(paper, recording, Options(sort=order, limit=limit, time=times))
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Writes the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
+        """Write the few lines at the end of a run (summary.py's `write`). path: the recording's, quoted for a shell."""
         self.own("summary:write")(recording, stream, path, coloured)
 
     def page_at(self, path: str) -> str:
-        """The file that a page is, or begins with. Raises UsageError: there are no pages."""
+        """Return the file of a page, or the first file of several. Raises UsageError if the kind has no pages."""
         return path
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        """Writes the page. options: of `seismo report`. Returns as report() does.
+        """Write the HTML page and return the status as report() does. options: those of `seismo report`.
 
-        FormatError: it cannot be written.
+        Raises FormatError if the page cannot be written.
         """
         raise NotImplementedError
 
     def story(
         self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
     ) -> Story:
-        """All there is to tell, for Markdown and JSON (seismo.report.story): story.py's.
+        """Return the whole report as a story for Markdown and JSON (see seismo.report.story); in story.py.
 
-        file: what commands call the recording. most: rows of a section. options: of `seismo report`.
+        file: the name of the recording in suggested commands. most: the most rows of a section. options: those of
+        `seismo report`.
         """
         from seismo.report.options import Options
 
@@ -138,9 +141,9 @@ class Kind:
         return told
 
     def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
-        """What an editor shows beside lines of source: gutter.py's.
+        """Return an editor's notes beside lines of source; in gutter.py.
 
-        file: the recording's. options: of `seismo report`.
+        file: the recording's. options: those of `seismo report`.
         """
         from seismo.report.options import Options
 
@@ -148,11 +151,11 @@ class Kind:
         return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002
-        """An element for a notebook that draws the recording; "": there is only the text."""
+        """Return an HTML element for a notebook that draws the recording, or "" if there is only text."""
         return ""
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        """Writes what changed between the sides; without a paper, returns it as JSON. Of changes.py's functions."""
+        """Write the changes between the sides, or return them as JSON if there is no paper; in changes.py."""
         if paper is None:
             text: str = self.own("changes:as_json")(*sides, files)
             return text
@@ -160,45 +163,42 @@ class Kind:
         return ""
 
     def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:  # noqa: ARG002
-        """Writes what changed between the sides as a page.
+        """Write the changes between the sides as an HTML page.
 
-        UsageError: there is no such page; FormatError: it cannot be written.
+        Raises UsageError if the kind has no such page, and FormatError if it cannot be written.
         """
         from seismo.errors import UsageError
 
         raise UsageError(f"there are no HTML pages of changes in {self.what}", f"--html {path}", "leave --html out")
 
-    # ---- what there is to say before the numbers ----
+    # ---- Facts above the numbers. ----
 
     def facts(self, recording: Recording, signs: Signs) -> Facts:
-        """How long it took, and how much there is: facts.py's."""
+        """Return the facts about duration and amount; in facts.py."""
         told: Facts = self.own("facts:facts")(recording, signs)
         return told
 
     def measured(self, recording: Recording, signs: Signs) -> str:
-        """By which source and clock, and what the numbers are worth: facts.py's.
-
-        Empty for a recording that does not say.
-        """
+        """Return the source, clock and accuracy of the numbers in words, or "" if unknown; in facts.py."""
         words: str = self.own("facts:measured")(recording, signs)
         return words
 
     def notes(self, recording: Recording) -> list[str]:  # noqa: ARG002
-        """What is good to know and no loss, a sentence each, besides what every recorder may note."""
+        """Return notes of this kind, one sentence each, besides those that every recorder may make."""
         return []
 
 
 def named(name: str) -> Kind:
-    """The kind of that name in files."""
+    """Return the kind with that name in files."""
     kind: Kind = recording_kinds.load(recording_kinds.entry(name).report)
     return kind
 
 
 def of(recording: Recording) -> Kind:
-    """The kind of the recording."""
+    """Return the kind of the recording."""
     return named(recording.kind)
 
 
 def every() -> list[Kind]:
-    """All kinds."""
+    """Return all kinds."""
     return [named(name) for name in recording_kinds.KINDS]
