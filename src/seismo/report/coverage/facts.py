@@ -34,8 +34,6 @@ def measured(recording: Recording) -> str:
     parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
     parts = parts or [recording.meta]
     counted = "how often each line ran" if all(part.get("counts") for part in parts) else "whether each line ran"
-    if any(
-        part.get("branch") for part in parts
-    ):  # without a number, as a recorded step may be no branch
+    if any(part.get("branch") for part in parts):  # without a number, as a recorded step may be no branch
         counted += ", and which branches were taken"
     return f"{counted} (source: {by})" if by else ""
