@@ -244,8 +244,8 @@ class Search:
     def tree(self, addresses: Iterable[int], fits: Callable[[object], bool] = lambda _: True) -> list[Row]:
         """Return the holders of these objects, the most frequent first; a parent precedes its children.
 
-        fits: returns True if the object at an address is the wanted one. Objects that were not found are left out,
-        except that they count as asked about, and as held by nobody known.
+        fits: returns True if the object at an address is the wanted one; other addresses are left out. A row without a
+        name counts the survivors without a known holder.
         """
         survivors = [number for number in addresses if number in self._kept and fits(self._kept[number])]
         rows: list[Row] = []
