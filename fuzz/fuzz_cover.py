@@ -1,10 +1,10 @@
-"""Holds what `seismo cover` says of random programs against coverage.py's C tracer.
+"""Compare `seismo cover` with coverage.py's C tracer on random programs.
 
     python fuzz/fuzz_cover.py --seconds 60 [--seed N] [--count N]
 
 The programs are functions of nested statements (tests/coverage/random_program.py). Lines and branches, executed and
-missing, are to be the same; of a step that only seismo knows, INSTRUCTION events say whether the program went it. A
-find is printed with its seed, and `--seed SEED --count 1 --show` makes it again and prints the program.
+missing, must be equal. INSTRUCTION events check the steps that only seismo reports. A find is printed with its seed,
+and `--seed SEED --count 1 --show` repeats it and prints the program.
 """
 
 import argparse
@@ -28,7 +28,7 @@ STUCK = 60  # seconds that one program may take
 
 
 def differences(path: Path) -> dict[str, tuple[list[Any], list[Any]]]:
-    """By what is compared: what only coverage.py has, and what only seismo has."""
+    """Return the differences by topic: what only coverage.py has, and what only seismo has."""
     name = os.path.realpath(path)
     faulthandler.dump_traceback_later(STUCK, exit=True)
     theirs, ours = measure.under_coverage(name, [name])[name], measure.under_seismo(name, [name])[name]
@@ -49,16 +49,16 @@ def key(what: Any) -> Any:
 
 
 def not_told(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> set[tuple[int, int]]:
-    """The steps that only seismo knows, and that the program's instructions went (3.12 and later).
+    """Return the steps that only seismo reports and that the program's instructions went (3.12 and later).
 
-    Trace functions are not told how some loops end (docs/hooks.md), nor coverage.py's how some coroutines do.
+    Trace functions are not called for the ends of some loops (docs/hooks.md), nor coverage.py's for some coroutines.
     """
     more = set(map(key, ours["taken"])) - set(map(key, theirs["taken"]))
     return more & measure.by_instructions(path) if more and sys.version_info >= (3, 12) else set()
 
 
 def main() -> int:
-    """0 when nothing was found."""
+    """Run the programs and return 0 if nothing was found."""
     parser = argparse.ArgumentParser(description="Compares seismo cover with coverage.py on random programs.")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SECONDS") or 60))
     parser.add_argument("--seed", type=int, default=None, help="begin with this one (default: random)")

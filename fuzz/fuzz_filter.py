@@ -32,7 +32,7 @@ WORDS = (*KINDS, "and", "or", "not", "(", ")", '"x*"', "5", "5ms", "line", "in",
 
 
 def mutate(rnd: random.Random, data: bytearray) -> None:
-    """One change somewhere."""
+    """Make one change somewhere."""
     at = rnd.randrange(len(data) + 1)
     match rnd.randrange(6):
         case 0 if at < len(data):
@@ -51,7 +51,7 @@ def mutate(rnd: random.Random, data: bytearray) -> None:
 
 
 def mended(data: bytearray) -> bytes:
-    """With a count of instructions and a size of data that fit, so that what is inside is looked at."""
+    """Return the data with a correct count of instructions and size, so that the filter reads the rest."""
     if len(data) < 24:
         return bytes(data)
     count = min(int.from_bytes(data[8:12], "little"), (len(data) - 16) // 8)
@@ -62,7 +62,7 @@ def mended(data: bytearray) -> bytes:
 
 
 def use(program: bytes) -> None:
-    """Everything that is done with a program."""
+    """Run every operation on a program."""
     try:
         native = _core.Filter(program)
     except ValueError:
@@ -79,7 +79,7 @@ def use(program: bytes) -> None:
 
 
 def read(text: str) -> None:
-    """Everything that is done with a text."""
+    """Run every operation on a text."""
     try:
         expression = parse(text)
     except UsageError as error:
@@ -91,7 +91,7 @@ def read(text: str) -> None:
 
 
 def attempt(seed: int, programs: list[bytes]) -> bool:
-    """Whether what this seed makes is taken as it should be."""
+    """Return True if the input from this seed is handled correctly."""
     rnd = random.Random(seed)
     data = bytearray(rnd.choice(programs))
     for _ in range(rnd.randrange(1, 5)):
@@ -112,7 +112,7 @@ def attempt(seed: int, programs: list[bytes]) -> bool:
 
 
 def main() -> int:
-    """0 when nothing was found."""
+    """Run the inputs and return 0 if nothing was found."""
     parser = argparse.ArgumentParser(description="Feeds damaged programs and texts to the filters.")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SECONDS") or 60))
     parser.add_argument("--seed", type=int, default=None, help="begin with this one (default: random)")

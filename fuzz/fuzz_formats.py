@@ -32,7 +32,7 @@ NUMBERS = [b"0", b"-1", b"1e400", b"NaN", b"4294967296", b"9223372036854775807",
 
 
 def calls() -> Recording:
-    """A recording of calls: threads, recursion, C functions."""
+    """Return a recording of calls: threads, recursion, C functions."""
     b = Builder()
     process = b.process(pid=1, argv=["a", "b"], host="h")
     threads = [b.thread(process, f"thread {i}") for i in range(2)]
@@ -47,7 +47,7 @@ def calls() -> Recording:
 
 
 def coverage(contexts: tuple[str, ...]) -> Recording:
-    """A recording of coverage, of a source that is there, and with branches."""
+    """Return a recording of coverage with branches, of an existing source."""
     b = Builder()
     b.process(pid=1, argv=["a"])
     function = b.function("seismo.escape", "<module>", str(SOURCE), 1)
@@ -60,14 +60,14 @@ def coverage(contexts: tuple[str, ...]) -> Recording:
 
 
 def written(recording: Recording, format_: formats.Format) -> bytes:
-    """A whole file."""
+    """Return a whole file."""
     out = io.BytesIO()
     format_.write(recording, out)
     return out.getvalue()
 
 
 def corpus(wanted: str) -> list[tuple[formats.Format, bytes]]:
-    """Whole files of each format."""
+    """Return whole files of each format."""
     recordings = [calls(), coverage(()), coverage(("", "a|run", "b")), read(objects(20))]
     return [
         (format_, written(recording, format_))
@@ -78,7 +78,7 @@ def corpus(wanted: str) -> list[tuple[formats.Format, bytes]]:
 
 
 def mutate(rnd: random.Random, data: bytes) -> bytes:
-    """A damaged file. What is packed is damaged inside: else every mutation would end at the checksum."""
+    """Return a damaged file. A packed file is damaged inside, since otherwise every mutation ends at the checksum."""
     packed = data.startswith(b"\x1f\x8b") and rnd.random() < 0.9
     raw = bytearray(gzip.decompress(data) if packed else data)
     for _ in range(rnd.randrange(1, 5)):
@@ -94,7 +94,7 @@ def mutate(rnd: random.Random, data: bytes) -> bytes:
 
 
 def use(format_: formats.Format, data: bytes) -> None:
-    """Everything that is done with a file of another tool."""
+    """Run every operation on a file of another tool."""
     assert format_.reader is not None
     try:
         recording = format_.reader(data)
@@ -107,7 +107,7 @@ def use(format_: formats.Format, data: bytes) -> None:
 
 
 def attempt(seed: int, seeds: list[tuple[formats.Format, bytes]]) -> bool:
-    """Whether the file of this seed is taken as it should be."""
+    """Return True if the file from this seed is handled correctly."""
     rnd = random.Random(seed)
     format_, whole = rnd.choice(seeds)
     data = mutate(rnd, whole)
@@ -123,7 +123,7 @@ def attempt(seed: int, seeds: list[tuple[formats.Format, bytes]]) -> bool:
 
 
 def main() -> int:
-    """0 when nothing was found."""
+    """Run the inputs and return 0 if nothing was found."""
     parser = argparse.ArgumentParser(description="Feeds damaged files of other tools to their readers.")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SECONDS") or 60))
     parser.add_argument("--seed", type=int, default=None, help="begin with this one (default: random)")

@@ -38,7 +38,7 @@ TABLES_OF_LINES = ("lines", "arcs", "branches", "contexts", "instructions", "sou
 
 
 def add_lines(b: Builder, functions: list[int], count: int, recorder: str) -> None:
-    """Rows of all the tables about lines. Of the sources one is there, and one is not."""
+    """Add rows of all the tables about lines. One of the sources exists, and one does not."""
     lines = [b.line(functions[i % 9], i + 1, i * i, own_ns=i * 100, inner_ns=i / 3, flags=i % 2) for i in range(count)]
     b.source("x.py", str(SOURCE), SOURCE.stat().st_size)
     b.source("gone.py", "/gone.py")
@@ -60,7 +60,7 @@ TABLES_OF_OBJECTS = (
 
 
 def objects(size: int) -> bytes:
-    """A recording of births and deaths with rows of all its tables, some of them on call paths."""
+    """Return a recording of births and deaths with rows of all its tables, some of them on call paths."""
     b = Builder()
     b.process(pid=1)
     thread = b.thread(0, "main")
@@ -78,7 +78,7 @@ def objects(size: int) -> bytes:
 
 
 def with_levels(recording: Recording) -> bytes:
-    """A trace with sheets of its levels, and its longest calls as a recorder notes them."""
+    """Return a trace with sheets of its levels, and its longest calls as a recorder notes them."""
     recording.calls._journal.build(0)
     chunks = chunks_of(recording.to_bytes())
     sheets = [(b"LEVL", bytearray(sheet)) for sheet in recording.calls._journal.made()]
@@ -90,7 +90,7 @@ def with_levels(recording: Recording) -> bytes:
 
 
 def corpus(folder: Path | None) -> list[bytes]:
-    """Recordings to start from: some made here, of each recorder, and those of a folder."""
+    """Return recordings to start from: some made here, for each recorder, and those of a folder."""
     seeds = [objects(size) for size in (1, 5, 60)]
     for recorder in ("coverage", "linetimes"):
         for size in (0, 3, 200):
@@ -118,18 +118,18 @@ def corpus(folder: Path | None) -> list[bytes]:
 
 
 def chunks_of(data: bytes) -> list[tuple[bytes, bytearray]]:
-    """(kind, payload) of a whole file's chunks."""
+    """Return (kind, payload) of a whole file's chunks."""
     return [(kind, bytearray(data[start + 12 : end])) for start, end, kind in frames(data)]
 
 
 def joined(chunks: list[tuple[bytes, bytearray]]) -> bytes:
-    """A file of the chunks, with right lengths and checksums; one of two of version 1."""
+    """Return a file of the chunks, with correct lengths and checksums; version 1 or 2 by the number of chunks."""
     version = bytes([1 + len(chunks) % 2])
     return b"\x8fseismo\n" + version + bytes(7) + b"".join(chunk(kind, bytes(payload)) for kind, payload in chunks)
 
 
 def mutate_bytes(rnd: random.Random, data: bytearray) -> None:
-    """One change somewhere."""
+    """Make one change somewhere."""
     at = rnd.randrange(len(data) + 1)
     match rnd.randrange(6):
         case 0 if at < len(data):
@@ -148,7 +148,7 @@ def mutate_bytes(rnd: random.Random, data: bytearray) -> None:
 
 
 def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
-    """A damaged recording."""
+    """Return a damaged recording."""
     data = rnd.choice(seeds)
     if rnd.random() < 0.3:
         raw = bytearray(data)
@@ -179,7 +179,7 @@ def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def use(data: bytes) -> None:
-    """Everything that is done with a recording."""
+    """Run every operation on a recording."""
     try:
         recording = read(data)
     except RecordingError:
@@ -224,7 +224,7 @@ def use(data: bytes) -> None:
 
 
 def attempt(seed: int, seeds: list[bytes]) -> bool:
-    """Whether the recording of this seed is taken as it should be."""
+    """Return True if the recording from this seed is handled correctly."""
     data = mutate(random.Random(seed), seeds)
     try:
         use(data)
@@ -238,7 +238,7 @@ def attempt(seed: int, seeds: list[bytes]) -> bool:
 
 
 def main() -> int:
-    """0 when nothing was found."""
+    """Run the inputs and return 0 if nothing was found."""
     parser = argparse.ArgumentParser(description="Feeds damaged recordings to the reader.")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SECONDS") or 60))
     parser.add_argument("--seed", type=int, default=None, help="begin with this one (default: random)")

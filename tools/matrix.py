@@ -142,7 +142,7 @@ class Run:
 
     @property
     def python(self) -> list[str]:
-        """The command that runs the environment's interpreter: the last word was the interpreter itself."""
+        """Return the command for the environment's interpreter, which replaces the last word of `command`."""
         return [*self.command[:-1], f"{ENVIRONMENTS}/{self.label}/bin/python"]
 
 
@@ -178,10 +178,10 @@ def call_all(log: TextIO, run: Run, jobs: int) -> bool:
 
 
 class Packages:
-    """What seismo and its tests need, for the interpreters of one version: installed when the first of them asks.
+    """The packages that seismo and its tests need on one version, installed when the first interpreter needs them.
 
-    Apart from seismo, so that only seismo itself bypasses pip's cache; by a release if there is one: a debug build
-    takes the same wheels, and takes three times as long to install them. Used by several threads.
+    They are installed separately from seismo, so that only seismo itself bypasses pip's cache. A release installs them
+    if there is one: a debug build takes the same wheels, and three times as long. Used by several threads.
     """
 
     def __init__(self, run: Run) -> None:
@@ -243,9 +243,9 @@ def carry_out(run: Run, distribution: str, jobs: int) -> Run:
 
 
 def sanitizer_libraries(prefix: list[str]) -> str:
-    """The paths of the sanitizers' run-time libraries, as LD_PRELOAD wants them, where a command with this prefix runs.
+    """Return the paths of the sanitizers' run-time libraries for LD_PRELOAD, where a command with this prefix runs.
 
-    The C++ library stands beside them where there is one: they must find its `throw` to wrap it, for greenlet.
+    The C++ library is added if there is one: the sanitizers must find its `throw` to wrap it, for greenlet.
     """
     compiler = os.environ.get("CC", "gcc")
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
@@ -255,7 +255,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
 
 
 def suite(*names: str, workers: int = 1, marks: str = "not timing") -> list[str]:
-    """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
+    """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
         raise SystemExit(f"There are no such tests any more as {', '.join(missing)}: tools/matrix.py names them.")
@@ -265,12 +265,12 @@ def suite(*names: str, workers: int = 1, marks: str = "not timing") -> list[str]
 
 
 def version(label: str) -> str:
-    """The version that a label like 3.13.18 is a release of; of another label, itself."""
+    """Return the version that a label like 3.13.18 is a release of, or any other label itself."""
     return ".".join(label.split(".")[:2])
 
 
 def selected(label: str, labels: list[str]) -> list[list[str]]:
-    """The commands that run the tests of one of these interpreters, which are in the order of their versions."""
+    """Return the commands that run the tests of one of these interpreters, which are in the order of their versions."""
     releases = [name for name in labels if not name.endswith("debug")]
     newest = {version(name): name for name in releases}  # of each version, the last that is named
     debugs = [name for name in labels if name.endswith("debug")]
@@ -292,9 +292,9 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
 
 
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
-    """What is to be run, from the lines of standard input; what takes longest first, so that no core idles at the end.
+    """Return the runs for the lines of standard input, the longest first, so that no core idles at the end.
 
-    That is the debug builds, newest first, then the releases, newest first.
+    The debug builds come first, then the releases, both newest first.
     """
     found = []
     labels = [line.split()[0] for line in lines]
@@ -320,7 +320,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
 
 
 def main() -> int:
-    """Run all and print each closing line; 1 when anything failed or nothing could be run."""
+    """Run all and print each closing line. Return 1 if anything failed or nothing could be run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("distribution", help="seismo's source distribution")
     parser.add_argument("--jobs", type=int, default=1, help="interpreters at work at the same time")

@@ -25,21 +25,21 @@ FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mono
 
 
 def terminal(width: int) -> Console:
-    """A terminal so many columns wide that remembers what is written on it."""
+    """Return a terminal with so many columns that keeps its output."""
     return Console(
         record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False, color_system="truecolor"
     )
 
 
 def drawn(console: Console, title: str) -> str:
-    """The SVG of what was written on it."""
+    """Return the SVG of the terminal's output."""
     layout = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     layout = layout.replace("Fira Code, monospace", FONTS)
     return console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=layout, unique_id="seismo")
 
 
 def picture(words: list[str], width: int, title: str) -> str:
-    """The SVG of what `seismo WORDS` prints on a terminal so many columns wide."""
+    """Return the SVG of the output of `seismo WORDS` on a terminal with so many columns."""
     console = terminal(width)
     written = io.StringIO()
     paper = ColourPaper(written, width, Signs())
@@ -52,7 +52,7 @@ def picture(words: list[str], width: int, title: str) -> str:
 
 
 def picture_of_text(path: str, width: int, title: str) -> str:
-    """The SVG of a file with a terminal's colours in it."""
+    """Return the SVG of a file with a terminal's colours in it."""
     console = terminal(width)
     with open(path, encoding="utf-8") as file:
         console.print(Text.from_ansi(file.read()), soft_wrap=True, no_wrap=True, overflow="ellipsis")

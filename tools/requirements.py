@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def requirements(*extras: str) -> list[str]:
-    """What seismo itself and these extras need, as pip reads it, seismo left out."""
+    """Return what seismo itself and these extras need in pip's notation, without seismo."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
     return list(dict.fromkeys(asked))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         span: str | Expression | None
 
     class CoverOptions(TypedDict, total=False):
-        """What seismo.cover takes; None stands for what the project's settings say."""
+        """Options of seismo.cover; None stands for the value in the project's settings."""
 
         branch: bool | None
         counts: bool | None
@@ -90,7 +90,7 @@ class Setting:
 
     @property
     def is_flag(self) -> bool:
-        """Whether it takes no value."""
+        """Return True if it takes no value."""
         return not self.metavar and not self.choices
 
     def choices_of(self, verb: str) -> tuple[str, ...]:

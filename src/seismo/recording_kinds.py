@@ -18,15 +18,15 @@ CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetime
 class Entry:
     """A kind of recording.
 
-    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
-    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. recorder: what
-    a recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
-    for recorders that the engine runs one at a time.
-    times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
-    a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
-    columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
-    plain: its verb has no options but those of seismo.options, and no module of its own. pytest: the plugin of a run of
-    pytest that is recorded, with --seismo-VERB; asks: what help says of that option.
+    what: a noun phrase for "recordings of ...". of: the same, if another is needed without "recordings". verb: the verb
+    that records it. does: the verb's line in `seismo --help`. report: the seismo.report.kind.Kind that shows it.
+    recorder: made from the kind's name, started and stopped in a recorded process. engine: for recorders that the
+    engine runs one at a time, the current activity and the suggested one in words.
+
+    times: the table with separate times of running and waiting, or "" for none. columns: (table, column) pairs; a
+    recording without a named kind is of this one if such a column is not empty. beside: kinds whose columns such a
+    recording may have as well. by_settings: read with the project's coverage settings. plain: the verb has no options
+    but those of seismo.options, and no module. pytest: the plugin for --seismo-VERB. asks: the help of that option.
     """
 
     def __init__(

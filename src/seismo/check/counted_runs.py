@@ -108,7 +108,7 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
 
 
 def _parts(folder: str) -> tuple[list[Path], list[str]]:
-    """The parts in the folder, and a sentence for each kind of process that is not among them."""
+    """Return the parts in the folder, and a sentence for each kind of process without one."""
     from seismo.process import merge_parts
 
     if not os.path.isdir(folder):

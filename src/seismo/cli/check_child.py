@@ -28,7 +28,7 @@ class _Counted(RecordingVerb):
     """A verb that counts in every process."""
 
     def make(self, given: Given, program: Program) -> RecordedRun:
-        """The program, ready to run: no process gathers what the others write."""
+        """Prepare the program to run; no process merges the others' parts."""
         sys.meta_path.insert(0, _OneRound())
         found = super().make({**given, "children": True}, program)
         found.process.at_end = None
@@ -79,15 +79,16 @@ def main(words: list[str]) -> int:
 
 
 class _OneRound:
-    """Has pyperf run each benchmark once, in one process: how often it would, it chooses by time.
+    """An import hook that makes pyperf run each benchmark once, in one process.
 
-    It finds pyperf's runner, once, and gives it the option that it has for this.
+    Otherwise pyperf chooses the number of runs by time. The hook finds pyperf's runner, once, and sets its option for
+    this.
     """
 
     NAME, OPTION = "pyperf._runner", "debug_single_value"
 
     def find_spec(self, name: str, path: Any, _target: Any = None) -> Any:
-        """The module's spec, if it is that one."""
+        """Return the spec of the module NAME with a changed loader, or None for other modules."""
         if name != self.NAME:
             return None
         sys.meta_path.remove(self)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def wanted(given: dict[str, Any]) -> Settings:
-    """The project's settings, and what the options say over them. Raises UsageError."""
+    """Return the project's settings, overridden by the options. Raises UsageError."""
     from seismo.coverage.settings import current, rcfile_of
 
     over = {option.name: given[option.name] for option in of("cover") if option.name in given}

@@ -1,13 +1,13 @@
 """Find the waits of threads that have no work, and leave them out of a recording.
 
-A worker thread that waits for its next job, and an event loop that waits for the next event, are idle: the time says
-nothing about the program's speed, and with hundreds of such threads it would hide everything else. A wait is idle where
-a primitive (`Queue.get`, a selector, `accept`, a condition) is called
+A worker thread that waits for its next job, and an event loop that waits for the next event, are idle. Their time has
+no bearing on the program's speed, and with hundreds of such threads it would hide everything else. A wait is idle if a
+primitive (`Queue.get`, a selector, `accept`, a condition) is called
 
 - by the loop of a well-known server, pool or event loop (`LOOPS`), or
 - by the function that a thread was started with, at the bottom of that thread's stack.
 
-A wait for a lock, for another thread's end or for a result is no idle time: somebody is held up by it.
+A wait for a lock, for another thread's end or for a result is not idle, since it delays other work.
 """
 
 from __future__ import annotations

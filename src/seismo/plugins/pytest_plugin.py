@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the options; docs/pytest.md says more of each."""
+    """Declare the options, which docs/pytest.md describes."""
     from seismo.options import of
     from seismo.recording_kinds import KINDS
 

@@ -1,1 +1,1 @@
-"""Making recordings: sessions in a program, whole programs, and the processes they start."""
+"""The making of recordings: sessions in a program, whole programs, and the processes that they start."""

@@ -1,18 +1,16 @@
 # ruff: noqa: SIM105, BLE001  contextlib would import collections; nothing of ours may fail in the program
 """The processes that a recorded program starts.
 
-Without --children a forked child goes on in a recording of its own, beside the parent's: app-12.seismo gives
-app-34.seismo. A child that subprocess forks only to exec in it is let go.
+Without --children a forked child continues in its own recording, beside the parent's: app-12.seismo gives
+app-34.seismo. A child that subprocess forks only to exec in it is not recorded.
 
 With --children every process writes a part into the folder OUT.parts, and the first process merges the parts into OUT
-when it ends. If it dies, the parts stay; `seismo merge` reads them. If it becomes another program by exec, it merges
-before; a Python that it has become is its heir, records a part like any process, and merges again when it ends.
+at its end. If it dies, the parts stay; `seismo merge` reads them. If it becomes another program by exec, it merges
+before that. If that program is a Python, it is the heir: it records a part like any process, and merges again at its
+end. process.exit_and_exec has how other interpreters are reached, and how os._exit and exec are handled. A process that
+cannot be recorded leaves a mark (child_startup/unrecorded_mark.py) for the merged recording.
 
-How other interpreters are reached, and what happens before a process ends at once or becomes another program, has
-process.exit_and_exec. A process that cannot be recorded leaves a mark (child_startup/unrecorded_mark.py), by which the
-merged recording says so.
-
-multiprocessing's pool kills its workers while they wait for work: they write what they have before they wait.
+multiprocessing's pool kills its workers while they wait for work, so they write their data before they wait.
 """
 
 from __future__ import annotations
@@ -38,21 +36,23 @@ else:
     from seismo import _core
 
 
-PARTS = ".parts"  # the folder's name is the recording's with this
+PARTS = ".parts"  # suffix of the folder, after the recording's name
 PATIENCE = 0.5  # seconds that the end of the program waits for children that are just ending
 
 
 class Process:
-    """What this process records into, and how it ends.
+    """The recording of this process, and how it ends.
 
-    runs: the recorders, each with its settings and its file; None: there is none (forked, and not worth one). What is
-    written first of all, the recording, is the first one's. parts: the folder of --children, or "". quiet: say nothing.
-    at_end: called with the recording after the recorders stopped; not in forked children, which only close theirs. It
-    gives the exit status of a program that itself ends with 0, and finishes the recording. went_on: called with the
-    recording when an exec failed before which at_end had been called.
-    has_over: over() will be called. prepare: loads what at_end needs, before the program gives up its root or its
-    rights. heir: what this process becomes by exec is to gather, into the file that the folder of parts is named
-    after.
+    runs: the recorders, each with its settings and its file, or None for no file (a forked child that is not recorded).
+    The first one's file is the recording. parts: the folder of --children, or "". quiet: print nothing.
+
+    at_end: called with the recording after the recorders stopped, except in forked children, which only close their
+    files. It finishes the recording, and returns the exit status for a program that ends with 0. went_on: called with
+    the recording if an exec fails after at_end was called.
+
+    has_over: over() will be called. prepare: loads what at_end needs, before the program gives up its root directory or
+    its privileges. heir: the program that this process becomes by exec merges the parts, into the file that the folder
+    is named after.
     """
 
     def __init__(
@@ -73,29 +73,30 @@ class Process:
         self.prepare: Callable[[], None] | None = None
         self.heir = False
         self.verdict = 0
-        self.close_in_child: list[int] = []  # descriptors that a child has no use for
+        self.close_in_child: list[int] = []  # descriptors that a child must close
 
     @property
     def output(self) -> Output | None:
-        """The recording."""
+        """Return the recording."""
         return self.runs[0][2]
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of the recording."""
+        """Return the recorder of the recording."""
         return self.runs[0][0]
 
     def begin(self) -> None:
-        """Start the recorders into their files, and arrange the end. Raise SeismoError when one cannot start."""
+        """Start the recorders into their files, and register the end. Raises SeismoError if one cannot start."""
         import atexit
         from types import MethodType
 
-        # First to be registered, last to run; and what it does is for no debugger that the program has left at work.
+        # The first exit function to be registered is the last to run. A debugger left active by the program must not
+        # trace it.
         last = MethodType(_core.at_end, MethodType(_core.quietly, self._last))
         self._register = MethodType(atexit.register, last)
         self._register()
         try:
-            self._start(self.runs[::-1])  # what the first one records is not to have the start of another in it
+            self._start(self.runs[::-1])  # the first one must not record the start of another
         except BaseException:
             atexit.unregister(last)
             raise
@@ -107,7 +108,7 @@ class Process:
         if not runs:
             return
         recorder, settings, output = runs[0]
-        # In a forked child the first recorder that hears of it sees to all of them.
+        # In a forked child the first recorder that is notified handles all of them.
         recorder.start(settings, -1 if output is None else output.fd, self.forked)
         try:
             self._start(runs[1:])
@@ -116,7 +117,7 @@ class Process:
             raise
 
     def _written(self) -> None:
-        """Write what is known at the start: a process that dies young leaves files that say whose they are."""
+        """Write what is known at the start, so that the files of a process that dies early identify it."""
         for recorder, _, output in self.runs:
             if output is not None:
                 output.belongs_to(recorder)
@@ -128,15 +129,15 @@ class Process:
             recorder.flush()
 
     def over(self, how: str) -> None:
-        """The program's main module is through: its threads and exit functions are not."""
+        """Save how the main module ended; its threads and exit functions may still run."""
         import atexit
 
         self.exit = how
         if self.begun and not self.done and (self.early or not atexit._ncallbacks()):
-            self._register()  # the program has run all exit functions, or dropped them, and ours with them
+            self._register()  # the program has run or cleared all exit functions, including ours
 
     def _last(self) -> None:
-        """The last exit function. The program may run them all itself, and go on: then there is another end."""
+        """Run the last exit function. A program may run all of them early and go on; then there will be another end."""
         threading = sys.modules.get("threading")
         at_work = threading.main_thread().is_alive() if threading is not None else sys._getframe().f_back is not None
         if at_work and self.has_over and not self.exit:
@@ -145,14 +146,14 @@ class Process:
             self.finish()
 
     def finish(self, exit_: str | None = None) -> None:
-        """Ends the recording: once, in the process that it is of. Never raises: the program's end is its own."""
+        """End the recording once, in the process it belongs to. Never raises, so the program's end stays its own."""
         if self.done or not self.begun or self.pid != os.getpid():
             return
         self.done = True
         try:
             with Restored():
                 self._finish(exit_)
-        except BaseException as error:  # Ctrl-C, too: there is nobody left to handle it
+        except BaseException as error:  # also Ctrl-C, which nothing could handle any more
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def _finish(self, exit_: str | None) -> None:
@@ -170,17 +171,17 @@ class Process:
 
     @property
     def first(self) -> bool:
-        """Whether this process gathers what the others record."""
+        """Return True if this process merges the parts of the others."""
         return self.at_end is not None and self.pid == os.getpid()
 
     def packed(self) -> str:
-        """What another process has to know to be recorded, too."""
+        """Return the text that another process needs to be recorded, too."""
         heir = self.pid if self.ahead and self.heir and self.first else 0
         recorders = {recorder.name: settings for recorder, settings, _ in self.runs}
         return exit_and_exec.pack(recorders, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
-        """Makes the file whole; if the exec is likely to succeed, ends all but the recorder. exec_failed() goes on."""
+        """Complete the file. If the exec is likely to succeed, end all but the recorder. exec_failed() undoes it."""
         if self.done or not self.begun or self.pid != os.getpid() or self.output is None:
             return
         self.ahead = True
@@ -194,7 +195,7 @@ class Process:
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def exec_failed(self) -> None:
-        """Goes on as if nothing had been."""
+        """Continue the recording after a failed exec."""
         if self.ahead and not self.done and self.pid == os.getpid():
             self.ahead = False
             for recorder, _, _ in self.runs:
@@ -204,7 +205,7 @@ class Process:
                     engine.unrecorded(self.went_on, self.output)
 
     def before_leaving(self) -> None:
-        """Loads what the end needs, once: afterwards it may be out of reach."""
+        """Load what the end needs, once: afterwards it may be out of reach."""
         prepare, self.prepare = self.prepare, None
         if prepare is not None and self.at_end is not None and self.pid == os.getpid() and not self.done:
             with Restored():
@@ -220,7 +221,7 @@ class Process:
                 output.discard()
 
     def complain(self, text: str) -> None:
-        """Says on stderr what was lost, unless the user asked for silence."""
+        """Print on stderr what was lost, unless the user asked for silence."""
         if not self.quiet:
             say(text)
 
@@ -229,9 +230,9 @@ class Process:
         mark(self.parts, error)
 
     def forked(self) -> None:
-        """In a forked child: a recording of its own, or none."""
+        """Start a recording in a forked child, or none."""
         if self.pid == os.getpid():
-            return  # another recorder was the first to hear of it
+            return  # another recorder was notified first
         parent_pid, self.pid = self.pid, os.getpid()
         self.at_end = None
         self.exit = ""
@@ -254,7 +255,7 @@ class Process:
                 _watch_pools(self.flush)
 
     def _open(self, parents: list[Output | None], parent_pid: int) -> None:
-        """In a forked child: open a file for each of the parent's, all or none."""
+        """Open a file for each of the parent's in a forked child, all or none."""
         opened: list[Output] = []
         try:
             for parent in parents:
@@ -272,7 +273,7 @@ class Process:
 
 
 def _forked_to_exec() -> bool:
-    """Whether this child was forked by subprocess, which will only exec in it (Popen with preexec_fn)."""
+    """Return True if subprocess forked this child only for an exec (Popen with preexec_fn)."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(engine.HIDE):
         frame = frame.f_back
@@ -280,61 +281,61 @@ def _forked_to_exec() -> bool:
 
 
 def part(folder: str) -> Output:
-    """A new part of this process, locked for as long as a process writes it. Raises RecordingError."""
+    """Return a new part for this process, locked while a process writes it. Raises RecordingError."""
     number = 0
     while True:
         name = f"{os.getpid()}-{number}{SUFFIX}"
         try:
             output = Output(os.path.join(folder, name), exclusive=True)
             break
-        except FileExistsError:  # this process before it called exec, or the parent's parent's with a number used again
+        except FileExistsError:  # from before this process's exec, or from a process whose pid was reused
             number += 1
     return output
 
 
 def make_folder(folder: str) -> None:
-    """Makes the folder of the parts, unless it is there. Raises OSError."""
+    """Make the folder of the parts if it is missing. Raises OSError."""
     from seismo.process.child_startup.unrecorded_mark import SHARED
 
     os.makedirs(folder, 0o700, exist_ok=True)
-    if os.geteuid() == 0:  # who gives up root's rights can still leave a mark
+    if os.geteuid() == 0:  # a process that gives up root's privileges must still be able to leave a mark
         os.chmod(folder, 0o711)
         os.makedirs(os.path.join(folder, SHARED), exist_ok=True)
         os.chmod(os.path.join(folder, SHARED), 0o1733)
 
 
 def remove_folder(folder: str) -> None:
-    """Removes the folder of the parts, if it is empty."""
+    """Remove the folder of the parts, if it is empty."""
     from seismo.process.child_startup.unrecorded_mark import SHARED
 
     for place in (os.path.join(folder, SHARED), folder):
         try:
             os.rmdir(place)
         except OSError:
-            pass  # there is none, or somebody's part is in it
+            pass  # there is none, or another process's part is in it
 
 
 def mark(folder: str, error: Exception) -> None:
-    """Leaves word in the folder of the parts, if there is one, that this process is not recorded."""
+    """Leave a mark in the folder of the parts, if there is one, that this process is not recorded."""
     from seismo.process.child_startup.unrecorded_mark import leave
 
     if folder and os.path.isdir(folder):
         leave(folder, f"{type(error).__name__}: {error}")  # type: ignore[no-untyped-call]
 
 
-# ---- in a process that was reached ----
+# ---- In a process that was reached. ----
 
 _followed: Process | None = None
 
 
 def follow(packed: str) -> None:
-    """Called by the hook at the start of an interpreter, with what the variable has. Raises what prevents recording."""
+    """Start recording at the start of an interpreter. packed: the variable's value. Raises what prevents recording."""
     global _followed
     recorders, folder, heir = exit_and_exec.unpack(packed)
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
-        return  # the first process has ended and merged: nobody would read the part
+        return  # the first process has ended and merged, so nothing would read the part
     words = "\n".join(sys.orig_argv[1:])
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
@@ -363,8 +364,8 @@ def follow(packed: str) -> None:
 
 
 def _inherit(process: Process) -> None:
-    """This program is what the first process has become: it gathers, into the recording which that one has left."""
-    path = list(sys.path)  # without the program's
+    """Make this program merge the parts into the recording, as the first process became it by exec."""
+    path = list(sys.path)  # without the program's entries
 
     def load() -> None:
         programs, sys.path = sys.path, path
@@ -374,7 +375,7 @@ def _inherit(process: Process) -> None:
             sys.path = programs
 
     def end(output: Output) -> int:
-        if process.done:  # else it becomes another, which gathers
+        if process.done:  # False if it becomes another program, which merges then
             load()
             from seismo.process import merge_parts
 
@@ -386,7 +387,7 @@ def _inherit(process: Process) -> None:
 
 
 def _fork_only(process: Process) -> None:
-    """Records not this process but those it forks."""
+    """Record not this process but those it forks."""
 
     def child() -> None:
         process.pid = os.getpid()
@@ -403,7 +404,7 @@ def _fork_only(process: Process) -> None:
 
 
 def abandon() -> None:
-    """A followed process turns out to be a `seismo profile` of its own: its recording is that one's business."""
+    """Drop the recording of a followed process that turns out to be a `seismo profile`, which records itself."""
     global _followed
     if _followed is None:
         return
@@ -415,10 +416,11 @@ def abandon() -> None:
 
 
 def _watch_pools(flush: Callable[[], None], load: bool = False) -> None:
-    """A multiprocessing pool ends by killing its workers, at once after the last result and while they wait for work.
+    """Write a pool worker's part before multiprocessing can kill it.
 
-    So a worker writes its part before it hands over a result, unless that is dear and would take a good share of its
-    time, and before it waits. load: import multiprocessing.queues for it; a spawned process is about to.
+    A pool kills its workers at once after the last result, while they wait for work. So a worker writes its part before
+    it waits, and before it returns a result unless writing would take a good share of its time. load: import
+    multiprocessing.queues for it, as a spawned process is about to.
     """
     if load:
         import multiprocessing.queues  # noqa: F401  for sys.modules

@@ -1,14 +1,16 @@
-"""The one coverage recorder of this process, for those who start it: `seismo cover`, seismo.cover(), followed children.
+"""The coverage recorder of this process, shared by `seismo cover`, seismo.cover() and followed children.
 
-It is no recorder of the engine: it needs no thread and no clock, and runs beside a profile and any number of watches.
+It is not a recorder of the engine: it needs no thread and no clock, and runs beside a profile and any number of
+watches.
 
-Which files. What is asked for (coverage.settings) becomes an expression about files and modules, which the native core
-decides once for each code object. Patterns of files are coverage.py's: `*` stays inside of a folder, `**` does not. The
-expression's star crosses slashes. So what is included is a superset, what is omitted only what can be said exactly; the
-reading side has the patterns in the recording's settings and leaves out the rest. Nothing is lost that was asked for.
+The files to record. The settings (coverage.settings) become an expression about files and modules, which the native
+core evaluates once for each code object. Patterns of files are coverage.py's: `*` stays inside of a folder, `**` does
+not. The expression's star crosses slashes. So the included files are a superset, and only patterns with an exact
+translation omit files. The reader has the patterns in the recording's settings and leaves out the rest, so nothing
+wanted is lost.
 
-Without any wish it is the program's own code: neither the standard library, nor what is installed (site-packages, or a
-folder of a virtual environment that is on the path), nor seismo.
+By default only the program's own code is recorded. This excludes the standard library, installed packages
+(site-packages, or a folder of a virtual environment on the path), and seismo.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-# Lists in the settings of a process, which travel through an environment variable.
+# Separates the items of lists in the settings, which travel through an environment variable.
 _BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
@@ -42,11 +44,11 @@ _HOW = (*_FLAGS, "tests")
 
 _settings: dict[str, object] = {}
 _context = ""
-_fd = -1  # what is recorded into
+_fd = -1  # the descriptor that is recorded into, or -1
 
 
 def options(settings: Settings) -> dict[str, object]:
-    """What start takes, and children are told, of a project's settings. Raises UsageError for folders that are none."""
+    """Return a project's settings in the form for start() and for children. Raises UsageError for invalid folders."""
     folders, packages = list(settings.source_dirs), list(settings.source_pkgs)
     for name in settings.source:
         (folders if os.path.isdir(os.path.join(settings.folder, name)) else packages).append(name)
@@ -71,7 +73,7 @@ def options(settings: Settings) -> dict[str, object]:
 
 
 def _config(settings: Settings) -> str:
-    """What the settings file says, for who looks at the recording; as JSON."""
+    """Return the settings of the file as JSON, for readers of the recording, or "" without a file."""
     if not settings.file:
         return ""
     from seismo.coverage.recorded_settings import packed
@@ -88,16 +90,16 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def listed(settings: dict[str, object], name: str) -> list[str]:
-    """A list in the settings of a process."""
+    """Return a list from the settings of a process."""
     text = settings.get(name)
     return str(text).split(_BETWEEN) if text else []
 
 
-# ---- which files ----
+# ---- The files to record. ----
 
 
 def _folder(path: str) -> list[str]:
-    """The globs for all below a folder, under the name it was given and under its real one."""
+    """Return globs for all files below a folder, under its given name and its real one."""
     names = {os.path.abspath(path), os.path.realpath(path)}
     return sorted("".join(f"[{c}]" if c in "*?[" else c for c in name.rstrip("/")) + "/*" for name in names)
 
@@ -107,7 +109,7 @@ def _file(path: str) -> list[str]:
 
 
 def expression(settings: dict[str, object]) -> str:
-    """Which functions to record, of the settings of a process."""
+    """Return the expression for the functions to record, from the settings of a process."""
     from seismo.expression.lexer import quoted
 
     def file(patterns: Iterable[str]) -> str:
@@ -141,7 +143,7 @@ def expression(settings: dict[str, object]) -> str:
 
 
 def library_folders() -> list[str]:
-    """Where the standard library is."""
+    """Return the folders of the standard library."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folders = {os.path.dirname(os.__file__ or "/lib")}
     folders |= {f"{prefix}/{sys.platlibdir}/{version}" for prefix in (sys.base_exec_prefix, sys.base_prefix)}
@@ -149,7 +151,7 @@ def library_folders() -> list[str]:
 
 
 def installed_folders() -> list[str]:
-    """Where packages are installed: site-packages, and what of sys.path is in a virtual environment."""
+    """Return the folders of installed packages: site-packages, and entries of sys.path in a virtual environment."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     found = {f"{prefix}/{sys.platlibdir}/{version}/site-packages" for prefix in (sys.prefix, sys.exec_prefix)}
     found.add(f"{sys.exec_prefix}/bin")  # their commands
@@ -178,7 +180,7 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def main_module() -> str:
-    """The dotted name of the main module: of `python -m app` it is app, of `python dir/app.py` app, of -c empty."""
+    """Return the dotted name of the main module: app for `python -m app` and `python dir/app.py`, "" for -c."""
     words = iter(sys.orig_argv[1:])
     for word in words:
         if word in ("-X", "-W", "--check-hash-based-pycs"):
@@ -193,7 +195,7 @@ def main_module() -> str:
 
 
 def places_of(package: str) -> list[str]:
-    """The folders of a package, or the file of a module, absolute; [] if it cannot be found. Imports nothing."""
+    """Return the folders of a package, or the file of a module, absolute; [] if it cannot be found. Imports nothing."""
     path: list[str] | None = None
     name = ""
     places: list[str] = []
@@ -204,7 +206,7 @@ def places_of(package: str) -> list[str]:
         for finder in sys.meta_path if spec is None else ():
             try:
                 spec = finder.find_spec(name, path)
-            except Exception:  # noqa: BLE001  other people's finders
+            except Exception:  # noqa: BLE001  a foreign finder may raise anything
                 continue
             if spec is not None:
                 break
@@ -217,14 +219,14 @@ def places_of(package: str) -> list[str]:
     return [os.path.abspath(place) for place in places]
 
 
-# ---- start and stop ----
+# ---- Start and stop. ----
 
 
 def start(settings: dict[str, object], fd: int = -1, user: object = None) -> bool:
-    """Starts the recorder, or joins it when it runs. True: started, and fd is taken.
+    """Start the recorder, or join it if it runs. Return True if it was started, and so took over fd.
 
-    settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
-    RecordingError when there is none to be had.
+    settings: as from `options`. user: the session, if any. Raises UsageError for a conflict with the running recording,
+    and RecordingError if coverage cannot be recorded.
     """
 
     def begin() -> None:
@@ -262,7 +264,7 @@ def _agree(settings: dict[str, object]) -> None:
 
 
 def stop(exit_: str = "", user: object = None) -> bool:
-    """One user less. True: it was the last, and the recorder has stopped."""
+    """Remove one user. Return True if it was the last, so that the recorder has stopped."""
 
     def end() -> None:
         global _context
@@ -274,36 +276,36 @@ def stop(exit_: str = "", user: object = None) -> bool:
 
 
 def context(name: str) -> str:
-    """What runs from now on, in all threads, belongs to this context too; "": to none. Returns the one before."""
+    """Set the context for what runs from now on in all threads, or "" for none. Return the previous one."""
     global _context
     before, _context = _context, name
     _switch()
     return before
 
 
-# Parts of a running recording (sessions inside of it), by their numbers. What runs belongs to all that are open, so the
-# context's name has all their numbers, beside what others call it.
+# Open parts of a running recording (sessions inside of it), by number. Code belongs to all parts that are open, so the
+# name of the context has all their numbers, after the name that others gave.
 _parts: list[int] = []
 _PART = "seismo.cover "
 
 
 def begin_part(number: int) -> None:
-    """From now on, what runs belongs to the part of this number, too."""
+    """Open the part of this number: what runs from now on belongs to it, too."""
     _parts.append(number)
     _switch()
 
 
 def end_part(number: int) -> None:
-    """The part has ended."""
+    """Close the part of this number."""
     if number in _parts:
         _parts.remove(number)
         _switch()
 
 
 def is_of_part(name: str, number: int) -> bool:
-    """Whether a context of this name belongs to the part."""
+    """Return True if a context of this name belongs to the part."""
     _, sign, numbers = name.rpartition(_PART)
-    return bool(sign) and str(number) in numbers.partition("|")[0].split(",")  # then, a test's name
+    return bool(sign) and str(number) in numbers.partition("|")[0].split(",")  # a test's name follows
 
 
 def _switch() -> None:
@@ -313,13 +315,13 @@ def _switch() -> None:
 
 
 def so_far() -> bytes:
-    """What is recorded up to now, as a file has it. Of a recording into a file, much is only there."""
+    """Return the recording up to now as a file's content. Of a recording into a file, much is only in that file."""
     if _fd < 0:
         return _core.cover_snapshot()
     if users:
         _core.cover_flush()
     try:
-        with open(f"/proc/self/fd/{_fd}", "rb") as file:  # another opening of the same file, whatever its name is now
+        with open(f"/proc/self/fd/{_fd}", "rb") as file:  # reopens the same file, even if it was renamed
             content = file.read()
     except OSError:
         content = b""
@@ -327,7 +329,7 @@ def so_far() -> bytes:
 
 
 def after_fork(fd: int, about: str = "{}") -> None:
-    """In a forked child: forgets what the parent ran and goes on into fd (-1: memory; -2: stops, saying nothing)."""
+    """Forget the parent's events in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
     global _fd
     _core.cover_after_fork(fd, about)
     _fd = fd
@@ -341,7 +343,7 @@ users = RecorderUsers(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else
 
 
 def meta(settings: dict[str, object]) -> str:
-    """What a recording says about how it was made, as JSON."""
+    """Return the recording's metadata about its settings, as JSON."""
     sought = listed(settings, "source_dirs")
     packages = []
     for name in listed(settings, "source_pkgs"):
@@ -384,5 +386,5 @@ class CoverageRecorder(engine.Recorder):
         stop(exit_)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """In a forked child: go on into fd, or stop (-2)."""
+        """Continue a forked child's recording into fd, or stop it (-2)."""
         after_fork(fd, meta(settings) if fd != -2 else "{}")

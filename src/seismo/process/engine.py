@@ -1,9 +1,9 @@
-"""The one engine of this process, for those who start it: `seismo profile`, sessions, and followed children.
+"""The engine of this process, shared by `seismo profile`, sessions, and followed children.
 
-The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
-the users, holds the settings against each other, and keeps the engine right across fork.
+The native engine records the whole process, so a second user only joins. This module counts the users, checks their
+settings against each other, and keeps the engine consistent across fork.
 
-In a forked child the engine waits to be told how to go on: by `users.forked_hook`, which who starts it sets.
+In a forked child the engine waits until `users.forked_hook`, which the starter sets, decides how to go on.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 else:
     try:
         from seismo import _core
-    except ImportError as reason:  # built for another interpreter, or not at all
+    except ImportError as reason:  # built for another interpreter, or missing
         raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
 
-# Frames of these files are left out of every recording.
+# Frames of files below this folder are left out of every recording.
 HIDE = __file__[: -len("process/engine.py")]
 
 _launchers: set[str] = set()
 
 
 def hide_launcher() -> None:
-    """Leaves the script out, too, that called us to run a program: its last lines run when that has ended."""
+    """Leave out the script that called us to run a program, whose last lines run after the program's end."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         name = frame.f_code.co_filename
@@ -54,22 +54,22 @@ def hide_launcher() -> None:
 
 
 def hidden(also: Iterable[str] = ()) -> str:
-    """The files that are left out, a line each; what ends with a slash stands for all below."""
+    """Return the files to leave out, one a line; a trailing slash stands for all files below."""
     return "\n".join([HIDE, *sorted(printable(name) for name in {*_launchers, *also} if "\n" not in name)])
 
 
-# The recorders that the engine runs, one at a time: what each does, and how to have both.
+# The engine's recorders, which run one at a time: for each its activity, and a hint for users who want both.
 _RECORDS = {name: entry.engine for name, entry in recording_kinds.KINDS.items() if entry.engine is not None}
 
 SETTINGS = {
     **{name: option.choices or (0, 1) for name, option in OPTIONS.items() if not option.metavar},
     "source": (None, *OPTIONS["source"].choices),
     "recorder": tuple(_RECORDS),
-    "journal": (0, 1),  # of calls: with the time of each event
-    "apart": (0, 1),  # leave out the threads that run already, but for the one that starts
+    "journal": (0, 1),  # for recordings of calls: with the time of each event
+    "apart": (0, 1),  # leave out the threads that run already, except the caller's
 }
 
-# What `where` of a recording can be about.
+# The terms that `where` of a recording can use.
 _STATIC = ("module", "function", "qualname", "file", "line")
 _STATIC_WHY = (
     "a function is recorded or left out as a whole, before it runs: only module, function, qualname, file, line, "
@@ -92,13 +92,12 @@ def start(
     user: object = None,
     hide: Iterable[str] = (),
 ) -> bool:
-    """Starts the engine, or joins it when it runs. True: started, and fd, meta, frames and hide are taken.
+    """Start the engine, or join it if it runs. Return True if it was started and took over the other arguments.
 
-    settings: names and values of SETTINGS, max_paths, flush_ms, depth, min_duration_ns; None and missing ones mean the
-    default, or whatever the running engine has. frames: record the calls that this thread is in the middle of, too.
-    user: the session that asks. hide: files and folders (with a slash) that are no part of the program, besides ours.
-    Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
-    interpreter cannot be recorded.
+    settings: values for SETTINGS, max_paths, flush_ms, depth, min_duration_ns. None and missing ones mean the default,
+    or the running engine's. frames: also record the calls that this thread is in. user: the session, if any. hide: more
+    files and folders (with a slash) that are not the program's. Raises UsageError for invalid values and conflicts with
+    the running engine, and RecordingError if this interpreter cannot be recorded.
     """
     wanted = {name: value for name, value in settings.items() if value is not None}
     wanted.setdefault("recorder", recording_kinds.CALLS)
@@ -113,17 +112,17 @@ def start(
 
 
 def stop(exit_: str = "", user: object = None) -> bool:
-    """One user less. True: it was the last, and the engine has stopped."""
+    """Remove one user. Return True if it was the last, so that the engine has stopped."""
     return users.stop(user, lambda: _core.stop(exit_))
 
 
 def setting(name: str) -> object:
-    """What a setting is in the recording that runs or ran last."""
+    """Return a setting of the current or the last recording."""
     return _settings.get(name, SETTINGS[name][0])
 
 
 def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of a verb that are not None, which stands for the default.
+    """Return the options of a verb without those that are None, which stands for the default.
 
     Raises UsageError as `check` does, and TypeError for an option that the verb does not take.
     """
@@ -139,7 +138,7 @@ def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
 
 
 def check(settings: dict[str, object]) -> None:
-    """Raises UsageError for a value that a setting cannot have."""
+    """Raise UsageError for a value that a setting cannot have."""
     for name, value in settings.items():
         if name == "where":
             narrowed(value)
@@ -163,7 +162,7 @@ def check(settings: dict[str, object]) -> None:
 
 
 def narrowed(where: object) -> Expression:
-    """The checked expression of a `where`, which may be its text. Raises UsageError for what says no function."""
+    """Return the checked expression of a `where`, which may be text. Raises UsageError if it selects no function."""
     from seismo.expression import Expression, parse
 
     expression = where if isinstance(where, Expression) else parse(where)  # type: ignore[arg-type]
@@ -171,7 +170,7 @@ def narrowed(where: object) -> Expression:
 
 
 def spanned(span: object) -> Expression:
-    """The checked expression of a `span`: about functions that are called. A bare name stands for call("NAME").
+    """Return the checked expression of a `span`: about called functions. A bare name stands for call("NAME").
 
     Raises UsageError.
     """
@@ -194,7 +193,7 @@ def _agree(wanted: dict[str, object]) -> None:
         )
     for name, value in wanted.items():
         set_ = _settings.get(name, defaults.get(name))
-        if name == "apart":  # a session inside of another one records the threads that that one records
+        if name == "apart":  # a nested session records the threads of the outer one
             continue
         if (name in SETTINGS or name in ("where", "span")) and value != set_:
             raise UsageError(
@@ -218,7 +217,7 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: 
 
 
 def about_process() -> dict[str, str]:
-    """What the table of processes says of this one that only Python knows."""
+    """Return the fields of this process in the table of processes that only Python has."""
     return {
         "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
         "host": printable(os.uname().nodename),
@@ -227,7 +226,7 @@ def about_process() -> dict[str, str]:
 
 
 def after_fork(fd: int, meta: str = "{}") -> None:
-    """In a forked child: forgets the parent's counts and goes on into fd (-1: memory; -2: stops, saying nothing)."""
+    """Forget the parent's counts in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
     _core.after_fork(fd, meta)
     if fd == -2:
         users.clear()
@@ -246,7 +245,7 @@ class Recorder:
     core = ""
 
     def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
-        """name: the recorder's. hide: as start() takes it."""
+        """Set the recorder's name. hide: as start() takes it."""
         self.name = name
         self._hide = tuple(hide)
 
@@ -269,11 +268,11 @@ class Recorder:
         self.end(exit_)
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Start the recorder."""
-        if settings.get("timing") == "none":  # counts are to be the same each time
+        """Start the engine."""
+        if settings.get("timing") == "none":  # makes counts reproducible
             begin_collecting()
         how = {**self.start_settings(settings), "recorder": self.name}
-        # No frames: those that run now are ours, and the interpreter's own.
+        # The current frames are ours and the interpreter's, so leave them out.
         start(how, fd, self.meta(settings), frames=False, hide=self._hide)
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
@@ -281,11 +280,11 @@ class Recorder:
         return settings
 
     def end(self, exit_: str) -> None:
-        """Stop the recorder."""
+        """Stop the engine."""
         stop(exit_)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """In a forked child: go on into fd, or stop (-2)."""
+        """Continue a forked child's recording into fd, or stop it (-2)."""
         after_fork(fd, self.meta(settings) if fd != -2 else "{}")
 
     def flush(self) -> None:
@@ -293,54 +292,54 @@ class Recorder:
         self._core("flush")
 
     def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
-        """Write all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
+        """Write everything as if the process ended now in this way; "" takes it back. ask: include costly parts."""
         self._core("ahead", exit_)
 
     def move(self, fd: int) -> bool:
-        """Go on in another file, a copy of the recording's. False: it has not as many bytes."""
+        """Continue in another file, a copy of the recording's. Return False if that file has fewer bytes."""
         return bool(self._core("move", fd))
 
     def write_error(self) -> int:
-        """Return the errno of a write that failed; 0: none did, or the file of a trace has all of it by now.
+        """Return the errno of a failed write, or 0 if none failed or the file of a trace is complete by now.
 
-        Such a file is never put aside for a snapshot, which has no journal.
+        Such a file is never replaced by a snapshot, which has no journal.
         """
         status = self._core("status")
         return 0 if status.get("journal_kept") else int(status.get("write_error") or 0)
 
     def file(self) -> tuple[int, int]:
-        """Return device and inode of the file that is recorded into; 0 and 0: none."""
+        """Return device and inode of the recording's file, or (0, 0) if there is none."""
         device, inode = self._core("file")
         return device, inode
 
     def snapshot(self) -> bytes:
-        """Return the whole recording, as a file has it."""
+        """Return the whole recording as a file's content."""
         return bytes(self._core("snapshot"))
 
     def _core(self, name: str, *args: object) -> Any:
         return getattr(_core, self.core + name)(*args)
 
     def meta(self, settings: dict[str, object]) -> str:
-        """What the recording says about how it was made, as JSON."""
+        """Return the recording's metadata about its settings, as JSON."""
         return meta(settings, self.name)
 
 
 def begin_collecting() -> None:
-    """Let the cycle collector begin without garbage, so that it runs at the same places each time."""
+    """Start from a heap without garbage, so that the cycle collector runs at the same places each time."""
     if gc.isenabled():
         gc.collect()
 
 
 def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """Calls the function without recording this thread, whatever it calls in the standard library.
+    """Call the function without recording this thread.
 
-    Not for what starts the engine: that measures what events cost, and there would be none.
+    Not for a function that starts the engine: starting measures the cost of events, which a quiet thread does not have.
     """
     return _core.quietly(function, *args)
 
 
 def unrecorded(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """As quietly(); the objects that this thread makes meanwhile are not recorded either."""
+    """Call the function as quietly() does, without recording the objects that this thread makes either."""
     _core.objects_quiet(True)
     try:
         return _core.quietly(function, *args)
@@ -349,12 +348,12 @@ def unrecorded(function: Callable[[*Ts], T], *args: *Ts) -> T:
 
 
 def printable(text: str) -> str:
-    """The text without the surrogates that undecodable bytes of the system become."""
+    """Return the text with surrogates, which stand for undecodable bytes of the system, escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **more: object) -> str:
-    """What a recording says about how it was made, as JSON. more: what else it says, by name."""
+    """Return the recording's metadata as JSON. more: further fields by name."""
     fields = {
         "format": "1",
         "seismo": quote(__version__),
@@ -370,12 +369,12 @@ def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **m
 
 
 def json_text(value: object) -> str:
-    """What the values of settings are as JSON: text, numbers, truth, None, lists, and dicts of these."""
+    """Return values of settings as JSON: text, numbers, booleans, None, lists, and dicts of these."""
     return _value(value)
 
 
 class _Scanning:
-    """What the C scanner of json takes for its settings: those of json.loads."""
+    """The settings of json's C scanner, as json.loads has them."""
 
     strict = True
     object_hook = object_pairs_hook = array_hook = parse_constant = None
@@ -383,7 +382,7 @@ class _Scanning:
 
 
 def from_json(text: str) -> object:
-    """What the JSON says, read without json. ValueError for what is none."""
+    """Return the value of a JSON text, without importing json. Raises ValueError for invalid text."""
     from _json import make_scanner
 
     try:
@@ -396,7 +395,7 @@ def from_json(text: str) -> object:
 
 
 class Json(str):
-    """A value that is JSON already."""
+    """A value that is already JSON."""
 
     __slots__ = ()
 

@@ -1,19 +1,19 @@
 # ruff: noqa: BLE001, D102  contextlib would import collections; nothing of ours may fail in the program
-"""What happens before a process ends at once, becomes another program, or starts one.
+"""Handle os._exit, exec and child processes in a recorded process.
 
-The core enters os._exit, os.exec*, os.posix_spawn* and _posixsubprocess.fork_exec through functions of its own
-(native/module/processes.c) and tells us first; the program sees the interpreter's own functions.
+The core enters os._exit, os.exec*, os.posix_spawn* and _posixsubprocess.fork_exec through wrappers
+(native/module/processes.c) and notifies this module first; the program sees the interpreter's own functions.
 
-Ends. os._exit skips atexit handlers, so the recording ends before. An exec may fail, so before one the file is made
-whole, and goes on if the exec comes back. Only the summary, and the merge of the children, cannot be taken back: they
-are made where the exec looks as if it will succeed.
+Ends. os._exit skips atexit handlers, so the recording ends before it. An exec may fail, so the file is completed before
+it, and recording goes on if the exec returns. Only the summary and the merge of the children cannot be taken back: they
+are made only if the exec looks likely to succeed.
 
-Starts. With --children a process that the program starts is reached by its environment: PYTHONPATH begins with a folder
-of ours that holds a sitecustomize (see child_startup/), and SEISMO_CHILDREN says what to record and where the parts go.
-Both are put into the C environment only, which new processes inherit, and not into os.environ: the program does not see
-them, and the children take them out of theirs. A program that hands a child an environment of its own hands it without
-them, so they are put in there, too. Interpreters started with -E, -I or -S are not reached. Why not a .pth file: it
-would run at every start of every Python of the installation, recorded or not.
+Starts. With --children, child processes are reached through their environment. PYTHONPATH begins with a folder of ours
+that holds a sitecustomize (see child_startup/), and SEISMO_CHILDREN has the settings and the folder of the parts. Both
+are put into the C environment only, which new processes inherit, and not into os.environ: the program does not see
+them, and the children remove them from theirs. They are also added to an explicit environment that a program passes to
+a child. Interpreters started with -E, -I or -S are not reached. Why not a .pth file: it would run at every start of
+every Python of the installation, recorded or not.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from seismo import _core
 
     class Listener(Protocol):
-        """Who wants to know.
+        """Callbacks that a recording implements to be notified before a process ends or starts another.
 
-        parts: the folder of --children, or ""; first: this is the process that gathers them; heir: what it becomes by
-        exec does so, too.
+        parts: the folder of --children, or "". first: True for the process that merges the parts. heir: True if the
+        program it becomes by exec merges them, too.
         """
 
         parts: str
@@ -55,20 +55,20 @@ else:
 VARIABLE = "SEISMO_CHILDREN"
 PATH = "PYTHONPATH"
 _LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
-_LONGEST = 128 << 10  # bytes of one word of a command line, and its end
+_LONGEST = 128 << 10  # bytes of one word of a command line, including its end
 
 _receivers: list[Listener] = []
 
 
 def subscribe(process: Listener) -> None:
-    """From now on the process is told; with parts, what it starts is reached."""
+    """Notify the process from now on; with parts, record what it starts."""
     _receivers.append(process)
     refresh(process)
     _connect()
 
 
 def unsubscribe(process: Listener) -> None:
-    """Takes back what subscribe did: for a process that goes on after its recording has ended."""
+    """Undo subscribe() for a process that goes on after its recording has ended."""
     if process in _receivers:
         _receivers.remove(process)
     process.parts = ""
@@ -90,7 +90,7 @@ def _receive(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) 
                 refresh(process)
             else:
                 values = _notify(process, name, values, names)
-        except BaseException:  # Ctrl-C, too: the program is told by the next
+        except BaseException:  # also Ctrl-C: the program gets the next one
             continue
     return values
 
@@ -109,7 +109,7 @@ def _notify(process: Listener, name: str, values: tuple[Any, ...], names: tuple[
         likely = _will_succeed(given.get("path"), given.get("argv"), env)
         if likely or _is_there(given.get("path")):
             process.before_exec(likely)
-        if likely and process.first and not process.heir:  # the recording ends here: what follows is not reached
+        if likely and process.first and not process.heir:  # the recording ends here, as the new program is not reached
             clear_environment()
             return values
     if not process.parts:
@@ -124,7 +124,7 @@ def _notify(process: Listener, name: str, values: tuple[Any, ...], names: tuple[
     return (*values[:number], changed, *values[number + 1 :])
 
 
-# ---- will it succeed? ----
+# ---- Prediction of success. ----
 
 
 def _name(path: Any) -> Any:
@@ -139,7 +139,7 @@ def _is_there(path: Any) -> bool:
 
 
 def _will_succeed(path: Any, argv: Any, env: Any) -> bool:
-    """Whether such an exec succeeds, as far as that can be known without trying."""
+    """Return True if such an exec will succeed, as far as that can be known without trying."""
     try:
         words = [os.fsencode(word) for word in argv]
         words += [os.fsencode(name) + b"=" + os.fsencode(value) for name, value in env.items()]
@@ -154,7 +154,7 @@ def _will_succeed(path: Any, argv: Any, env: Any) -> bool:
 
 
 def _start_of(path: Any) -> bytes:
-    """The first bytes of a file that may be executed, else none."""
+    """Return the first bytes of an executable file, or b"" for any other."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         return b""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -174,11 +174,11 @@ def _is_script(path: Any) -> bool:
     return start.startswith(b"#!") and bool(words) and _is_program(words[0])
 
 
-# ---- environments ----
+# ---- Environments. ----
 
 
 def clear_environment() -> None:
-    """Makes the C environment what os.environ says of our variables."""
+    """Set our variables in the C environment to their values in os.environ."""
     for name in (VARIABLE, PATH):
         value = os.environ.get(name)
         if value is None:
@@ -188,7 +188,7 @@ def clear_environment() -> None:
 
 
 def refresh(process: Listener) -> None:
-    """Puts our variables into the C environment, unseen by os.environ: again, as the program may set PYTHONPATH."""
+    """Set our variables in the C environment, unseen by os.environ; repeated, as the program may set PYTHONPATH."""
     if process.parts:
         os.putenv(VARIABLE, process.packed())
         os.putenv(PATH, _with_hook(os.environ.get(PATH, "")))
@@ -202,7 +202,7 @@ def _with_hook(path: str) -> str:
 
 
 def _mapping(process: Listener, env: Mapping[str, str]) -> Mapping[str, str]:
-    """The environment for a child, with our variables. What is no mapping of text is left for the callee to refuse."""
+    """Return the environment for a child, with our variables. An invalid mapping is left to the callee to refuse."""
     try:
         changed: dict[str, str] = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
     except (TypeError, AttributeError):
@@ -213,7 +213,7 @@ def _mapping(process: Listener, env: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
-    """As _mapping, of a sequence of NAME=VALUE in bytes."""
+    """Return the environment as _mapping() does, for a sequence of NAME=VALUE in bytes."""
     if not (isinstance(env, (list, tuple)) and all(type(entry) is bytes for entry in env)):
         return env
     name = os.fsencode(PATH) + b"="
@@ -224,19 +224,19 @@ def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
     return kept
 
 
-# ---- what travels in the variable ----
+# ---- The variable's value. ----
 
 
 def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str:
-    """Return a line of JSON, then the folder of the parts, which may be anything.
+    """Return a line of JSON, then the folder of the parts, which may contain any character.
 
-    recorders: the settings of each, by its name. heir: who gathers after an exec, or 0.
+    recorders: the settings of each, by its name. heir: the pid that merges the parts after an exec, or 0.
     """
     return f"{engine.json_text({'recorders': recorders, 'heir': heir})}\n{folder}"
 
 
 def unpack(text: str) -> tuple[dict[str, dict[str, object]], str, int]:
-    """Return the recorders, the folder and the heir. Raise ValueError for what is no such text."""
+    """Return the recorders, the folder and the heir. Raises ValueError for invalid text."""
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
     known = known if isinstance(known, dict) else {}

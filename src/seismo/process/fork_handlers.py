@@ -1,7 +1,7 @@
-"""What happens in a forked child, which lacks the threads that held locks and were inside of blocks.
+"""Handlers for forked children, which lack the threads that held locks and were inside of blocks.
 
-The interpreter calls one Python function of ours there: the one of this file. It frees the locks, and then calls what
-asked for that, in the order of USERS, RECORDERS, LAST.
+The interpreter calls one Python function of ours there, the one in this file. It frees the locks, and then calls the
+registered hooks in the order of USERS, RECORDERS, LAST.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ if TYPE_CHECKING:
 
 _locks: list[ref[RLock]] = []
 
-# Sessions come first: those that nobody is inside of any more leave their recorders. Then the recorders decide whether
-# to go on, and last comes what begins a recording in the child.
+# Sessions come first: those whose threads are all missing leave their recorders. Then the recorders decide whether to
+# go on. Last comes code that begins a recording in the child.
 USERS, RECORDERS, LAST = range(3)
 _told: tuple[list[Callable[[], None]], ...] = ([], [], [])
 
 
 def register(hook: Callable[[], None], when: int) -> None:
-    """From now on, calls the hook in each forked child."""
+    """Register a hook to call in each forked child."""
     _told[when].append(hook)
 
 
 def new_lock() -> RLock:
-    """A re-entrant lock that a forked child finds free, unless the thread that forked holds it."""
+    """Return a re-entrant lock that is free in a forked child, unless the forking thread holds it."""
     lock = RLock()
-    if (
-        len(_locks) & (len(_locks) - 1) == 0
-    ):  # now and then; a callback for the dead would run in the middle of programs
+    if len(_locks) & (len(_locks) - 1) == 0:  # now and then; a weakref callback would run in the middle of programs
         _locks[:] = [known for known in _locks if known() is not None]
     _locks.append(ref(lock))
     return lock
@@ -49,19 +47,19 @@ def _after_fork() -> None:
     for hook in [hook for hooks in _told for hook in hooks]:
         try:
             hook()
-        except BaseException as error:  # noqa: BLE001  the others have to know, too; the interpreter reports it
+        except BaseException as error:  # noqa: BLE001  the other hooks must run, too; the interpreter reports it
             failure = failure or error
     if failure is not None:
         raise failure
 
 
-os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: what is told looks itself whether it is needed
+os.register_at_fork(after_in_child=_after_fork)  # cannot be undone; hooks check if they are needed
 
 
 class Inside:
-    """How many calls and `with` blocks are inside of something now, by thread. To be changed with a lock held."""
+    """A count by thread of calls and `with` blocks that are active now. Changed only with a lock held."""
 
-    NOBODY = 0  # stands for the thread of what any thread may leave
+    NOBODY = 0  # stands for the thread of blocks that any thread may leave
 
     def __init__(self) -> None:
         self._threads: dict[int, int] = {}
@@ -73,12 +71,12 @@ class Inside:
         return bool(self._threads)
 
     def enter(self, thread: int | None = None) -> None:
-        """One more, of this thread."""
+        """Count one more for this thread."""
         thread = get_ident() if thread is None else thread
         self._threads[thread] = self._threads.get(thread, 0) + 1
 
     def leave(self) -> bool:
-        """One less: of this thread, or of another if this one has none. True: that was the last there was."""
+        """Count one less for this thread, or for another if this one has none. Return True if that was the last."""
         if not self._threads:
             return False  # a coroutine's end, in a child that lacks the thread it ran on
         thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)
@@ -90,7 +88,7 @@ class Inside:
         return not self._threads
 
     def forked(self) -> bool:
-        """In a forked child: those of threads that are not there have left. True: nobody is inside any more."""
+        """Remove the counts of threads that a forked child lacks. Return True if none are left."""
         here = (get_ident(), self.NOBODY)
         self._threads = {thread: count for thread, count in self._threads.items() if thread in here}
         return not self._threads

@@ -1,8 +1,8 @@
 """The end of a recording of several processes: their parts become one file.
 
-A process that still runs keeps its part: it is not waited for longer than a moment, and the folder stays. What is not
-in the file is said in it: who could not be recorded and has left a mark (child_startup/unrecorded_mark.py), whose part
-could not be read, who still ran.
+A process that still runs keeps its part: the merge waits for it only a moment, and the folder stays. The merged file
+lists as losses the processes that could not be recorded and left a mark (child_startup/unrecorded_mark.py), parts that
+could not be read, and processes that still ran.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from seismo.process.output_file import Output
 
 _MARK_BYTES = 8192
-_MOST_MARKS = 1000  # that are told one by one
-_MOVES = 5  # attempts to copy a file that another thread may write to meanwhile
+_MOST_MARKS = 1000  # most marks to list one by one
+_MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
 class TakenParts:
-    """What has been taken out of the folder before an exec, in case that fails and the recording goes on.
+    """The content of the folder that was merged before an exec, in case the exec fails and the recording goes on.
 
-    The parts are one file that has no name, so that nothing stays behind when the exec succeeds.
+    The parts are one file without a name, so that nothing is left behind if the exec succeeds.
     """
 
     def __init__(self) -> None:
         self.losses: list[dict[str, Any]] = []
         self._fd = -1
-        self._merge: tuple[int, int] | None = None  # device and inode of what stands in the recording's place
+        self._merge: tuple[int, int] | None = None  # device and inode of the file in the recording's place
 
     def take(self, parts: list[str], path: str) -> None:
-        """Merges the parts into a new file at the path."""
+        """Merge the parts into a new file at the path."""
         merge_files(parts, path)
         self._fd = out_of_the_way(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
     def put_back(self, folder: str) -> None:
-        """The exec has failed: the parts are one part in the folder, which is made again if need be."""
+        """Put the parts back into the folder as one part, after the exec has failed. Creates a missing folder."""
         make_folder(folder)
         fd, self._fd = self._fd, -1
         if fd < 0:
@@ -56,21 +56,21 @@ class TakenParts:
         output.close()
 
     def take_place(self, merge: str, path: str) -> None:
-        """Gives what the exec is to leave the name of the recording."""
+        """Give the recording's name to the merged file that the exec will leave."""
         is_ = os.stat(merge)
         self._merge = is_.st_dev, is_.st_ino
         os.replace(merge, path)
 
     def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
-        """The exec has failed: the recording goes on under its name. Who is killed now leaves a file without an end.
+        """Continue the recording under its name, after the exec has failed.
 
-        The merge took the name, and no system gives a file back its last one: so a copy takes it, and the recorder
-        moves there. move: the recorder's.
+        The merged file took the name, and no system call gives a nameless file its name back. So a copy takes the name,
+        and the recorder moves there (`move`). A process killed in between leaves a file without an end.
         """
         merge, self._merge = self._merge, None
         is_ = os.stat(output.path, follow_symlinks=False)
         if merge != (is_.st_dev, is_.st_ino):
-            return  # somebody else's: it stays
+            return  # another process's file: it stays
         name = f"{output.path}.{os.getpid()}.tmp"
         for _ in range(_MOVES):
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -94,9 +94,9 @@ def _copy(fd: int, to: int) -> None:
 
 
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
-    """Merges the parts in the folder into the recording and removes them. Returns what to tell the user.
+    """Merge the parts in the folder into the recording and remove them. Return messages for the user.
 
-    goes_on: the process may need them again; they are put into `taken`, whose losses are told again.
+    goes_on: the process may need them again, so they are put into `taken`. The losses in `taken` are listed again.
     """
     from seismo.model import read
 
@@ -114,7 +114,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
                 read(path)
                 parts.append(path)
             merged.append(path)
-        except Exception as error:  # noqa: BLE001  the others are not lost with it
+        except Exception as error:  # noqa: BLE001  the other parts are not lost with it
             told.append(f"the recording of a child is left where it is: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
@@ -142,7 +142,7 @@ def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:
 
 
 def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """The losses that the marks in the folder tell, and the marks' paths."""
+    """Return the losses from the marks in the folder, and the marks' paths."""
     losses, paths = [], []
     for place in (folder, os.path.join(folder, SHARED)):
         names = sorted(os.listdir(place)) if os.path.isdir(place) else []
@@ -157,7 +157,7 @@ def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _lines(path: str) -> list[str]:
-    """What a mark says. Anybody may have written it."""
+    """Return the lines of a mark, which any process may have written."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -171,7 +171,7 @@ def _lines(path: str) -> list[str]:
 
 
 def still_written(paths: list[str]) -> set[str]:
-    """Those of the parts that a living process holds, after a moment's patience."""
+    """Return those of the parts that a living process still locks, after waiting for a moment."""
     import fcntl
     from time import monotonic, sleep
 
@@ -182,7 +182,7 @@ def still_written(paths: list[str]) -> set[str]:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(fd), os.stat(path)):  # else its writer has just put another in its place
+                if os.path.samestat(os.fstat(fd), os.stat(path)):  # False if the writer has just replaced the file
                     alive.discard(path)
             except BlockingIOError:
                 pass

@@ -1,4 +1,4 @@
-"""Which functions to record, by names and globs: `--only` and `only=`."""
+"""The choice of functions to record by names and globs: `--only` and `only=`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def only_expression(only: Iterable[str], where: str | Expression | None = None) -> str | None:
-    """The expression about functions for what is chosen; None: everything is. Raises UsageError.
+    """Return the expression for the chosen functions, or None if all are. Raises UsageError.
 
     Each of `only` is a glob or a name: of a module, of a function (with or without its module), or of a file. A name
-    without *, ?, [ stands for what is in it, too: a package's modules, a class's methods, a function's inner ones.
+    without *, ?, [ includes what is inside: a package's modules, a class's methods, a function's inner ones.
     """
     from seismo.expression.lexer import quoted
 

@@ -1,13 +1,13 @@
-"""The file a recording goes into while the program runs.
+"""The file of a recording while the program runs.
 
-The descriptor. A program may count on the numbers of the descriptors it opens (the first is 3), and may close all it
-does not know (daemons do: os.closerange(3, 256)). So ours is moved to the top of what is allowed, is never inherited
-across exec, and the writer checks before each write that it is still the same file. If the program closed it all the
-same, `finish` writes the whole recording once more, under the path as it was when the program began.
+The descriptor. A program may count on the numbers of the descriptors it opens (the first is 3), and may close all
+others (daemons do: os.closerange(3, 256)). So ours is moved to the top of the allowed range, is never inherited across
+exec, and the writer checks before each write that it is still the same file. If the program closed it nevertheless,
+`finish` writes the whole recording once more, under its original path.
 
-The file. It is made for its owner alone, exclusively, and never through a link to nowhere; it is locked while it is
-written, so that a second run into it is refused. The recorder may put a new one in its place when most of it is out of
-date (native/file/writer_renew.c): the descriptor and its number stay, its identity is another.
+The file. It is created exclusively, readable for its owner only, and never through a dangling link. It is locked while
+it is written, so that a second run into it is refused. The recorder may put a new file in its place when most of it is
+outdated (native/file/writer_renew.c): the descriptor's number stays, the file's identity changes.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
 PAGES = (".html", ".htm", ".svg")
-EXPORTS = (  # what seismo.formats writes: it is not loaded into the program
+EXPORTS = (  # written by seismo.formats, which is not loaded into the program
     ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
     ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
 )
-_TEXT = 4096  # bytes by which a text file is known
-_PART = 1 << 20  # bytes of a file that are copied at a time
+_TEXT = 4096  # bytes to recognise a text file by
+_PART = 1 << 20  # bytes to copy at a time
 _ATTEMPTS = 100
-_TOP = 1024  # the kernel's table of descriptors grows with the highest: no further than it usually is
+_TOP = 1024  # the kernel's table of descriptors grows with the highest one, so stay within its usual size
 
 
 class Output:
-    """An open recording file. path: absolute. fd: its descriptor, -1 when closed. fresh: we made the file."""
+    """An open recording file. path: absolute. fd: its descriptor, or -1 if closed. fresh: True if we created it."""
 
     __slots__ = ("_root", "fd", "fresh", "identity", "path", "plain", "recorder")
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
-        """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
+        """Open the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
 
-        A file that is not there is made for its owner only: a recording holds the program's arguments. option: what
-        named the file, for hints. force: empty it even if it is no recording.
+        A missing file is created for its owner only, since a recording holds the program's arguments. option: the
+        option that named the file, for hints. force: overwrite a file that is no recording.
         """
         self.path = os.path.join(_folder(), path_of(option, path))
         self.recorder: Recorder | None = None
@@ -67,32 +67,32 @@ class Output:
         self._root = _identity("/")
 
     def belongs_to(self, recorder: Recorder) -> None:
-        """The recorder that writes into it, which may put a new file in its place."""
+        """Set the recorder that writes into the file and may put a new one in its place."""
         self.recorder = recorder
 
     def _is_ours(self) -> bool:
-        """Whether the descriptor still is the recording."""
+        """Return True if the descriptor is still that of the recording."""
         known = self.recorder.file() if self.recorder is not None else (0, 0)
         if known != (0, 0):
             self.identity = known
         return self.fd >= 0 and _identity(self.fd) == self.identity
 
     def close(self) -> None:
-        """Closes the descriptor if it is still ours. May be called again."""
-        if self._is_ours():  # else it is the program's by now
+        """Close the descriptor if it is still ours. May be called again."""
+        if self._is_ours():  # otherwise the program reused the number
             os.close(self.fd)
         self.fd = -1
 
     def discard(self) -> None:
-        """Closes and removes the file, if it was made by us."""
+        """Close and remove the file, if we created it."""
         self.close()
         if self.fresh:
             _remove(self.path)
 
     def put(self, content: bytes, last: bool) -> None:
-        """Makes that the file's content in one step, for what is written whole again and again. Raises OSError.
+        """Replace the file's content in one step, for data that is rewritten as a whole. Raises OSError.
 
-        A pipe takes it once: at the last.
+        A pipe receives only the last content.
         """
         if not self.plain:
             if last:
@@ -114,11 +114,11 @@ class Output:
             self.fd = out_of_the_way(fd)
 
     def finish(self, recorder: Recorder) -> str:
-        """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
+        """Complete the file after the recorder stopped. Return what went wrong, or ''.
 
-        The program may have moved or removed the file: then it is copied to where it was. If the program has closed or
-        cut it, what the recorder still knows is written once more. A file that is whole and only cannot be reached any
-        more (after chroot) is left as it is.
+        If the program moved or removed the file, it is copied to its original path. If the program closed or cut it,
+        the recorder's data is written once more. A complete file that is only out of reach (after chroot) is left as it
+        is.
         """
         self.belongs_to(recorder)
         whole = not recorder.write_error() and self._is_ours() and _begins_right(self.fd)
@@ -136,7 +136,7 @@ class Output:
 
 
 def path_of(option: str, path: str) -> str:
-    """Where a recording of that name goes; - is standard output. RecordingError: a page or an export is named so."""
+    """Return the path for a recording of that name; - is standard output. Raises RecordingError for other suffixes."""
     stem, suffix = os.path.splitext(path)
     if os.path.basename(path) == ".coverage":
         stem, suffix = f"{path.removesuffix('.coverage')}recording", ".coverage"
@@ -152,9 +152,9 @@ def path_of(option: str, path: str) -> str:
 
 
 def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
-    """A descriptor, out of the way, on a file for text: emptied, and locked against a second run that would mix in.
+    """Return a descriptor, moved out of the way, on an emptied and locked text file.
 
-    is_ours: whether what begins so may be overwritten; None: whatever is there. Raises OSError, RecordingError.
+    is_ours: returns True for a beginning that may be overwritten, or None for any. Raises OSError, RecordingError.
     """
     return out_of_the_way(_open(os.path.join(_folder(), path), False, option, is_ours, 0o666)[0])
 
@@ -162,11 +162,11 @@ def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -
 def _open(
     path: str, exclusive: bool, option: str, is_ours: Callable[[bytes], bool] | None, mode: int = 0o600
 ) -> tuple[int, bool]:
-    """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
+    """Return a descriptor on the emptied file, locked, and True if we created it. Raises OSError, RecordingError.
 
-    is_ours: whether what begins so may be overwritten; None: whatever is there. An empty file and what is no plain file
-    (/dev/stdout, a pipe) may be written in any case. A link is followed only to what is there: who may write into the
-    folder must not choose the files that we make.
+    is_ours: returns True for a beginning that may be overwritten, or None for any. An empty file and a special file
+    (/dev/stdout, a pipe) may always be written. A link is followed only to an existing file: others who can write into
+    the folder must not choose the files that we create.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -180,7 +180,7 @@ def _open(
                 if os.path.islink(path):
                     hint = f"name the file itself with {option}"
                     raise RecordingError("this is a link to a file that does not exist", path, hint) from None
-                continue  # somebody was quicker
+                continue  # another process was faster
             _lock(fd, path, option)
             return fd, True
         if exclusive:
@@ -195,7 +195,7 @@ def _open(
                 hint = f"{'--force overwrites it; or ' if option in ('-o', '--json') else ''}give {option} another name"
                 raise RecordingError(f"this file exists already and is not {kind}", path, hint)
             _lock(fd, path, option)
-            if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
+            if _identity(fd) != _identity(path):  # the lock's last holder has replaced the file
                 os.close(fd)
                 continue
             os.ftruncate(fd, 0)
@@ -215,9 +215,9 @@ def _open_plain(path: str) -> int:
 
 
 def _lock(fd: int, path: str, option: str) -> None:
-    """Holds the file until this process ends, however it ends. Raises RecordingError if another one holds it.
+    """Lock the file until this process ends, however it ends. Raises RecordingError if another process holds it.
 
-    A file system without locks has no such safety; that is no reason not to record.
+    A file system without locks is no reason not to record.
     """
     import fcntl
 
@@ -231,7 +231,7 @@ def _lock(fd: int, path: str, option: str) -> None:
 
 
 def _begins_right(fd: int) -> bool:
-    """Whether the file still has its beginning. What cannot be read (a pipe) is believed."""
+    """Return True if the file still has its beginning, or if it cannot be read (a pipe)."""
     try:
         begin = os.pread(fd, len(MAGIC), 0)
     except OSError as error:
@@ -241,18 +241,18 @@ def _begins_right(fd: int) -> bool:
 
 
 def child_output(path: str, parent: int, pid: int) -> Output:
-    """The recording of a forked child, in a file that was not there. Raises SeismoError."""
+    """Return the recording of a forked child, in a new file. Raises SeismoError."""
     name = beside(path, parent, pid)
     for number in range(1, _ATTEMPTS):
         try:
             return Output(name, exclusive=True)
-        except FileExistsError:  # of an earlier process of that number
+        except FileExistsError:  # of an earlier process with that pid
             name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
     return Output(name)
 
 
 def replace(path: str, content: bytes | int) -> None:
-    """Puts content into the file at path in one step, so that there is never half a file. Raises OSError.
+    """Replace the content of the file at path in one step, so that it is never half written. Raises OSError.
 
     content: bytes, or the descriptor of a file that has them.
     """
@@ -272,7 +272,7 @@ def replace(path: str, content: bytes | int) -> None:
 
 
 def lock_own(fd: int) -> None:
-    """Locks a file that nobody else knows yet."""
+    """Lock a file that no other process can have opened yet."""
     import fcntl
 
     try:
@@ -282,7 +282,7 @@ def lock_own(fd: int) -> None:
 
 
 def _put(path: str, content: bytes | int) -> int:
-    """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
+    """Replace the file at path by a new one with that content. Return its locked descriptor. Raises OSError."""
     target = _behind_links(path)
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
@@ -296,7 +296,7 @@ def _put(path: str, content: bytes | int) -> int:
         _write_all(fd, content)
         os.fchmod(fd, mode)
         os.replace(new, target)
-    except BaseException:  # a signal's handler may raise here, too
+    except BaseException:  # also for a signal handler's error
         os.close(fd)
         _remove(new)
         raise
@@ -304,7 +304,7 @@ def _put(path: str, content: bytes | int) -> int:
 
 
 def _behind_links(path: str) -> str:
-    """The file that a path leads to."""  # os.path.realpath would take a handler's error for a file's
+    """Return the path behind any links; os.path.realpath would take a signal handler's error for a file's."""
     for _ in range(_ATTEMPTS):
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
@@ -318,7 +318,7 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError as error:
-        reraise_if_the_programs(error)  # it is gone already: there is nothing left to tidy
+        reraise_if_the_programs(error)  # it is gone already, so there is nothing to remove
 
 
 def _write_all(fd: int, content: bytes | int) -> None:
@@ -333,7 +333,7 @@ def _write_all(fd: int, content: bytes | int) -> None:
 
 
 def out_of_the_way(fd: int) -> int:
-    """The file under a number that programs do not meet, close-on-exec, and fd closed; fd itself if none is free."""
+    """Move fd to a number that programs do not use, with close-on-exec, and return it; fd itself if none is free."""
     try:
         limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
     except (OSError, ValueError) as error:
@@ -357,7 +357,7 @@ def out_of_the_way(fd: int) -> int:
 
 
 def beside(path: str, parent: int, pid: int) -> str:
-    """The recording of a forked child: app-12.seismo gives app-34.seismo, out.seismo gives out-34.seismo."""
+    """Return the path for a forked child's recording: app-34.seismo for app-12.seismo, out-34.seismo for out.seismo."""
     stem = path.removesuffix(SUFFIX).removesuffix(f"-{parent}")
     return f"{stem}-{pid}{SUFFIX}"
 
@@ -379,7 +379,7 @@ def _is_recording(begin: bytes) -> bool:
 def _begin_of(fd: int, size: int) -> bytes:
     try:
         return os.pread(fd, size, 0)
-    except OSError as error:  # it can only be written: nobody knows what is in it
+    except OSError as error:  # opened for writing only, so the content is unknown
         reraise_if_the_programs(error)
         return b"?" if os.stat(fd).st_size else b""
 
@@ -393,7 +393,7 @@ def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
 
 
 def _identity(file: int | str) -> tuple[int, int]:
-    """What file that is, whatever its name or descriptor; (0, 0) for none."""
+    """Return device and inode of a file, whatever its name or descriptor, or (0, 0) if there is none."""
     try:
         status = os.stat(file)
     except (OSError, ValueError) as error:
@@ -403,7 +403,7 @@ def _identity(file: int | str) -> tuple[int, int]:
 
 
 def say(text: str, fd: int = 2) -> None:
-    """One line on a descriptor, without the streams of the program. Fails silently."""
+    """Write one line to a descriptor, without using the program's streams. Fails silently."""
     try:
         os.write(fd, f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace"))
     except (OSError, ValueError) as error:

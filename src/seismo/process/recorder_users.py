@@ -1,4 +1,4 @@
-"""Who uses a recorder of this process: sessions, and the one who records all of it.
+"""The users of a recorder of this process: sessions, and the recording of the whole process.
 
 The first one starts it, others join, and the last one stops it.
 """
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class RecorderUsers:
-    """Those of one recorder. forked_hook: called in a forked child that has users, instead of `after_fork`."""
+    """The users of one recorder. forked_hook: called in a forked child with users, instead of `after_fork`."""
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
-        """after_fork: called in a forked child with -1, to go on in memory, or with -2, to stop."""
-        # Held while users come and go; re-entrant because a signal handler may open a session in the middle.
+        """Register a fork handler. after_fork: called in a forked child with -1 to go on in memory, or -2 to stop."""
+        # Held while users come and go; re-entrant because a signal handler may open a session in between.
         self._lock = fork_handlers.new_lock()
-        self._all: list[object] = []  # sessions, or None for who records the whole process
-        self._changing = False  # a thread is about to start or to stop the recorder, or was when this child was forked
+        self._all: list[object] = []  # sessions, or None for the recording of the whole process
+        self._changing = False  # True while a thread starts or stops the recorder, or did so when this child was forked
         self._after_fork = after_fork
         self.forked_hook: Callable[[], None] | None = None
         fork_handlers.register(self._forked, fork_handlers.RECORDERS)
@@ -30,7 +30,10 @@ class RecorderUsers:
         return bool(self._all)
 
     def start(self, user: object, begin: Callable[[], None], agree: Callable[[], None]) -> bool:
-        """One user more. begin: starts the recorder; agree: raises where the running one will not do. True: started."""
+        """Add a user and return True if that started the recorder.
+
+        begin: starts the recorder. agree: raises if the running recorder has other settings.
+        """
         with self._lock:
             if self._all:
                 agree()
@@ -45,7 +48,7 @@ class RecorderUsers:
             return True
 
     def stop(self, user: object, end: Callable[[], None]) -> bool:
-        """One user less. end: stops the recorder. True: it was the last."""
+        """Remove a user and return True if it was the last. end: stops the recorder."""
         with self._lock:
             if user not in self._all:
                 return False
@@ -60,17 +63,17 @@ class RecorderUsers:
             return True
 
     def gone(self, user: object) -> None:
-        """In a forked child, before the recorder knows: a session leaves that only threads used which are not there."""
+        """Remove a session whose threads are all missing in this forked child, before the recorder's own handler."""
         if user in self._all:
             self._all.remove(user)
-            self._changing = True  # if it was the last, the recorder is to be stopped
+            self._changing = True  # if it was the last, the recorder must stop
 
     def clear(self) -> None:
-        """All have left."""
+        """Remove all users."""
         self._all.clear()
 
     def end_sessions(self) -> None:
-        """Sessions that have not ended, end with who records the whole process."""
+        """Remove the sessions that have not ended, when the recording of the whole process ends."""
         self._all[:] = [None] * bool(self._all)
 
     def _forked(self) -> None:
@@ -78,5 +81,5 @@ class RecorderUsers:
         if self._all and self.forked_hook is not None:
             self.forked_hook()
         elif ours:
-            # Nobody any more: who uses, starts or stops it is a thread that is not here.
+            # The threads that used, started or stopped it are missing here.
             self._after_fork(-1 if self._all else -2)

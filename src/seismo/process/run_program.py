@@ -1,17 +1,17 @@
-"""Runs a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, recorded.
+"""Run a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, and record it.
 
-Shape. The program runs inside a call of ours, but all that follows is left to the interpreter: what the program raises
-goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
-waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Three things are arranged:
+Shape. The program runs inside a call of ours, but its end is left to the interpreter. Its exceptions propagate through
+our frames to the interpreter's own top level. So SystemExit, the exit status, death by SIGINT, waiting for threads,
+atexit handlers and the flushing of files need no imitation. Three things are arranged:
 
-- The program's first frame is at the bottom of the stack for all who look (hub/hidden_frames.h).
-- Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
-  the program's hook back and calls it.
-- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
-  the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers:
-  process.exit_and_exec is told of them before.
+- The program's first frame looks like the bottom of the stack (hub/hidden_frames.h).
+- Just before an exception leaves us, sys.excepthook is replaced by a hook that takes our frames off the traceback,
+  restores the program's hook and calls it.
+- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and
+  so the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers,
+  so process.exit_and_exec is notified before them.
 
-Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
+Why not start the program in a fresh interpreter: a second start-up costs more than all the rest together.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """What to run. args: the program's arguments.
+    """The program to run. args: its arguments.
 
-    kind: "script", "module", "code" or "stdin"; what: its path, name or text, of stdin "-". text: what read_stdin()
-    has read.
+    kind: "script", "module", "code" or "stdin". what: its path, name or text, or "-" for stdin. text: the source that
+    read_stdin() has read.
     """
 
     __slots__ = ("args", "importable", "kind", "text", "what")
@@ -46,14 +46,14 @@ class Program:
 
     @property
     def full(self) -> str:
-        """The path of a script as its __file__ has it: absolute, not normalised."""
+        """Return the path of a script in the form of its __file__: absolute, not normalised."""
         if self.what.startswith("/"):
             return self.what
         return os.getcwd() if self.what == "." else f"{os.getcwd()}/{self.what}"
 
     @property
     def flows(self) -> bool:
-        """Whether it is a script in a pipe, which can be opened only once: what was written to it is gone then."""
+        """Return True for a script in a pipe, which can be opened only once because reading consumes it."""
         from stat import S_ISFIFO
 
         try:
@@ -63,19 +63,19 @@ class Program:
 
     @property
     def argv(self) -> list[str]:
-        """sys.argv as the program sees it first. runpy then puts a module's path in place of -m."""
+        """Return the program's initial sys.argv, in which runpy will replace -m by the module's path."""
         return [{"module": "-m", "code": "-c"}.get(self.kind, self.what), *self.args]
 
     @property
     def command(self) -> list[str]:
-        """The words after `python` that run the same program without us."""
+        """Return the words after `python` that run the same program without seismo."""
         if self.kind in ("script", "stdin"):
             return [self.what, *self.args]
         return ["-m" if self.kind == "module" else "-c", self.what, *self.args]
 
     @property
     def name(self) -> str:
-        """A short name for files."""
+        """Return a short name for files."""
         if self.kind == "code":
             return "command"
         if self.kind == "stdin":
@@ -84,18 +84,18 @@ class Program:
         return "".join(c if c.isprintable() and c != "/" else "_" for c in name)[:80] or "program"
 
     def read_stdin(self) -> None:
-        """Reads a program that is on the standard input, to its end, as the interpreter does. Raises OSError."""
+        """Read a program from the standard input to its end, as the interpreter does. Raises OSError."""
         while some := os.read(0, 1 << 16):
             self.text += some
 
 
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None]) -> None:
-    """Runs the program and returns or raises as it does.
+    """Run the program, and return or raise as it does.
 
-    begin: called last before its first instruction. ended: called with how it ended, when its main module is through
-    (its threads and atexit handlers are not): an exit status as text, or an exception's name.
+    begin: called last before its first instruction. ended: called at the end of its main module, before its threads and
+    atexit handlers end, with an exit status as text or an exception's name.
     """
-    from seismo import _core  # whoever records has loaded it
+    from seismo import _core  # the recorder has loaded it
 
     main = _prepare(program)
     code: CodeType | None = None
@@ -125,7 +125,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             _begin(begin)
             began = True
             _core.run_program(_run_module_as_main, words)
-        _core.quietly(ended, "0")  # a debugger that still steps, say, comes to what the interpreter does next
+        _core.quietly(ended, "0")  # hides it from a debugger that is still stepping
     except BaseException as error:
         _core.quietly(_over, error, began, ended)
         raise
@@ -155,7 +155,7 @@ def _status(stop: SystemExit) -> str:
 
 
 def _prepare(program: Program) -> ModuleType:
-    """Makes sys look as at the start of the program. Returns its empty __main__."""
+    """Set up sys as at the start of the program. Return the program's empty __main__."""
     given = len(sys.argv) - 1
     sys.argv = program.argv
     _restore_orig_argv(program, given)
@@ -170,12 +170,12 @@ def _prepare(program: Program) -> ModuleType:
         else:
             sys.path.append(first)
     elif program.importable:
-        sys.path.insert(0, program.full)  # the interpreter adds those even then
+        sys.path.insert(0, program.full)  # the interpreter adds such a path even then
     return _new_main()
 
 
 def _folder_of(script: str) -> str:
-    """The folder of a script, which may be a link to a pipe (/dev/stdin), of which only the first step has a path."""
+    """Return the folder of a script. For a link to a pipe (/dev/stdin), only the first step has a path."""
     try:
         return os.path.dirname(os.path.realpath(script, strict=True))
     except OSError:
@@ -184,18 +184,18 @@ def _folder_of(script: str) -> str:
 
 
 def _restore_orig_argv(program: Program, given: int) -> None:
-    """sys.orig_argv as of the bare run: what restarts itself by it (auto-reloaders) restarts as it would bare."""
+    """Set sys.orig_argv as without seismo, by which a program may restart itself (an auto-reloader)."""
     words = sys.orig_argv
     head = words[: len(words) - given] if 0 < given < len(words) else words[:1]
     if head and head[-1] == "seismo" and len(head) > 2:
-        head = head[:-2]  # -m seismo
+        head = head[:-2]  # remove -m seismo
     elif len(head) > 1:
-        head = head[:-1]  # the script `seismo`, or -mseismo
+        head = head[:-1]  # remove the script `seismo`, or -mseismo
     sys.orig_argv[:] = [*head, *program.command]
 
 
 def _new_main() -> ModuleType:
-    """A __main__ as the interpreter makes it: the names, their order, and nothing of ours."""
+    """Return a __main__ as the interpreter makes it: the same names in the same order, and no others."""
     import builtins
 
     old = sys.modules["__main__"]
@@ -213,7 +213,7 @@ _kept: list[ModuleType] = []
 
 
 def _importable(path: str) -> bool:
-    """Whether it is a folder or an archive, run by its __main__.py: asks the import hooks, as the interpreter does."""
+    """Return True for a folder or an archive with a __main__.py; asks the import hooks, as the interpreter does."""
     for hook in sys.path_hooks:
         try:
             hook(path)
@@ -224,7 +224,7 @@ def _importable(path: str) -> bool:
 
 
 def _load_script(full: str, main: ModuleType) -> CodeType:
-    """The script's code, and the names of a script in its __main__. Raises what compiling raises."""
+    """Return the script's code, and set the script's names in __main__. Raises what compiling raises."""
     external = sys.modules["_frozen_importlib_external"]
     compiled = full.endswith(".pyc")
     loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
@@ -241,7 +241,7 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
 
 
 def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
-    """The code of a program from the standard input, and its names in __main__. Raises what compiling raises."""
+    """Return the code of a program from standard input, and set its names in __main__. Raises what compiling raises."""
     main.__dict__["__file__"] = "<stdin>"
     if sys.version_info < (3, 15):
         main.__dict__["__cached__"] = None
@@ -249,7 +249,7 @@ def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
 
 
 def _compiled(text: bytes | str, name: str) -> CodeType:
-    """What compile() makes of a program, without the classes of syntax trees, which it makes on its way."""
+    """Compile a program as compile() would, without creating the classes of syntax trees."""
     from seismo import _core
 
     if (b"\0" in text) if isinstance(text, bytes) else ("\0" in text):  # each version has words of its own for that
@@ -265,21 +265,21 @@ def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would 
 
 
 def _compile_command(text: str) -> CodeType:
-    """The code of -c, with its text where tracebacks find it (3.13 and later show it)."""
+    """Return the code of -c, with its text registered for tracebacks (3.13 and later show it)."""
     if sys.version_info >= (3, 14):
         text = _dedent(text)
     code = _compiled(text, "<string>")
     if sys.version_info >= (3, 13):
         import linecache
 
-        # 3.13.0 knows it by its file's name, later ones by the code
+        # 3.13.0 finds it by its file's name, later versions by the code.
         key = code if hasattr(linecache, "_interactive_cache") else "<string>"
         linecache._register_code(key, text, "<string>")  # type: ignore[attr-defined]
     return code
 
 
 def _dedent(text: str) -> str:
-    """What 3.14 does with the text of -c: common leading white space goes, white lines become empty."""
+    """Dedent the text of -c as 3.14 does: remove common leading white space, and empty blank lines."""
     lines = text.split("\n")
     margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
     margin = os.path.commonprefix(margins) if margins else ""  # noqa: RUF071  of white space, not of paths
@@ -287,10 +287,10 @@ def _dedent(text: str) -> str:
 
 
 def _hide_our_frames(error: BaseException, began: bool) -> None:
-    """Lets the interpreter print the exception as if we were not there. began: else it comes from compiling.
+    """Make the interpreter print the exception without our frames. began: False if the error is from compiling.
 
-    The traceback begins with the frame of run(); those further down the stack are added while it goes up. So the
-    cleaned one is put in place when the interpreter, at its top, calls the hook.
+    The traceback begins with the frame of run(), and frames further down are added while the exception propagates. So
+    the clean traceback is put in place when the interpreter, at its top level, calls the hook.
     """
     from seismo import _core
 
@@ -313,7 +313,7 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
         try:
             _core.run_at_bottom(hook, (kind, value, clean))
         except SystemExit:
-            raise  # the interpreter ends with its status
+            raise  # the interpreter exits with its status
         except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too
             inner.__context__ = None if inner.__context__ is error else inner.__context__
             _report_broken_hook(inner, error)
@@ -322,7 +322,7 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
 
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
-    """A hook that raises: what the interpreter prints then."""
+    """Print what the interpreter prints for a hook that raises."""
     inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
     stderr = sys.stderr
     if stderr is None:

@@ -1,4 +1,4 @@
-"""What looks secret by its name (password, token, cookie ...), in a program's variables and among its arguments."""
+"""Names that suggest secrets (password, token, cookie ...), in a program's variables and arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 
 MASK = "***"
 
-# Parts of a name that say that its value is nobody's business; compared without _ - and case.
+# Parts of a name that mark its value as secret; compared without case, _ and -.
 _SECRET_PARTS = (
     "password",
     "passwd",
@@ -21,11 +21,11 @@ _SECRET_PARTS = (
     "credential",
     "sessionid",
 )
-_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}  # too short to be parts
+_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}  # whole words, too short to be parts
 
 
 def looks_secret(name: str) -> bool:
-    """Whether a value of this name is to be hidden: api_key, X-Auth-Token, dbPassword, pwd."""
+    """Return True if a value of this name must be hidden: api_key, X-Auth-Token, dbPassword, pwd."""
     name = name[:200].lower()
     together = name.replace("_", "").replace("-", "").replace(" ", "").replace(".", "")
     if any(part in together for part in _SECRET_PARTS):
@@ -34,10 +34,10 @@ def looks_secret(name: str) -> bool:
 
 
 def masked(words: list[str]) -> list[str]:
-    """A command line without what looks secret.
+    """Return a command line with secrets masked.
 
-    That is the value of --password=VALUE, PASSWORD=VALUE and 'Authorization: VALUE', the word after --password, and the
-    password of a URL. What a program's own text (-c) holds stays.
+    These are the value of --password=VALUE, PASSWORD=VALUE and 'Authorization: VALUE', the word after --password, and
+    the password of a URL. The text of a program (-c) is not searched.
     """
     shown: list[str] = []
     hide = False
@@ -54,7 +54,7 @@ def masked(words: list[str]) -> list[str]:
 
 
 def _named(word: str) -> tuple[str, str, str]:
-    """The name that a word gives a value to, the sign between, the value; without a sign, an option is a name alone."""
+    """Return the name that a word sets, the sign after it, and the value; an option without a sign is only a name."""
     for sign in ("=", ":"):
         name, found, value = word.partition(sign)
         if found and name and name.replace("-", "_").replace(".", "_").isidentifier():
@@ -65,7 +65,7 @@ def _named(word: str) -> tuple[str, str, str]:
 
 
 def _without_password(word: str) -> str:
-    """scheme://user:password@host without the password."""
+    """Return scheme://user:password@host with the password masked."""
     scheme, found, rest = word.partition("://")
     host, slash, path = rest.partition("/")
     login, at, host = host.rpartition("@")

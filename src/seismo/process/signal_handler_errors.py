@@ -1,8 +1,8 @@
-"""Errors that the program's own signal handlers raise in the middle of what seismo does.
+"""Errors that the program's own signal handlers raise while code of seismo runs.
 
-The interpreter runs such a handler between two instructions or in the middle of a system call, so it may raise an
-OSError (TimeoutError is one) where only the failure of a file is expected. What a handler raises is the program's: it
-is never taken for the failure of a file, and always reaches the program.
+The interpreter runs such a handler between two instructions or within a system call. So the handler may raise an
+OSError (TimeoutError is one) where only a file's failure is expected. The handler's error is the program's: it is never
+taken for the failure of a file, and always propagates to the program.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether it came of what seismo did.
+    """Return True if the error comes from seismo's own code.
 
-    A handler's error comes by way of a function that was given the frame which it interrupted.
+    A handler's traceback contains a call that took the interrupted frame as an argument.
     """
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
@@ -26,6 +26,6 @@ def is_ours(error: BaseException) -> bool:
 
 
 def reraise_if_the_programs(error: BaseException) -> None:
-    """In an except clause, before the error is dealt with: raises it once more if it is the program's."""
+    """Re-raise the program's errors; called in an except clause before the error is handled."""
     if not is_ours(error):
         raise error

@@ -1,11 +1,11 @@
-"""What is held back in the process of the program while seismo starts there.
+"""Deferral of interrupts and lazy imports while seismo starts in the program's process.
 
-Ctrl-C. The user means the program, which has not begun: a KeyboardInterrupt in the middle of what starts the recording
-would show frames of ours, leave a recording of nothing, or be lost where something of ours is called from C. So the
-signal waits, for the few hundredths of a second that the start takes. It does not where the program's text is read and
-compiled, which can take as long as it likes and is the same without us.
+Ctrl-C. The user means the program, which has not begun. A KeyboardInterrupt while the recording starts would show
+frames of ours, leave an empty recording, or be lost in a call from C. So the signal is blocked for the few hundredths
+of a second of the start. It is not blocked while the program's text is read and compiled, which may take long and is
+the same without seismo.
 
-Lazy imports (3.15): seismo.original_builtins says why.
+Lazy imports (3.15): seismo.original_builtins has the reason.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_mask: Iterable[int] | None = None  # of the thread that starts; None: nothing is held back
-_mode = ""  # of lazy imports, as the program will find it; "" as _mask's None
+_mask: Iterable[int] | None = None  # signal mask of the starting thread, or None if nothing is blocked
+_mode = ""  # the program's mode of lazy imports, or "" if it was not changed
 
 
 def defer_interrupts() -> None:
-    """From now on Ctrl-C waits."""
+    """Block SIGINT from now on."""
     global _mask
     import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations
 
@@ -30,7 +30,7 @@ def defer_interrupts() -> None:
 
 
 def allow_interrupts() -> None:
-    """Ctrl-C comes through again: one that waited raises KeyboardInterrupt here."""
+    """Unblock SIGINT: a pending one raises KeyboardInterrupt here."""
     global _mask
     import _signal
 
@@ -40,13 +40,13 @@ def allow_interrupts() -> None:
 
 
 def disable_lazy_imports() -> None:
-    """From now on imports are made where they are written."""
+    """Run imports where they are written from now on."""
     global _mode
     _mode = _mode or original_builtins.imports("normal")
 
 
 def restore_lazy_imports() -> None:
-    """Imports are made as the interpreter was told to make them."""
+    """Restore the interpreter's own mode of imports."""
     global _mode
     mode, _mode = _mode, ""
     original_builtins.imports(mode)

@@ -1,4 +1,5 @@
-"""What people read: the terminal report, the summary after a recording, the comparison of two recordings.
+"""The terminal report, the summary after a recording, and the comparison of two recordings.
 
-Nothing is imported here: the summary runs in the recorded process and must not pull in what the terminal report needs.
+Nothing is imported here: the summary runs in the recorded process and must not load what only the terminal report
+needs.
 """

@@ -1,4 +1,4 @@
-"""What a recording's file is and holds, in words and as JSON."""
+"""The output of `seismo info`: the contents and origin of a recording's file, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from seismo.model import Recording, Table, ThreadRow
     from seismo.report.paper import Paper
 
-THREADS = 40  # shown in words; JSON has all
+THREADS = 40  # rows of a table in words; JSON has all
 
 
 def write_about(paper: Paper, recording: Recording, path: str) -> None:
-    """Writes what the file is: versions, program, machine, threads, sizes, settings, losses, problems."""
+    """Write the facts about the file: versions, program, machine, threads, sizes, settings, losses, problems."""
     meta = recording.meta
     file = printable(path)
     if path != "-" and os.path.isfile(path):
@@ -55,14 +55,14 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
 
 
 def _waits(recording: Recording) -> list[str]:
-    """How each kind of process told waiting from running."""
+    """Return, for each kind of process, how waiting was distinguished from running."""
     if is_watch(recording) or not of(recording).times:
         return []
     told = sorted({str(row.waits) for row in recording.processes if row.source})
     return [f"told from running: {printable(how)}" if how else "not told from running" for how in told]
 
 
-# The tables, and what one row and many rows of each are called.
+# For each table, the noun for one row and, if irregular, for several.
 _ROWS = {
     "functions": ("function",),
     "tree": ("path",),
@@ -75,7 +75,7 @@ _ROWS = {
 def _write_processes(paper: Paper, recording: Recording) -> None:
     paper.line(("Processes", "title"))
     rows = list(recording.processes)
-    exits = [printable(str(row.exit)) or "unknown" for row in rows]  # none: killed, or still running
+    exits = [printable(str(row.exit)) or "unknown" for row in rows]  # empty if the process was killed or still runs
     width = max(map(text.cells, ["exit", *exits[:THREADS]]))
     paper.line((f"{'pid':>10}  {'parent':>10}  {'wall':>8}  {'exit':<{width}}  host, interpreter", "quiet"))
     for row, status in zip(rows[:THREADS], exits, strict=False):
@@ -101,7 +101,10 @@ def _write_threads(paper: Paper, recording: Recording) -> None:
 
 
 def _chosen_threads(recording: Recording) -> list[ThreadRow]:
-    """All, or of very many the ones to know: main ones, rows of several, and those that were there longest."""
+    """Return all threads, or the most important if there are too many.
+
+    Main threads come first, then rows of several folded threads, then the longest-running.
+    """
     threads = recording.threads
     if len(threads) <= THREADS:
         return list(threads)
@@ -116,7 +119,7 @@ def _write_more(paper: Paper, rows: int, which: str = "") -> None:
 
 
 def as_json(recording: Recording, path: str) -> str:
-    """The same as one JSON object; times in ns, unknown times -1."""
+    """Return the same facts as one JSON object; times in ns, -1 if unknown."""
     more = [name for kind in every() for name, _ in kind.tables]
     return json.dumps(
         {
@@ -141,5 +144,5 @@ def _rows(table: Table[Any]) -> list[dict[str, Any]]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinities; a file from elsewhere may."""
+    """Return None for infinities and NaN, which JSON lacks but a foreign file may contain."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,9 +1,9 @@
-"""What changed between recordings, one or several a side: first what is sure, then times.
+"""The comparison of two sides of one or several recordings: exact differences first, then times.
 
-Calls are exact, so any difference is a change, but one that the runs of a side show among themselves; those of
-functions whose calls are a lower bound on either side are not compared, and are left out. Functions that only one side
-has are listed by themselves. Times of equal runs differ (seismo.model.run_variance): a difference within that is no
-finding, and is counted but not listed. Lines and their hits are compared in the same way.
+Calls are exact, so any difference is a change unless the runs of one side differ as much. Functions whose calls are a
+lower bound on either side are not compared. Functions that only one side has are listed separately. Times of equal runs
+differ (seismo.model.run_variance): a difference within that range is counted but not listed. Lines and their hits are
+compared in the same way.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
 
 NARROWEST_NAME = 24
-FEW = 6  # runs of a side
-TYPICAL = 0.5  # of the time is in rows of which less can be told, when a remark says how much can
+FEW = 6  # runs of a side; with fewer, a remark suggests more
+TYPICAL = 0.5  # share of the time for which _typical() finds the relative error
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared: functions and their calls, or lines and their hits."""
+    """The nouns and headings of a comparison: of functions and their calls, or of lines and their hits."""
 
     one: str
     count: str
@@ -56,7 +56,7 @@ def tell(
     files: tuple[list[str], list[str]],
     limit: int | None,
 ) -> str:
-    """Writes the rows; without a paper, returns them as JSON."""
+    """Write the rows and return "", or return them as JSON if there is no paper."""
     if paper is None:
         return as_json(found, *files)
     write_changes(paper, *sides, found, limit, words)
@@ -71,7 +71,10 @@ def write_changes(
     limit: int | None,
     words: Compared,
 ) -> None:
-    """Writes what changed in calls, what came and went, and what changed in time. limit: rows a table; None: all."""
+    """Write the changes in calls, the rows that appeared or vanished, and the changes in time.
+
+    limit: the most rows of a table, or None for all.
+    """
     signs, rows = paper.signs, found.rows
     both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
     came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
@@ -112,7 +115,7 @@ def write_changes(
 def overview(
     old: Sequence[Recording], new: Sequence[Recording], found: Difference, words: Compared, signs: text.Signs
 ) -> list[tuple[str, str]]:
-    """What stands before the rows: the two sides, what changed in all, and what has no end."""
+    """Return the facts above the rows: the two sides, the overall change, and what is incomplete."""
     timeless = without_times([*old, *new])
     change = _calls_change(found.rows, words)
     change = change if timeless else f"{_time_change(*found.whole, signs)}, {change}"
@@ -132,7 +135,7 @@ def overview(
 
 
 def _paces(found: Difference) -> Iterator[str]:
-    """Yield that times are those of a mean run; nothing: they are as they were measured."""
+    """Yield a remark if times were scaled to those of a mean run."""
     paces = [*found.paces[0], *found.paces[1]]
     if any(pace != 1 for pace in paces):
         low, high = min(paces), max(paces)
@@ -143,7 +146,7 @@ STRANGERS = "no function of one side's own code is on the other: they are record
 
 
 def _strangers(old: Sequence[Recording], new: Sequence[Recording]) -> bool:
-    """Whether both sides have functions of their own, and none of these in common."""
+    """Return True if each side has functions of its own code and none in common."""
     from seismo.report.libraries import of_functions
 
     sides: list[set[FunctionKey]] = [set(), set()]
@@ -157,17 +160,17 @@ def _strangers(old: Sequence[Recording], new: Sequence[Recording]) -> bool:
 
 
 def without_times(recordings: Sequence[Recording]) -> bool:
-    """Whether there is nothing to compare but calls: where any was made without times."""
+    """Return True if only calls can be compared because a recording was made without times."""
     return any(one.timeless for one in recordings)
 
 
 def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
-    """The recordings of a side with what to call them, several by number."""
+    """Return the recordings of a side with their names, numbered if there are several."""
     return [(f"{name} {number}" if len(side) > 1 else name, one) for number, one in enumerate(side, 1)]
 
 
 def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> str:
-    """One side: how many runs, their time, their calls, what ran."""
+    """Return one side in words: the number of runs, their time, their calls, and the program."""
     tables: list[Any] = [one.lines if words is OF_LINES else one.functions for one in side]
     name = "hits" if words is OF_LINES else "calls"
     calls = [sum(table[name]) for table in tables]
@@ -186,12 +189,12 @@ def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> 
 
 
 def ranged(most: tuple[int, int]) -> str:
-    """A count, or from which to which it is: `1,000-1,234`."""
+    """Return a count, or its range: `1,000-1,234`."""
     return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
 def _time_change(before: RunGroup, after: RunGroup, signs: text.Signs) -> str:
-    """The change of all own time."""
+    """Return the change of all own time in words."""
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
     error = error_of_change(before, after)
@@ -211,7 +214,10 @@ def _calls_change(rows: Sequence[DiffRow], words: Compared) -> str:
 
 
 def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compared, signs: text.Signs) -> str:
-    """What has not surely changed, what ± is, and how little can be told. rows: those of both sides."""
+    """Return the remark below the times: insignificant changes, the meaning of ±, and the smallest detectable change.
+
+    rows: those that ran on both sides.
+    """
     untold = [row for row in rows if not row.significant and row.own_new != row.own_old]
     remark = ""
     if untold:
@@ -228,7 +234,7 @@ def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compar
 
 
 def _typical(rows: Sequence[DiffRow]) -> str:
-    """The relative error below which the rows with half of the time are; empty: there is none."""
+    """Return the relative error that covers the most precise rows with half of the time, or "" if there are none."""
     known = sorted((row.own_error / row.own_old, row.own_old) for row in rows if row.own_old > 0 and row.own_new > 0)
     left = TYPICAL * sum(own for _, own in known)
     for error, own in known:
@@ -244,7 +250,7 @@ def _relative(new: float, old: float) -> str:
 
 
 def growth(new: float, old: float) -> str:
-    """How new compares to old: `+12 %`, `-3.4 %`, from twice on `x2.5`; empty when there is no old."""
+    """Return the growth from old to new: `+12 %`, `-3.4 %`, `x2.5` from twice on, or "" if there is no old value."""
     if old <= 0:
         return ""
     if new >= 2 * old:
@@ -259,7 +265,7 @@ def _signed(ns: float, signs: text.Signs) -> str:
 
 
 def time_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    """The change in own time, its error, both times, and how they compare."""
+    """Return the cells of a change in own time: the change, its error, both times, and the growth."""
     change = text.aligned(_signed(row.own_change, signs))
     error = text.error(row.own_error, abs(row.own_change), signs)
     times = [text.aligned(text.duration(ns, signs)) for ns in (row.own_old, row.own_new)]
@@ -267,7 +273,7 @@ def time_cells(row: DiffRow, signs: text.Signs) -> list[str]:
 
 
 def call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    """The change in calls, nothing, both numbers, and how they compare."""
+    """Return the cells of a change in calls: the change, an empty cell, both counts, and the growth."""
     old, new = row.calls_old_range, row.calls_new_range
     if old[0] == old[1] and new[0] == new[1]:
         return [f"{row.calls_change:+,}", "", ranged(old), ranged(new), growth(new[0], old[0])]
@@ -284,7 +290,7 @@ def _write(
     limit: int | None,
     remark: str = "",
 ) -> None:
-    """Writes a ranked list, or that there is none; one of which there is neither row nor remark says so in a line."""
+    """Write a ranked list and the remark below it, or ": none" if there are no rows."""
     paper.line()
     shown = rows[:limit]
     if not shown:
@@ -317,9 +323,9 @@ def _name(paper: Paper, row: DiffRow, width: int) -> list[Span | str]:
 
 
 def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:
-    """All rows as one JSON object, those whose own time changed first; times in ns, of several runs the mean.
+    """Return all rows as one JSON object, the largest change in own time first; times in ns, means of several runs.
 
-    old, new: the files. One is a string, several are a list; so are the fewest and the most calls.
+    old, new: the files of each side. One file is a string, several are a list. With several, calls are [fewest, most].
     """
     rows = difference.rows
     several = len(old) > 1 or len(new) > 1

@@ -1,6 +1,6 @@
-"""A terminal's colours, by what they say. Nothing is imported: the summaries are written in a process that is recorded.
+"""The terminal colours of each style. Nothing is imported: summaries are written in the recorded process.
 
-A name that is shown has no escape sequences of its own (seismo.escape), so that what is written here is all there is.
+Names are shown without escape sequences of their own (seismo.escape), so all sequences in the output come from here.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ STYLES = {
 
 
 def styled(text: str, style: str) -> str:
-    """The text in the colours of the style."""
+    """Return the text in the colours of the style."""
     code = STYLES[style]
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
 
 def written(lines: Iterable[tuple[str, str]], coloured: bool) -> str:
-    """Lines with their styles as one text."""
+    """Return lines with their styles as one text."""
     return "".join((styled(text, style) if coloured else text) + "\n" for text, style in lines)

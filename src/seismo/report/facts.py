@@ -1,7 +1,7 @@
-"""What there is to say about a recording before its numbers: what ran, when, how it was measured, what was lost.
+"""The facts above a recording's numbers: what ran, when, how it was measured, and what was lost.
 
-In plain words, because a reader who does not know what a loss means cannot judge what it does to the numbers. Shared by
-the report, the summary and `seismo info`; no import that the summary could not afford.
+They are in plain words, because a reader must understand a loss to judge its effect on the numbers. The report, the
+summary and `seismo info` share them; nothing is imported that the summary could not afford.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-# What is good to know, but no loss: estimates, repairs, and what a reader of another tool's file had to assume.
+# Kinds of losses that are only notes: estimates, repairs, and assumptions about another tool's file.
 NOTES = (
     "sites-off",
     "repaired",
@@ -44,11 +44,11 @@ NOTES = (
     "older-times",
 )
 
-LABEL = 10  # columns that the labels of the facts take
-_UNKNOWN = 2**62  # a time that is longer is none
+LABEL = 10  # columns for the labels of the facts
+_UNKNOWN = 2**62  # ns; a longer time stands for "unknown"
 
-# For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
-# the recorder adds. A kind that is not here is told by its detail.
+# The sentence for each kind of loss. {n} is its count, {s} and {es} the plural's ending, {time} the count as a time,
+# {detail} the recorder's addition. A kind without an entry is described by its detail.
 LOSSES = {
     "paths-folded": "{n} call{s} on paths beyond the limit: counted without their paths, under <folded paths>",
     "repaired": "the call stack was repaired {n} time{s} (coroutine switches or interpreter bugs)",
@@ -104,13 +104,13 @@ LOSSES = {
 
 
 def command_line(recording: Recording) -> str:
-    """The program and its arguments as one would type them; empty when the recording does not say."""
+    """Return the program and its arguments as a shell command, or "" if they are unknown."""
     lines: dict[str, None] = {}
     for process in recording.processes:
         words = _words(str(process.argv))
         if words:
             if os.path.basename(words[0]).startswith("python"):
-                words[0] = "python"  # which one is told beside the time
+                words[0] = "python"  # the exact interpreter is shown beside the time
             lines[" ".join(map(_quoted, words))] = None
     first = next(iter(lines), "")
     return printable(first + (f" and {number_of(len(lines) - 1, 'other program')}" if len(lines) > 1 else ""))
@@ -133,7 +133,10 @@ def _quoted(word: str) -> str:
 
 
 def wall_ns(recording: Recording) -> float:
-    """The time in which at least one of the processes ran, in ns; 0 when unknown. Runs may lie days apart."""
+    """Return the time in ns in which at least one process ran, or 0 if unknown.
+
+    Gaps between processes are not counted, because merged runs may be from different days.
+    """
     processes = recording.processes
     since = min((start for start in processes["start_ns"] if start > 0), default=0) + _cut_from(recording)
     spans = sorted(
@@ -149,29 +152,29 @@ def wall_ns(recording: Recording) -> float:
 
 
 def thread_count(recording: Recording) -> int:
-    """How many threads there were; a row may stand for several."""
+    """Return the number of threads, including those that were folded into one row."""
     return sum(max(1, folded) for folded in recording.threads["folded"])
 
 
 def first_process(recording: Recording) -> tuple[int, bool]:
-    """The number of the process that began first, 0: unknown; and whether it has ended in order."""
+    """Return the pid of the process that started first, or 0 if unknown, and whether it has ended in order."""
     first = min(recording.processes, key=lambda row: row.start_ns, default=None)
     return (first.pid, bool(first.exit)) if first else (0, False)
 
 
 def gone(pid: int) -> bool:
-    """Whether no process has this number any more, as far as one can see from here. 0: unknown."""
+    """Return True if no process on this machine has this pid; False for pid 0, which means unknown."""
     return pid > 0 and not os.path.exists(f"/proc/{pid}")
 
 
 def cpu_ns(recording: Recording) -> int:
-    """The CPU time of all threads that have one, in ns; -1 when none has."""
+    """Return the CPU time of all threads that have one, in ns, or -1 if none has."""
     known = [cpu for cpu in recording.threads["cpu_ns"] if cpu >= 0]
     return sum(known) if known and any(known) else -1
 
 
 def filter_words(recording: Recording) -> str:
-    """Which functions the recording was limited to; empty: to none."""
+    """Return the filter that the recording was limited by in words, or "" if there was none."""
     settings = recording.meta.get("settings")
     if is_watch(recording):
         expression = settings.get("expression") if isinstance(settings, dict) else None
@@ -188,12 +191,12 @@ def filter_words(recording: Recording) -> str:
 
 
 def is_watch(recording: Recording) -> bool:
-    """Whether `seismo watch` made it: it then holds matches, function by function, and calls nothing of the others."""
+    """Return True if `seismo watch` made the recording, so that it holds single matches and nothing of other calls."""
     return recording.meta.get("recorder") == "watch"
 
 
 def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
-    """Return the facts as (label, sentence), in the order to show them; what the recording does not say is left out."""
+    """Return the known facts as (label, sentence), in the order to show them."""
     facts: list[tuple[str, str]] = []
     program = command_line(recording)
     if program:
@@ -218,14 +221,14 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
 
 
 def _cut_from(recording: Recording) -> int:
-    """Where a part of a recording begins, in ns from the start of its first process."""
+    """Return the start of a part of a recording, in ns from the start of its first process; 0 if it is whole."""
     parts = recording.meta.get("cut")
     starts = [part.get("from_ns") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return max((start for start in starts if isinstance(start, int)), default=0)
 
 
 def cuts(recording: Recording) -> list[str]:
-    """What it is a part of, if it was cut out of a longer one."""
+    """Return the ranges of the longer recording that this one was cut from."""
     parts = recording.meta.get("cut")
     said = []
     for part in parts if isinstance(parts, list) else []:
@@ -243,7 +246,7 @@ def _when(recording: Recording) -> str:
 
     try:
         return f"{datetime.fromtimestamp(min(starts) / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, ValueError, OSError):  # a clock or a file far off
+    except (OverflowError, ValueError, OSError):  # a wrong clock or a damaged file
         return ""
 
 
@@ -267,7 +270,7 @@ def _processes(recording: Recording) -> str:
 
 
 def took(recording: Recording, signs: Signs, threads: bool = True) -> tuple[str, str]:
-    """How long the recording took, and on how many threads if these are told apart."""
+    """Return the fact "took": wall time, CPU time, and the number of threads if `threads`."""
     parts = []
     wall, cpu = wall_ns(recording), cpu_ns(recording)
     own = sum(recording.functions["own_ns"])
@@ -280,21 +283,21 @@ def took(recording: Recording, signs: Signs, threads: bool = True) -> tuple[str,
 
 
 def waited(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
-    """What was waited, if that is worth a word."""
+    """Return the fact "waiting" if the threads waited notably."""
     words = waiting.sentence(recording, signs)
     return [("waiting", words)] if words else []
 
 
 def sources(recording: Recording) -> str:
-    """By which hooks it was recorded; empty where the recording does not say."""
+    """Return the hooks that recorded it, or "" if the recording has none."""
     names = sorted({str(row.source) for row in recording.processes if row.source})
     return printable(" and ".join(names))
 
 
 def clock(recording: Recording, signs: Signs) -> list[str]:
-    """By which clock, and what reading it costs; nothing where the recording does not say."""
+    """Return the clock and the cost of reading it; empty if the recording names no clock."""
     rows = list(recording.processes)
-    names = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
+    names = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without the reason for its choice
     if not names:
         return []
     read = max((row.clock_ns for row in rows), default=0)
@@ -303,14 +306,14 @@ def clock(recording: Recording, signs: Signs) -> list[str]:
 
 
 def doubt(recording: Recording, signs: Signs) -> list[str]:
-    """What the errors of times mean, where there are any."""
+    """Return the meaning of the times' errors, if any time has one."""
     if not any(error > 0 for error in recording.timed_rows["own_error_ns"]):
         return []
     return [f"times less the cost of measuring, {signs.error} in 19 of 20 cases"]
 
 
 def calls(recording: Recording) -> str:
-    """How many calls of how many functions there were."""
+    """Return the number of calls, functions, paths and resumes in words."""
     functions = recording.functions
     total = sum(functions["calls"])
     at_least = "at least " if any(functions["lower_bound"]) else ""
@@ -323,13 +326,13 @@ def calls(recording: Recording) -> str:
 
 
 def losses(recording: Recording, signs: Signs) -> list[str]:
-    """What the recording lacks, a sentence a kind and a problem of its reading; empty when nothing is lost."""
+    """Return one sentence for each kind of loss and each problem of reading; empty if nothing is lost."""
     lost = [sentence for loss, sentence in _sentences(recording, signs) if loss not in NOTES]
     return lost + [printable(problem) for problem in _other_problems(recording.problems, lost)]
 
 
 def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
-    """Of recordings with what they are called: which have no end, as facts to write beside what is shown of them."""
+    """Return facts for the named recordings whose end is missing."""
     return [
         ("lost", f"{name}: {sentence}" if name else sentence)
         for name, recording in recordings
@@ -339,7 +342,7 @@ def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str,
 
 
 def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
-    """As `unended`, with what is damaged: all that makes the numbers of a recording those of a part of it."""
+    """Return facts for the named recordings that are damaged or have no end, and so hold only a part."""
     facts = []
     for name, recording in recordings:
         said = unended(signs, (name, recording))
@@ -349,7 +352,7 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
 
 
 def _clock(ns: int) -> str:
-    """Return a Unix time in ns as the time of the day, in tenths of a second; empty when it is out of range."""
+    """Return a Unix time in ns as the time of the day, in tenths of a second, or "" if it is out of range."""
     from datetime import UTC, datetime
 
     try:
@@ -359,7 +362,7 @@ def _clock(ns: int) -> str:
 
 
 def _since(recording: Recording, name: str, signs: Signs) -> str:
-    """Return since when the process of this name is missing: since its file was written last."""
+    """Return since when this process's events are missing: the time of the last write of its file."""
     for row in recording.processes:
         if f"process {row.pid}" == name and row.end_ns >= row.start_ns > 0 and _clock(row.end_ns):
             return f"after {_clock(row.end_ns)} ({duration(row.end_ns - row.start_ns, signs)} after its start)"
@@ -417,7 +420,7 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
 
 
 def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
-    """The reader's problems that no loss has already told, at most five of them."""
+    """Return the reader's problems that no loss mentions, at most five."""
     new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
     return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
 
@@ -462,7 +465,7 @@ def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:
-    """Writes labels and their sentences, the sentences wrapped beside the labels; a label is written once a run."""
+    """Write labels and their sentences, wrapped beside the labels. A run of equal labels shows the first only."""
     before = ""
     least = max([LABEL, *(len(label) + 2 for label, _ in facts)])
     for label, sentence in facts:

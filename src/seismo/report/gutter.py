@@ -1,8 +1,9 @@
-"""What an editor shows beside the lines of source files: a story with the section `notes` (docs/report-schema.json).
+"""Notes that an editor shows beside the lines of source files, as the section `notes` of a story.
 
-A kind of recordings makes the notes (Kind.gutter): each is about a line of a file, with its numbers, with the few words
-that stand beside the line, and with more of them for who points at it. The words are those of the terminal's report, so
-that an editor writes no number itself. A line may have several notes: of the lambdas in it, for one.
+The schema is docs/report-schema.json. A kind of recordings makes the notes (Kind.gutter). Each note is about one line
+of a file and has its numbers, a few words to show beside the line, and more words for a tooltip. The words are those of
+the terminal's report, so that an editor need not format numbers. A line may have several notes, for example of its
+lambdas.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Note:
-    """What there is to say about a line.
+    """A note about one line of a source file.
 
-    words: beside the line. details: (label, words), for more. heat: from 0 to 1, 1 for the hottest line of all; None:
-    there is nothing to compare. state: of coverage, "executed", "missing", "partial" or "excluded"; else "".
+    words: text beside the line. details: (label, words) pairs for a tooltip. heat: from 0 to 1, where 1 is the hottest
+    line of all, or None if there is nothing to compare. state: coverage state "executed", "missing", "partial" or
+    "excluded", or "".
     """
 
     line: int
@@ -39,7 +41,7 @@ class Note:
 
 
 def as_story(recording: Recording, file: str, kind: str, words: str, files: Iterable[Row]) -> Story:
-    """Return the story of these files (see `noted_file`). words: what it is, in a few words. file: the recording's."""
+    """Return the story of these files (see `noted_file`). words: a remark on them. file: the recording's file."""
     lost = losses(recording, Signs())
     facts = facts_section([("lost", sentence) for sentence in lost])
     notes = Section("notes", "Notes beside lines", list(files), remark=words)
@@ -47,9 +49,9 @@ def as_story(recording: Recording, file: str, kind: str, words: str, files: Iter
 
 
 def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[Row]:
-    """Return the files of functions with their notes, by path.
+    """Return the files with their notes, sorted by path.
 
-    Files without a place (`<string>`, what the interpreter has frozen) cannot be opened and are left out.
+    Pseudo-files (`<string>`, the interpreter's frozen modules) cannot be opened and are left out.
     """
     files: dict[str, list[Note]] = {}
     for file, note in notes:
@@ -60,7 +62,7 @@ def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[Row]:
 
 
 def noted_file(path: str, problem: str, notes: Iterable[Note]) -> Row:
-    """Return a source file with its notes. problem: why its lines may not be what ran; "": nothing."""
+    """Return a source file with its notes. problem: why its lines may not be what ran, or ""."""
     lines = [_note(note) for note in sorted(notes, key=lambda note: note.line)]
     return Row({"path": path, "problem": problem, "lines": lines}, (), 1.0)
 
@@ -76,5 +78,5 @@ def _note(note: Note) -> dict[str, Any]:
 
 
 def joined(*words: str) -> str:
-    """What stands beside a line: the words that there are."""
+    """Return the words that are not empty as the text beside a line."""
     return "  ".join(word.strip() for word in words if word.strip())

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from seismo.report.paper import Span
 
 WIDTH = 100
-# Notebooks set <pre> in whatever font their theme has for text, unless the element itself says otherwise.
+# Notebooks override the font of <pre>, so the element sets a fixed-width font itself.
 _FRAME = (
     "font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; "
     "font-variant-ligatures: none; white-space: pre; line-height: 1.3; overflow-x: auto; text-align: left"
 )
-# What the styles of a report are in a notebook, on light and on dark ground.
+# The CSS of each style, readable on light and dark backgrounds.
 LOOKS = {
     "title": "font-weight: bold",
     "strong": "font-weight: bold",
@@ -34,7 +34,7 @@ LOOKS = {
 
 
 class HtmlPaper(Paper):
-    """Writes HTML. Whatever the program's names and source hold, it is text there."""
+    """A paper that writes HTML and escapes all text from the program."""
 
     plain = False
 
@@ -44,11 +44,11 @@ class HtmlPaper(Paper):
 
     @property
     def html(self) -> str:
-        """What was written, as an element."""
+        """Return the written report as a <pre> element."""
         return f'<pre style="{_FRAME}">{self._written.getvalue()}</pre>'
 
     def line(self, *spans: Span | str) -> None:
-        """Writes one line."""
+        """Write one line."""
         pieces = [(span, "") if isinstance(span, str) else span for span in spans]
         marked = [
             f'<span style="{LOOKS[style]}">{html.escape(text)}</span>' if LOOKS.get(style) else html.escape(text)

@@ -1,4 +1,4 @@
-"""What a kind of recordings must have so that it can be shown. Each is one object, KIND, in a folder beside this file.
+"""The interface by which a kind of recordings is shown. Each kind is one object, KIND, in a folder beside this file.
 
 Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
 in the process that was recorded. What a method here says to be `NAME.py's` is in that file of the kind's folder, as a
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Sides = tuple[Sequence[Recording], Sequence[Recording]]
 
 
-# Words of --sort that pstats.Stats.sort_stats and `python -m cProfile -s` know, and ours.
+# Words of --sort that pstats.Stats.sort_stats and `python -m cProfile -s` accept, and our words for them.
 OF_PSTATS = {
     "time": "own",
     "tottime": "own",
@@ -40,11 +40,11 @@ OF_PSTATS = {
     "stdname": "file",
 }
 
-MOST = 50  # rows of a section of a story, unless more are asked for
+MOST = 50  # most rows of a section of a story by default
 
 
 class Kind:
-    """How recordings of one kind are shown."""
+    """A kind of recordings, with the functions that show one."""
 
     name = ""  # in files
     what = ""  # is recorded, in a word
@@ -63,10 +63,10 @@ class Kind:
         entry = recording_kinds.KINDS[cls.name]
         cls.what, cls.times = entry.what, bool(entry.times)
 
-    # ---- what of it can be shown, and how ----
+    # ---- Options. ----
 
     def order(self, word: str, place: str = "") -> str:
-        """Return the order that a word of ours or of cProfile's stands for; "": the usual one. Raises UsageError."""
+        """Return the order for a word of ours or of cProfile's, or "" (the default order) for "". Raises UsageError."""
         from seismo.errors import UsageError, did_you_mean
 
         order, known = OF_PSTATS.get(word, word), orders(self)
@@ -76,19 +76,19 @@ class Kind:
         return order
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Declare the options of `seismo report` that are this kind's."""
+        """Declare this kind's own options of `seismo report`."""
 
     def check(self, options: Options) -> None:
-        """Raise UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
+        """Raise UsageError for mistakes that are visible in the options alone, before a recording is read."""
 
     def instead(self, options: Options, recording: Recording) -> Kind:  # noqa: ARG002
-        """Return the kind as which the recording is shown, if the options ask for another."""
+        """Return the kind that shows the recording, which the options may change."""
         return self
 
-    # ---- what is shown ----
+    # ---- Output. ----
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        """Write what `seismo report` and a session show. Return 1 when a check that was asked for says no."""
+        """Write the output of `seismo report`. Return 1 if a requested check fails, else 0."""
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
@@ -96,18 +96,19 @@ class Kind:
         own(self, "summary:write")(recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        """Write the page. options: of `seismo report`. Return as report() does.
+        """Write the HTML page and return the status as report() does. options: those of `seismo report`.
 
-        FormatError: it cannot be written.
+        Raises FormatError if the page cannot be written.
         """
         raise NotImplementedError
 
     def story(
         self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
     ) -> Story:
-        """Return the whole story, for Markdown and JSON (seismo.report.story): story.py's.
+        """Return the whole report as a story for Markdown and JSON (see seismo.report.story); in story.py.
 
-        file: what commands call the recording. most: rows of a section. options: of `seismo report`.
+        file: the name of the recording in suggested commands. most: the most rows of a section. options: those of
+        `seismo report`.
         """
         from seismo.report.options import Options
 
@@ -115,9 +116,9 @@ class Kind:
         return found
 
     def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
-        """Return what an editor shows beside lines of source: gutter.py's.
+        """Return an editor's notes beside lines of source; in gutter.py.
 
-        file: the recording's. options: of `seismo report`.
+        file: the recording's. options: those of `seismo report`.
         """
         from seismo.report.options import Options
 
@@ -125,7 +126,7 @@ class Kind:
         return found
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        """Write what changed between the sides; without a paper, return it as JSON. Of changes.py's functions."""
+        """Write the changes between the sides, or return them as JSON if there is no paper; in changes.py."""
         if paper is None:
             text: str = own(self, "changes:as_json")(*sides, files)
             return text
@@ -171,16 +172,16 @@ def changes_page(kind: Kind, sides: Sides, path: str | os.PathLike[str], files: 
 
 
 def named(name: str) -> Kind:
-    """The kind of that name in files."""
+    """Return the kind with that name in files."""
     kind: Kind = recording_kinds.load(recording_kinds.entry(name).report)
     return kind
 
 
 def of(recording: Recording) -> Kind:
-    """The kind of the recording."""
+    """Return the kind of the recording."""
     return named(recording.kind)
 
 
 def every() -> list[Kind]:
-    """All kinds."""
+    """Return all kinds."""
     return [named(name) for name in recording_kinds.KINDS]

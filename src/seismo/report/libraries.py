@@ -1,13 +1,13 @@
-"""Which files of a program are its own, and which are libraries'.
+"""Classify source files as the program's own or a library's.
 
-Who times a script of a few milliseconds would otherwise see little but the interpreter's import machinery.
+Otherwise the profile of a script of a few milliseconds shows mostly the interpreter's import machinery.
 
-A recording may come from another machine, so paths decide, not this interpreter's settings alone: the standard library
-is below a folder lib/python3.N (or is frozen), what is installed below site-packages. A program that is itself there
-(`seismo lines -m json.tool`) owns its whole package. Code that was made while the program ran has no path: it belongs
-to the module whose globals it has, or that its name tells. Where nothing is the program's own, everything is.
+A recording may come from another machine, so the path decides, not only this interpreter's settings. The standard
+library is frozen or below lib/python3.N; installed packages are below site-packages. A program that lies there itself
+(`seismo lines -m json.tool`) owns its whole package. Code generated at run time has no path: it belongs to the module
+of its globals, or to the module that its name mentions. If no file is the program's own, all count as its own.
 
-Imported by the summary: no regular expressions.
+The summary imports this module: no regular expressions.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _FROZEN = "<frozen "
 
 
 def _is_version(name: str) -> bool:
-    """True for python3.12 and the like."""
+    """Return True for a folder like python3.12."""
     return name.startswith("python3.") and name[8:].rstrip("t").isdigit()
 
 
 def library_of(path: str) -> tuple[str, str]:
-    """The library that a file belongs to, "" for none, and the package or module of it that holds the file."""
+    """Return the library of a file, or "" for none, and the path of the package or module that holds the file."""
     if path.startswith(_FROZEN):
         return STANDARD, path
     parts = path.replace("\\", "/").split("/")
@@ -46,20 +46,20 @@ def library_of(path: str) -> tuple[str, str]:
     here = os.path.dirname(os.__file__ or "")
     if here and path.startswith(here + os.sep):
         return STANDARD, here + os.sep + path[len(here) + 1 :].partition(os.sep)[0]
-    # What an installed package puts into bin/ only calls it.
+    # Scripts that an installed package puts into bin/ only call the package.
     return (INSTALLED if len(parts) > 1 and parts[-2] in ("bin", "Scripts") else ""), path
 
 
 def file_key(name: str, module: str) -> str:
-    """What tells files apart: of code that was made while the program ran, each module's is one."""
+    """Return a key for the file; code generated at run time gets one for each module."""
     return f"{name}\0{module}" if name.startswith("<") and not name.startswith(_FROZEN) else name
 
 
 def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool = False) -> dict[str, str]:
-    """For each file its library; "": it is the program's own.
+    """Return the library of each file, or "" for the program's own.
 
-    files: what tells it apart (file_key), the path where it is known, the modules of its functions. installed: a
-    program that is installed itself is a library, too.
+    files: for each its key (file_key), its path if known, and the modules of its functions. installed: count the
+    program as a library, too, if it is installed.
     """
     known: dict[str, tuple[str, str]] = {}
     made: dict[str, set[str]] = {}
@@ -76,7 +76,7 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool =
         if "__main__" in modules_of[name] and package != (path or name).replace("\\", "/"):
             mains.add(package)
         elif "__main__" in modules_of[name] and kind == STANDARD:
-            mains.add(package)  # a module that is no package, such as timeit.py
+            mains.add(package)  # a module outside of a package, such as timeit.py
     result = {name: "" if package in mains else kind for name, (kind, package) in known.items()}
     kinds = {module: kind for name, kind in result.items() for module in modules_of[name]}
     for name, modules in made.items():
@@ -88,9 +88,9 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool =
 
 
 def _named(name: str, known: Container[str]) -> str:
-    """The known module that the name of made code tells, such as `<attrs generated __eq__ app.model.Order>`; "": none.
+    """Return the known module named in generated code such as `<attrs generated __eq__ app.model.Order>`, or "".
 
-    For code whose globals have no name of a module.
+    Used for code whose globals have no module name.
     """
     for word in name.partition("\0")[0].strip("<>").split():
         while "." in word:
@@ -101,7 +101,7 @@ def _named(name: str, known: Container[str]) -> str:
 
 
 def of_functions(recording: Recording, ids: Iterable[int], installed: bool = False) -> dict[int, str]:
-    """The library of each of these functions of a recording; "": the program's own. installed: as in libraries()."""
+    """Return the library of each of these functions, or "" for the program's own. installed: as in libraries()."""
     names, modules = recording.functions["file"], recording.functions["module"]
     paths = {row.file: row.path for row in recording.sources}
     keys = {function: file_key(names[function], modules[function]) for function in ids}
@@ -113,7 +113,7 @@ def of_functions(recording: Recording, ids: Iterable[int], installed: bool = Fal
 
 
 def library_words(times: Mapping[str, float], whole_ns: float, signs: Signs) -> str:
-    """How much time the libraries' lines took themselves, in a few words; "": there are none."""
+    """Return the own time of the libraries' lines in words, or "" if there is none."""
     parts = [
         f"{duration(ns, signs)} ({percent(ns, whole_ns) or '0 %'}) in lines of {kind}"
         for kind, ns in sorted(times.items(), key=lambda item: -item[1])

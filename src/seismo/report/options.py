@@ -1,6 +1,6 @@
-"""What to show of a recording: the options of `seismo report`, by their names there.
+"""The options of `seismo report`, by their names there.
 
-An option that no one gave has the value that stands here. Which of them a kind of recordings takes is the kind's.
+Each option's default is here. Each kind of recordings declares the options that it takes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to show. `limit`: rows of a table; `min`: per cent of the time; `time`: as --time has it."""
+    """Options of a report. `limit`: rows of a table. `min`: per cent of the time. `time`: a value of --time."""
 
     sort: str | None = None
     all: bool = False
     time: str | None = None
     html: str | None = None
     color: str = "auto"
-    # Calls, and some of them lines and objects.
+    # Options of calls; some also of lines and objects.
     tree: bool = False
     callers: Sequence[str] = ()
     callees: Sequence[str] = ()
@@ -38,10 +38,10 @@ class Options:
     only: Sequence[str] = ()
     libraries: bool = False
     imports: bool = False
-    # Objects.
+    # Options of objects.
     by: str | None = None
     type: Sequence[str] = ()
-    # Coverage.
+    # Options of coverage.
     show_missing: bool = False
     skip_covered: bool = False
     skip_empty: bool = False

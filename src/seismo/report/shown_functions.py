@@ -1,4 +1,4 @@
-"""Which functions a report shows: those of some modules, and those for which an expression is true."""
+"""The choice of the functions in a report: by module and by an expression."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Modules:
-    """Which functions are shown: of modules that match one of `only` (all, when empty) and none of `but`, both globs.
+    """A filter of functions by globs of modules: those that match one of `only` (any if empty) and none of `but`.
 
-    And, if there is an expression `where`, those for which it is true.
+    If there is an expression `where`, it must be true of them, too.
     """
 
     only: Sequence[str] = ()
@@ -32,7 +32,7 @@ class Modules:
         return bool(self.only or self.but or self.where)
 
     def left_out(self, functions: Table[FunctionRow]) -> set[int]:
-        """The rows of the table that are not shown."""
+        """Return the rows of the table that are not shown."""
         modules = functions["module"]
         rows = {row for row in range(len(modules)) if not self.shows(modules[row])} if self.only or self.but else set()
         if self.where is not None:
@@ -40,7 +40,7 @@ class Modules:
         return rows
 
     def shows(self, module: str) -> bool:
-        """True when functions of the module are to be shown."""
+        """Return True if functions of the module are shown."""
         known = self._known.get(module)
         if known is None:
             known = not self.only or any(fnmatchcase(module, glob) for glob in self.only)
@@ -49,7 +49,7 @@ class Modules:
         return known
 
     def words(self) -> str:
-        """The filter as a remark after a heading."""
+        """Return the filter as a remark for a heading."""
         only = f"modules {', '.join(self.only)}" if self.only else ""
         but = f"without {', '.join(self.but)}" if self.but else ""
         where = f"where {self.where}" if self.where else ""
@@ -57,6 +57,6 @@ class Modules:
 
 
 def chosen_modules(options: Options) -> Modules:
-    """What the options --module, --exclude-module and --where choose. Raises UsageError."""
+    """Return the filter that --module, --exclude-module and --where choose. Raises UsageError."""
     where = about_functions(options.where) if options.where else None
     return Modules(tuple(options.module), tuple(options.exclude_module), where)

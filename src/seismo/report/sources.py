@@ -1,6 +1,6 @@
-"""The texts of source files as they are now, and whether they are as they were when the recording was made.
+"""The texts of source files as they are now, compared with the sizes and checksums in the recording.
 
-That is known from the table `sources`; a text that is gone or has changed is not passed off as the one that ran.
+The table `sources` has these checksums. A text that is gone or has changed is never shown as the one that ran.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from seismo.coverage.errors import SourceError
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-_DECORATORS = 20  # lines of them that are looked through
+_DECORATORS = 20  # most lines of decorators to look through
 
 
 @dataclass
 class Source:
-    """The text of a file. problem: why it is not there, or what is wrong with it; "": nothing."""
+    """The text of a file. problem: why it is missing or doubtful, or ""."""
 
     lines: list[str]
     problem: str = ""
 
     def text(self, number: int) -> str:
-        """A line's text without its end; "": there is none."""
+        """Return a line's text without its end, or "" if there is no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
 
 def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
-    """The text of a file. known: (path, size, CRC-32) of it, as recorded; of several after a merge."""
+    """Return the text of a file. known: its recorded (path, size, CRC-32), several after a merge."""
     shell = linecache.cache.get(name)
-    if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
+    if shell is not None and len(shell) == 4 and shell[1] is None:  # typed into a shell of this process
         return Source([line.rstrip("\n") for line in shell[2]])
     path = known[0][0] if known and not name.startswith("<") else name
     try:
@@ -56,7 +56,7 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
 
 
 class Sources:
-    """The source files of a recording, each read when it is first asked for. `read`: those that were."""
+    """The source files of a recording, each read at its first use and kept in `read`."""
 
     def __init__(self, recording: Recording) -> None:
         self._known: dict[str, list[tuple[str, int, int]]] = {}
@@ -65,24 +65,24 @@ class Sources:
         self.read: dict[str, Source] = {}
 
     def of(self, file: str) -> Source:
-        """The text of a file, by the name that functions have."""
+        """Return the text of a file. file: its name in the table of functions."""
         source = self.read.get(file)
         if source is None:
             source = self.read[file] = read_source(file, self._known.get(file, []))
         return source
 
     def path(self, file: str) -> str:
-        """Where the file was, as far as the recording says; else its name."""
+        """Return the recorded path of the file, or its name if there is none."""
         known = self._known.get(file)
         return known[0][0] if known and not file.startswith("<") else file
 
     def ran(self, file: str, line: int) -> str:
-        """The text of a line, without the blanks around it; "" where it is not known to be what ran."""
+        """Return the stripped text of a line, or "" if it is not known to be what ran."""
         source = self.of(file) if file and line > 0 else None
         return source.text(line).strip() if source and not source.problem else ""
 
     def definition(self, file: str, line: int) -> str:
-        """The line in which a function's definition begins, behind its decorators; as ran()."""
+        """Return the stripped line with a function's `def` or `class`, after its decorators; "" as in ran()."""
         shown = self.ran(file, line)
         for number in range(line, line + _DECORATORS if shown.startswith("@") else line):
             found = self.ran(file, number)

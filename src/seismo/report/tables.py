@@ -1,4 +1,4 @@
-"""Tables of a report: columns of numbers, then what each row is about. The summaries use them, too: few imports."""
+"""Tables of a report: columns of numbers, then the subject of each row. The summaries use them, too: few imports."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.story import Row, Section
 
-    # By name: the heading, and what makes a cell of what all cells are made with and of what the row is about.
+    # For each column name: the heading, and a function that makes a cell from the common argument and the row's
+    # subject.
     Columns = Mapping[str, tuple[str, Callable[[Any, Any], str]]]
 
-LEAST = 20  # columns of the terminal for what a row is about; with less its line gets too long rather
+LEAST = 20  # least columns for the subject of a row; rather than less, the line gets too long
 
 
 def made(
     columns: Columns, names: Iterable[str], cells_of: Any, rows: Sequence[Any]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the headings of these columns, and each row's cells, without the columns in which nothing stands.
+    """Return the headings of these columns and the cells of each row, without columns that are empty.
 
     A row that is None has empty cells.
     """
@@ -37,9 +38,9 @@ def made(
 
 
 class Grid:
-    """Right-aligned columns in a width. `room`: the columns that are left behind them.
+    """Right-aligned columns in a given width. `room`: the columns left behind them.
 
-    Where fewer than `least` would be left, the columns whose headings are in `narrow` go first, one after the other.
+    If fewer than `least` are left, the columns with headings in `narrow` are dropped one by one.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Grid:
         narrow: Sequence[str] = (),
         least: int = LEAST,
     ) -> None:
-        self._heads = ["" if head == "±" else head for head in headings]  # its cells have the sign
+        self._heads = ["" if head == "±" else head for head in headings]  # the cells have the sign themselves
         lines = [self._heads, *rows]
         widths = {at: max(cells(line[at]) for line in lines) for at in range(len(headings))}
         self.widths = {at: width for at, width in widths.items() if width}
@@ -64,16 +65,16 @@ class Grid:
 
     @property
     def used(self) -> int:
-        """The columns that the cells take, with the gap behind them."""
+        """Return the width of the cells, with the gap behind them."""
         return sum(width + 2 for width in self.widths.values())
 
     @property
     def head(self) -> str:
-        """The headings."""
+        """Return the line of headings."""
         return self.line(self._heads)
 
     def line(self, row: Sequence[str]) -> str:
-        """The cells of a row that has one for each heading, with the gap behind them."""
+        """Return the cells of a row, one for each heading, with the gap behind them."""
         return "".join(right(row[at], width) + "  " for at, width in self.widths.items())
 
 
@@ -89,7 +90,7 @@ def write_heading(paper: Paper, title: str, remark: str) -> None:
 
 
 def grid_of(section: Section, width: int) -> Grid:
-    """Return the columns of numbers of a section."""
+    """Return the grid of a section's columns of numbers."""
     rows = [row.cells for row in section.rows]
     return Grid(
         section.headings[: section.numbers],
@@ -108,7 +109,7 @@ def write_table(
 ) -> None:
     """Write a section with its heading.
 
-    about: what a row is about, in so many columns. below: writes what belongs below a row.
+    about: returns the spans of a row's subject in so many columns. below: writes the lines below a row.
     """
     write_heading(paper, section.title, section.remark)
     if section.rows:
@@ -126,7 +127,7 @@ def write_table(
 
 
 def write_rest(paper: Paper, section: Section) -> None:
-    """Write how many rows a section leaves out, and what else there is."""
+    """Write how many rows a section leaves out, and the remark on libraries."""
     paper.cut_short(section.more, section.noun)
     besides = wrapped(f"besides, {section.besides} (--libraries)", paper.width - 4) if section.besides else []
     for number, line in enumerate(besides):
@@ -135,7 +136,7 @@ def write_rest(paper: Paper, section: Section) -> None:
 
 
 def write_marks(paper: Paper, found: Facts) -> None:
-    """Write what columns and signs mean, as notes at the end."""
+    """Write the meaning of columns and signs as notes at the end."""
     if found:
         paper.line()
         write_facts(paper, found)

@@ -1,4 +1,4 @@
-"""What threads did not run: how much, what for, and what the machine could tell of it, in words.
+"""The threads' waiting in words: how much, for what, and how far the system could distinguish it.
 
 The summary after a recording uses it: no import that it could not afford.
 """
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-NOTABLE = 0.01  # of the time: with less waiting anywhere there is no column of it
-LEAST = 0.1  # of what is notable: a wait that is shown beside notable ones
-REASON = 0.2  # of a wait: less of a reason is not named
-FAR = 1.25  # times as much wall as CPU time, and a moment: then the head says so
+NOTABLE = 0.01  # share of the time; a table without a wait of this size has no column for it
+LEAST = 0.1  # share of the notable size above which lesser waits are shown, too
+REASON = 0.2  # share of a wait; lesser reasons are not named
+FAR = 1.25  # ratio of wall to CPU time (and MOMENT) from which the header mentions waiting
 MOMENT = 20e6  # ns
-MOST = 0.4  # of all waiting: a function that has it is named
+MOST = 0.4  # share of all waiting; a function with as much is named
 
-ELAPSED = "wall"  # what reports rank by where nobody chooses
+ELAPSED = "wall"  # the time that reports rank by, unless another is chosen
 
-# What --time takes, and what own times are then called.
+# The values of --time, and the noun for own times of each.
 WORDS = {"cpu": "running", "wall": "elapsed time", "wait": "waiting", "calls": "calls"}
 
 
 def told(recording: Recording) -> set[str]:
-    """What was told apart from running in any process: "ready", "lock", and how; empty: nothing."""
+    """Return the kinds of waiting that any process distinguished ("ready", "lock") and the methods; empty if none."""
     words = " ".join(str(waits).replace(",", " ") for waits in recording.processes["waits"])
     return set(words.split())
 
 
 def reasons(wait_ns: float, ready_ns: float, lock_ns: float, known: Container[str], roomy: bool = True) -> str:
-    """What most of a wait was for: `lock`, `preempted`, `other`; empty where it was not told.
+    """Return the main reasons of a wait (`lock`, `preempted`, `other`), or "" if they are unknown.
 
-    roomy: several joined by +; else the first of them.
+    roomy: join several by +, instead of the largest only.
     """
     if wait_ns <= 0 or not ("ready" in known or "lock" in known):
         return ""
@@ -46,7 +46,7 @@ def reasons(wait_ns: float, ready_ns: float, lock_ns: float, known: Container[st
 
 
 def sentence(recording: Recording, signs: Signs) -> str:
-    """What there is to say of waiting before the numbers; empty where little was waited, or nothing is known of it."""
+    """Return the fact about waiting above the numbers, or "" if there was little or nothing is known."""
     if recording.timeless:
         return ""
     threads = recording.threads
@@ -73,7 +73,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
 
 
 def _most(recording: Recording, waited: float, signs: Signs) -> str:
-    """In which function, where one has most of it."""
+    """Return the function with most of the waiting in words, or ""."""
     functions = recording.functions
     if recording.timed_rows is not functions:
         return ""

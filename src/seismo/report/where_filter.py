@@ -1,7 +1,7 @@
-"""Which functions of a recording an expression is about (`seismo report --where`).
+"""The filter of functions by an expression (`seismo report --where`).
 
-A row stands for all calls of a function together: `calls` is how many there were, `duration` and `own` are its total
-and its own time, summed, as the table shows them.
+A row stands for all calls of a function: `calls` is their number; `duration` and `own` are the sums of total and own
+time that the table shows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ WHY = f"a report is about whole functions: it knows {', '.join(TERMS)}, call and
 
 
 def about_functions(words: str) -> Expression:
-    """The expression of these words. Raises UsageError for none, and for one that no function's row can answer."""
+    """Parse an expression. Raises UsageError if it is empty or if a row of functions cannot answer it."""
     return parse(words).only(TERMS, KINDS, WHY)
 
 
 def verdicts(functions: Table[FunctionRow], expression: Expression) -> Iterator[bool]:
-    """Whether the expression is true, for each row of the table of functions."""
+    """Yield for each row of the table whether the expression is true."""
     names = ("kind", "module", "qualname", "file", "line", "calls", "total_ns", "own_ns")
     for kind, module, qualname, file, line, calls, total, own in zip(*(functions[name] for name in names), strict=True):
         facts: dict[str, Any] = {

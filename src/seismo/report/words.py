@@ -1,7 +1,7 @@
 """Numbers and names as short text: three significant digits with a unit, thousands separators, names by their ends.
 
-Everything here is plain strings and fast to import, because the summary after a recording uses it too. `Signs` are the
-few characters beyond ASCII that a report uses, and what stands for them where the output cannot carry them.
+All functions are plain string operations and fast to import, because the summary after a recording uses them, too.
+`Signs` holds the few characters beyond ASCII of a report and their replacements for streams that cannot encode them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-NARROWEST, WIDEST = 60, 240  # columns: in fewer a table makes no sense; in more, lines are hard to follow
-PIECES = 20  # lines that a single word may take
-UNKNOWN = 0.995  # an error that is this part of its time, which would be rounded to 100 %, says nothing but a bound
+NARROWEST, WIDEST = 60, 240  # columns: with fewer a table makes no sense; with more, lines are hard to follow
+PIECES = 20  # most lines for a single word
+UNKNOWN = 0.995  # ratio of error to time from which a time is shown as an upper bound only
 
 
 class Signs:
-    """The characters beyond ASCII that a report may use. `plain`: only ASCII is to be had."""
+    """The characters beyond ASCII that a report may use, or their replacements in ASCII if `plain`."""
 
     def __init__(self, plain: bool = False) -> None:
         self.micro = "us" if plain else "µs"
@@ -36,16 +36,16 @@ class Signs:
         self.about = "~" if plain else "≈"
         self.at_most = "<=" if plain else "≤"
         self.held = "<-" if plain else "←"
-        self.steps = "_.-:=+*#" if plain else "▁▂▃▄▅▆▇█"  # for nothing, then by height
-        # What stands before a branch of a drawn tree, before its last one, and below each of the two.
+        self.steps = "_.-:=+*#" if plain else "▁▂▃▄▅▆▇█"  # the first stands for nothing, the others for heights
+        # The prefixes of a drawn tree: of a branch, of the last branch, and of the lines below each of the two.
         self.fork, self.end, self.beside, self.below = (
             ("|- ", "`- ", "|  ", "   ") if plain else ("├─ ", "└─ ", "│  ", "   ")
         )
 
     @classmethod
     def of(cls, stream: TextIO) -> Signs:
-        """The signs that the stream's encoding can carry."""
-        encoding = getattr(stream, "encoding", None) or "utf-8"  # None: a StringIO, which carries anything
+        """Return the signs that the stream's encoding can carry."""
+        encoding = getattr(stream, "encoding", None) or "utf-8"  # a StringIO has None and takes any character
         try:
             "µ±≥…▸→×█░≈≤←▁▂▃▄▅▆▇├─└│".encode(encoding)
         except (UnicodeError, LookupError):
@@ -54,7 +54,7 @@ class Signs:
 
 
 def duration(ns: float, signs: Signs) -> str:
-    """A time to three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`; below a nanosecond `<1 ns`."""
+    """Return a time in three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`, or `<1 ns` below a nanosecond."""
     if ns <= 0:
         return "0"
     if ns < 1:
@@ -68,7 +68,7 @@ def duration(ns: float, signs: Signs) -> str:
 
 
 def three_digits(value: float) -> str:
-    """A number from 0 up to 1000 in three significant digits; `1000` when it would round to that or is more."""
+    """Return a number from 0 to 1000 in three significant digits; `1000` if it rounds to that or is larger."""
     if value < 9.995:
         return f"{value:.2f}"
     if value < 99.95:
@@ -77,7 +77,7 @@ def three_digits(value: float) -> str:
 
 
 def size(number: float) -> str:
-    """A number of bytes to three significant digits, exact below a thousand: `1.23 MB` (10^6), `456 B`."""
+    """Return a size in three significant digits: `1.23 MB` (10^6), exact below a thousand bytes: `456 B`."""
     if number < 1_000:
         return f"{number:.0f} B"
     for unit in ("kB", "MB", "GB"):
@@ -89,7 +89,7 @@ def size(number: float) -> str:
 
 
 def sparkline(values: Iterable[float], signs: Signs) -> str:
-    """A sign for each value by its share of the largest; nothing at all has a sign of its own."""
+    """Return a bar for each value, scaled to the largest; values up to 0 have a sign of their own."""
     heights = list(values)
     highest = max(heights, default=0) or 1
     most = len(signs.steps) - 1
@@ -99,24 +99,24 @@ def sparkline(values: Iterable[float], signs: Signs) -> str:
 
 
 def aligned(time: str) -> str:
-    """A duration made ready for a right-aligned column: the unit takes two places, so that the digits line up."""
+    """Return a duration for a right-aligned column: units are padded to two characters, so that digits align."""
     if time.endswith(" s"):
         return time + " "
     return time + "   " if time == "0" else time
 
 
 def count(number: float) -> str:
-    """A count with thousands separators."""
+    """Return a count with thousands separators."""
     return f"{number:,.0f}"
 
 
 def calls(number: int, lower_bound: bool, signs: Signs) -> str:
-    """A number of calls, with `≥` in front when some may be missing from it."""
+    """Return a number of calls, with `≥` in front if it is a lower bound."""
     return (signs.at_least if lower_bound else "") + f"{number:,}"
 
 
 def percent(part: float, whole: float) -> str:
-    """The part of the whole as `12.3 %`, `<1 %` below one, empty when there is no whole."""
+    """Return part / whole as `12.3 %`, `<1 %` below one, or "" if there is no whole."""
     if whole <= 0:
         return ""
     share = 100 * part / whole
@@ -126,28 +126,28 @@ def percent(part: float, whole: float) -> str:
 
 
 def is_unknown(ns: float, error_ns: float) -> bool:
-    """Whether all that is known of a time is what it cannot be more than: its error is as large as itself."""
+    """Return True if only an upper bound of the time is known, because its error is as large as the time."""
     return error_ns > 0 and error_ns >= UNKNOWN * ns
 
 
 def rank(ns: float, error_ns: float) -> float:
-    """What a time is ranked by, in ns: of one that is not known the lower bound, lest a guess leads the list."""
+    """Return the value to sort a time by, in ns: its lower bound if it is unknown, lest a guess leads."""
     return max(0.0, ns - error_ns) if is_unknown(ns, error_ns) else ns
 
 
 def time(ns: float, error_ns: float, signs: Signs) -> str:
-    """A time with an error: `1.23 ms`, or where it is not known its upper bound: `< 6 ms`."""
+    """Return a time: `1.23 ms`, or its upper bound if it is unknown: `< 6 ms`."""
     return f"< {_rounded_up(ns + error_ns, signs)}" if is_unknown(ns, error_ns) else duration(ns, signs)
 
 
 def amount(value: float, error: float, signs: Signs, times: str) -> str:
-    """A time with an error as time() has it; where `times` is "calls", the number of calls that stands in its place."""
+    """Return a time as time() does, or a number of calls where `times` is "calls"."""
     return count(value) if times == "calls" else time(value, error, signs)
 
 
 def _rounded_up(ns: float, signs: Signs) -> str:
-    """A duration that is no less, in one digit, or in two where the first is 1 or 2: a bound needs no more."""
-    ns, step = min(ns, 1e30), 0.1  # a file may say anything
+    """Return an upper bound of the time, rounded up to one digit, or to two if the first is 1 or 2."""
+    ns, step = min(ns, 1e30), 0.1  # a file may contain any number
     while ns > 30 * step:
         step *= 10
     bound = max(1.0, -(-ns // step) * step)
@@ -157,7 +157,7 @@ def _rounded_up(ns: float, signs: Signs) -> str:
 
 
 def error(error_ns: float, time_ns: float, signs: Signs) -> str:
-    """The error relative to the time: `±3 %`; empty below 1 %, and beside a time that time() gives as a bound."""
+    """Return the error relative to the time: `±3 %`; "" below 1 %, and where time() returns an upper bound."""
     if error_ns <= 0 or is_unknown(time_ns, error_ns):
         return ""
     share = 100 * error_ns / time_ns
@@ -165,7 +165,7 @@ def error(error_ns: float, time_ns: float, signs: Signs) -> str:
 
 
 def share(ns: float, error_ns: float, whole_ns: float) -> str:
-    """A time's part of the whole as percent() gives it; of one that is not known the upper bound: `< 3 %`."""
+    """Return a time's share as percent() does, or the upper bound of an unknown time: `< 3 %`."""
     if not is_unknown(ns, error_ns) or whole_ns <= 0:
         return percent(ns, whole_ns)
     most = 100 * (ns + error_ns) / whole_ns
@@ -173,32 +173,33 @@ def share(ns: float, error_ns: float, whole_ns: float) -> str:
 
 
 def number_of(number: int, one: str, many: str = "") -> str:
-    """`1 call`, `2 calls`, `12,345 functions`."""
+    """Return a number with its noun: `1 call`, `2 calls`, `12,345 functions`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal the text takes: wide letters two, combining marks none."""
+    """Return the columns of a terminal that the text takes: two for a wide letter, none for a combining mark."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def shorten(text: str, width: int, signs: Signs) -> str:
-    """The name or path in at most `width` columns: what is too long loses its beginning, whole parts of it if possible.
+    """Return the name or path in at most `width` columns, without its beginning if it is too long.
 
-    The end tells names apart. `<locals>` goes first; `<module>` says nothing without the module.
+    The end distinguishes names best. Whole parts are kept if possible. `<locals>` goes first, and `<module>` keeps its
+    module, without which it means nothing.
     """
     if cells(text) <= width:
         return text
-    text = text.replace(".<locals>.", signs.cut)  # says little, takes much
+    text = text.replace(".<locals>.", signs.cut)  # long and of little use
     if cells(text) <= width:
         return text
     if width <= len(signs.cut):
         return signs.cut[:width]
     room = width - len(signs.cut)
     tail = _fitting(text[::-1], room)[::-1]
-    for at in range(len(tail)):  # a part that is whole begins after what stands between two parts
+    for at in range(len(tail)):  # a whole part begins after a separator
         before = text[len(text) - len(tail) + at - 1]
         if (before in "./:\\" or before in signs.cut) and not tail[at:].startswith("<"):
             return signs.cut + tail[at:]
@@ -206,7 +207,10 @@ def shorten(text: str, width: int, signs: Signs) -> str:
 
 
 def line_and_type(place: str, type_: str, function: str, width: int, signs: Signs) -> str:
-    """`app.py:12  app.Session  handle` in at most `width` columns: the function goes first, then the type's modules."""
+    """Return `app.py:12  app.Session  handle` in at most `width` columns.
+
+    The function is dropped first, then the type's modules.
+    """
     place = shorten(place, max(8, width - 10), signs)
     room = width - cells(place) - 2
     shown = place + "  " + shorten(type_, max(8, room), signs)
@@ -214,7 +218,7 @@ def line_and_type(place: str, type_: str, function: str, width: int, signs: Sign
 
 
 def beginning(text: str, width: int, signs: Signs) -> str:
-    """The text in at most `width` columns: what is too long loses its end."""
+    """Return the text in at most `width` columns, without its end if it is too long."""
     if cells(text) <= width:
         return text
     return _fitting(text, max(0, width - len(signs.cut))) + signs.cut
@@ -232,7 +236,7 @@ def _fitting(text: Iterable[str], width: int) -> str:
 
 
 def width_of(stream: TextIO) -> int:
-    """The columns of the terminal that the stream is, or those in COLUMNS, or 80: NARROWEST to WIDEST of them."""
+    """Return the columns of COLUMNS, else of the stream's terminal, else 80, limited to NARROWEST..WIDEST."""
     try:
         columns = int(os.environ.get("COLUMNS", ""))
     except ValueError:
@@ -246,7 +250,7 @@ def width_of(stream: TextIO) -> int:
 
 
 def pieces(text: str, width: int, signs: Signs) -> list[str]:
-    """The text in pieces of `width` columns at most, broken before a slash: a long path is shown whole."""
+    """Split the text into pieces of at most `width` columns, before a slash if possible, to show long paths whole."""
     found: list[str] = []
     while cells(text[: width + 1]) > width and len(found) < PIECES:
         piece = _fitting(text, width) or text[0]
@@ -257,17 +261,17 @@ def pieces(text: str, width: int, signs: Signs) -> list[str]:
 
 
 def left(text: str, width: int) -> str:
-    """The text padded on the right to `width` columns."""
+    """Return the text padded on the right to `width` columns."""
     return text + " " * (width - cells(text))
 
 
 def right(text: str, width: int) -> str:
-    """The text padded on the left to `width` columns."""
+    """Return the text padded on the left to `width` columns."""
     return " " * (width - cells(text)) + text
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` columns, broken at blanks; a single longer word stays whole."""
+    """Split the text at blanks into lines of at most `width` columns; a longer word stays whole."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and cells(lines[-1]) + 1 + cells(word) <= width:
@@ -281,18 +285,18 @@ PYTHON, C, SYNTHETIC = 0, 1, 2  # the kinds of functions
 
 
 def function_name(kind: int, module: str, qualname: str) -> str:
-    """`module:qualname`, safe to show; what belongs to no module is named by itself."""
+    """Return `module:qualname`, escaped for display, or the qualname alone if there is no module."""
     if kind == SYNTHETIC or not module:
         return printable(qualname)
     return printable(f"{module}:{qualname}")
 
 
 def location(kind: int, file: str, line: int) -> str:
-    """`file.py:12` without its folders, `(C)` for a C function, empty when it is not known."""
+    """Return `file.py:12` without folders, `(C)` for a C function, or "" if unknown."""
     if kind == C:
         return "(C)"
     if not file:
         return ""
     parts = file.replace("\\", "/").rsplit("/", 2)
-    name = "/".join(parts[-2:]) if parts[-1].startswith("__") else parts[-1]  # __init__.py alone says nothing
+    name = "/".join(parts[-2:]) if parts[-1].startswith("__") else parts[-1]  # __init__.py alone is ambiguous
     return printable(f"{name}:{line}" if line > 0 else name)

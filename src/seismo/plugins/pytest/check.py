@@ -58,7 +58,7 @@ MOST = 10  # findings of tests to show
 
 
 def role(options: Namespace) -> type[Front | Run]:
-    """What this process is. Raises UsageError for options that do not go together."""
+    """Return the class for this process's role. Raises UsageError for options that do not go together."""
     for name in ("cover", *(entry.verb for entry in KINDS.values() if entry.pytest)):
         given = getattr(options, f"seismo_{name}")
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):

@@ -1,1 +1,1 @@
-"""The folder that `--children` puts first on the PYTHONPATH of what a program starts; see sitecustomize beside this."""
+"""The folder that `--children` puts first on the PYTHONPATH of child processes; see sitecustomize beside this."""

@@ -1,10 +1,10 @@
-"""Runs at the start of every Python that a program under `seismo profile --children` starts.
+"""The hook that runs at the start of every Python started under `seismo profile --children`.
 
-Its folder stands first on PYTHONPATH, so site imports this file in place of the machine's own sitecustomize. It takes
-the folder away again, from sys.path and from the environment, starts the recording, and hands over to the sitecustomize
-that would have run without it. Nothing here may fail aloud. A Python that cannot be recorded, of another version or
-without rights, leaves a mark by which the recording says so, and runs on as if nothing had been; what it starts is not
-reached. Every version since 2.7 reads this file.
+Its folder is first on PYTHONPATH, so site imports this file instead of the machine's own sitecustomize. It removes the
+folder from sys.path and the environment, starts the recording, and imports the sitecustomize that would have run
+without it. No error here may be visible. A Python that cannot be recorded, of another version or without permission,
+leaves a mark for the recording and runs on unchanged; its children are not recorded. Every version since 2.7 reads this
+file.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -46,7 +46,7 @@ def _begin():
 
 
 def _mark(here, folder, error):
-    """Leaves a mark in the folder of the parts, while there is one: then the recording has not ended."""
+    """Leave a mark in the folder of the parts if it exists: then the recording has not ended."""
     import os.path
 
     if not os.path.isdir(folder):
@@ -54,7 +54,7 @@ def _mark(here, folder, error):
     try:
         with open(os.path.join(here, "unrecorded_mark.py")) as file:
             space = {}  # type: dict[str, object]
-            exec(file.read(), space)  # noqa: S102  not imported: its name is nobody's business
+            exec(file.read(), space)  # noqa: S102  not imported, since its name might be taken
         why = getattr(error, "reason", "") or getattr(error, "what", "") or error
         text = type(error).__name__ + ": " + str(why)
         space["leave"](folder, text)  # type: ignore[operator]
@@ -63,13 +63,12 @@ def _mark(here, folder, error):
 
 
 def _hand_over():
-    """Imports the sitecustomize that site was looking for. ImportError if there is none, as site expects."""
+    """Import the sitecustomize that site was looking for. ImportError if there is none, as site expects."""
     ours = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # type: ignore[import-not-found]  # noqa: F401  another file than this one: the folder is off the path
     finally:
-        # The import system wants an entry to be there for the module it has just run; when it sees an exception it
-        # takes it away.
+        # The import system requires an entry for the module that it has just run, and removes it after an exception.
         if "sitecustomize" not in sys.modules and ours is not None:
             sys.modules["sitecustomize"] = ours
 

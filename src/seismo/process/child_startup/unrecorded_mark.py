@@ -1,7 +1,7 @@
-"""The mark of a process that could not be recorded, left in the folder of the parts.
+"""The mark of a process that could not be recorded, in the folder of the parts.
 
-It is all that the recording will know of the process, so it is left by the standard library alone, and by whatever
-Python that is: this file is read by every version since 2.7 (sitecustomize, beside it, runs it as text).
+The recording has no other trace of the process, so the mark needs only the standard library and any Python since 2.7
+(sitecustomize, beside this file, runs it as text).
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -10,12 +10,12 @@ import os
 import sys
 
 MARK = ".mark"
-SHARED = "marks"  # a folder in that of the parts that everybody may write into; there only if root is recorded
+SHARED = "marks"  # a folder in that of the parts, writable for all; exists only if root is recorded
 LINES = ("pid", "ppid", "version", "argv", "why")
 
 
 def leave(folder, why):
-    """Leaves a mark of this process. Never raises: there is nobody to tell."""
+    """Leave a mark of this process. Never raises, because nothing could handle it."""
     shared = os.path.join(folder, SHARED)
     version = ".".join(map(str, sys.version_info[:3]))
     words = " ".join(getattr(sys, "orig_argv", None) or getattr(sys, "argv", None) or [sys.executable or "python"])

@@ -1,1 +1,1 @@
-"""Births and deaths of objects in the recorded process: the recorder, and who holds what lives on."""
+"""Births and deaths of objects in the recorded process: the recorder, and the search for holders of survivors."""

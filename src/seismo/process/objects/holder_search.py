@@ -1,29 +1,29 @@
-"""Who holds objects that live on: from each of them up to what is held by nobody but the program's text.
+"""The search for holders of live objects: from each object up to the roots.
 
     search = Search(addresses)           {object's id: addresses of its sample}
     search.run()
     rows = search.tree(addresses_of_one_site)
 
-Shape. The recorder knows survivors by address only, and an address is never followed: an object that died unseen would
-leave it dangling. Instead the core goes through the objects that the collector knows and compares what they refer to
-with the addresses (native/module/referrers.c). The first pass finds the survivors themselves, the containers that the
-collector does not track, and the objects that can be holders at all. Each later pass finds who refers to the objects of
-one layer, until all ends are roots: variables of modules and of running functions, types, functions of a module, code.
+Shape. The recorder has survivors by address only, and an address is never dereferenced: an object that died unseen
+would leave it dangling. Instead the core walks the objects tracked by the collector and compares their references with
+the addresses (native/module/referrers.c). The first pass finds the survivors themselves, containers that are not
+tracked, and all possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are
+roots. Roots are variables of modules and of running functions, types, functions of a module, and code.
 
-What is bounded. The referrers kept of an object: a few of each type, so that ten thousand children that know their
-parent do not hide the one list that holds it. The objects whose referrers are asked in a layer, the layers, and the
-time: what is not reached is marked as too far.
+Bounds. For each object a few referrers of each type are kept, so that ten thousand children with a reference to their
+parent do not hide the one list that holds it. There are limits for the objects of a layer, the layers, and the time.
+Anything beyond is marked as too far.
 
-Then the tree. Objects are put together that are called the same and hold in the same way; each row is such a group, and
-counts the survivors below it. What only carries is left out: an instance's dictionary (the instance holds), a cell and
-its function's tuple of cells (the function holds, by a variable). Of an object that a root holds only the ways to roots
-are shown, the shortest first; of one that no root holds all there are: a cycle, or C code that holds it.
+The tree. Objects of the same name that hold in the same way are grouped; a row is such a group, and counts the
+survivors below it. Intermediate objects are left out: an instance's dictionary (the instance holds), a cell and its
+function's tuple of cells (the function holds, by a variable). If a root holds an object, only the ways to roots are
+shown, the shortest first. If none does, all ways are shown: the object is in a cycle, or C code holds it.
 
-What it leaves behind. Nothing but frame objects of frames that run, and dictionaries of instances that had none yet
-where an attribute's name had to be found. The collector is off meanwhile, as it would be started by our garbage. The
-thread is quiet: the recording sees nothing of all this.
+Side effects. The search creates only frame objects for running frames, and dictionaries of instances without one if an
+attribute's name has to be found. The collector is disabled meanwhile, as our garbage would trigger it. The thread is
+quiet, so that nothing of the search is recorded.
 
-Why not the way down from the roots: that would find one way to each object.
+Why not walk down from the roots: that finds only one way to each object.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # holders.flags
+ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of holders.flags
 
 SECONDS = 2.0
 LAYERS = 24
-OF_A_TYPE = 4  # referrers of one type that are kept of an object
-REFERRERS = 24  # and of all types
-FRONTIER = 5_000  # objects whose referrers are asked in one layer
-WAYS = (6, 4, 3, 2)  # groups that are shown of a group, by how far it is from the survivors; later 1
-ROWS = 80  # of a tree
+OF_A_TYPE = 4  # most referrers of one type to keep for an object
+REFERRERS = 24  # the same for all types
+FRONTIER = 5_000  # most objects in one layer
+WAYS = (6, 4, 3, 2)  # most groups to show below a group, by distance from the survivors; later 1
+ROWS = 80  # most rows of a tree
 
-# A row of the table without the object's number: parent (index of an earlier row, -1 none), flags, count, asked,
-# holder, by.
+# A row of the table without the object's number: parent (index of an earlier row, or -1), flags, count, asked, holder,
+# by.
 Row = tuple[int, int, int, int, str, str]
 
 
 class Edge:
-    """Somebody who holds an object. next: that one's id; 0 for a root, who is asked no further."""
+    """A reference to an object. next: the holder's id, or 0 for a root, whose holders do not matter."""
 
     __slots__ = ("exact", "general", "label", "next")
 
@@ -67,7 +67,7 @@ class Edge:
 
 
 class Search:
-    """Finds who refers to objects. cut: time ran out before all was known."""
+    """Search the referrers of objects. cut: True if time ran out."""
 
     def __init__(self, addresses: Iterable[int], seconds: float = SECONDS) -> None:
         self.cut = False
@@ -76,16 +76,16 @@ class Search:
         self._clear()
 
     def _clear(self) -> None:
-        """New containers: those that are there when the heap is listed would be found as holders."""
-        self._kept: dict[int, object] = {}  # by id: what is looked at must not die, or its id would be another's
+        """Replace all containers, since those that exist when the heap is listed would be found as holders."""
+        self._kept: dict[int, object] = {}  # by id: objects are kept alive, or their ids would be reused
         self._referrers: dict[int, list[object]] = {}
-        self._frames: dict[int, list[tuple[str, str]]] = {}  # by id: what variables of running functions hold it
+        self._frames: dict[int, list[tuple[str, str]]] = {}  # by id: the variables of running functions that hold it
         self._globals: dict[int, str] = {}  # by id of a module's dictionary: its name
         self._edges: dict[int, list[Edge]] = {}
         self._distance: dict[int, int] = {}
 
     def run(self) -> None:
-        """Goes through the heap until all is known or time is up."""
+        """Walk the heap until everything is found or time is up."""
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -103,7 +103,7 @@ class Search:
             if was_enabled:
                 gc.enable()
 
-    # ---- roots ----
+    # ---- Roots. ----
 
     def _look_at_modules(self, heap: list[object]) -> None:
         known = set(map(id, heap)) if gc.get_freeze_count() else set()
@@ -111,12 +111,12 @@ class Search:
             namespace = reference_labels.globals_of(module)
             if namespace is not None:
                 self._globals[id(namespace)] = f"module {reference_labels.namespace_name(namespace)}"
-                if known and id(namespace) not in known:  # gc.freeze() hides what was there
+                if known and id(namespace) not in known:  # gc.freeze() hides older objects
                     heap.append(namespace)
 
     def _look_at_frames(self) -> None:
         tops = list(sys._current_frames().values())
-        while tops:  # no variable here may go on holding the frame that it is in, or all this would be a cycle
+        while tops:  # a variable that keeps its own frame would make a cycle
             frame: FrameType | None = tops.pop()
             while frame is not None:
                 self._look_at_frame(frame)
@@ -132,7 +132,7 @@ class Search:
             if number in self._wanted:
                 self._kept[number] = value
 
-    # ---- layers ----
+    # ---- Layers. ----
 
     def _layers(self, heap: list[object]) -> None:
         frontier = self._wanted
@@ -156,11 +156,11 @@ class Search:
     def _is_root(self, holder: object) -> bool:
         return id(holder) in self._globals or reference_labels.describe(holder)[1]
 
-    # ---- ways ----
+    # ---- Ways. ----
 
     def _find_ways(self) -> None:
-        """Edges of every object that was reached, and how far from a root each is."""
-        holds: dict[int, set[int]] = {}  # who refers to which: a holder is scanned once for all that it holds
+        """Find the edges of every object that was reached, and each object's distance from a root."""
+        holds: dict[int, set[int]] = {}  # the objects that each holder refers to, so that a holder is scanned once
         for number, referrers in self._referrers.items():
             for holder in referrers:
                 holds.setdefault(id(holder), set()).add(number)
@@ -186,7 +186,7 @@ class Search:
         return list(unique.values())
 
     def _through(self, number: int, holder: object, exact: str, general: str) -> list[Edge]:
-        """The edges to a holder; to who stands behind it, if it only carries."""
+        """Return the edges to a holder, or to the holder behind it if it is only intermediate."""
         name = self._globals.get(id(holder))
         if name is not None:
             key = _bare(exact)
@@ -196,7 +196,7 @@ class Search:
             for owner in behind:
                 if reference_labels.is_own_dict(owner, holder):
                     return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
-                if reference_labels.globals_of(owner) is holder:  # of code that was run with exec()
+                if reference_labels.globals_of(owner) is holder:  # of code run by exec()
                     key = _bare(exact)
                     return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
                 if reference_labels.is_a(owner, type):
@@ -219,7 +219,7 @@ class Search:
         return Edge(label, exact, general, 0 if root else id(holder))
 
     def _measure(self) -> None:
-        """How many steps each object is from a root, by the shortest way; those that are held by none have no entry."""
+        """Set each object's distance from a root along the shortest way; objects without a root have no entry."""
         held: dict[int, list[int]] = {}
         layer = []
         for number, edges in self._edges.items():
@@ -239,13 +239,13 @@ class Search:
                         later.append(below)
             layer = later
 
-    # ---- the tree ----
+    # ---- The tree. ----
 
     def tree(self, addresses: Iterable[int], fits: Callable[[object], bool] = lambda _: True) -> list[Row]:
-        """Who holds these objects, the most frequent first; a parent stands before its children.
+        """Return the holders of these objects, the most frequent first; a parent precedes its children.
 
-        fits: whether an object that was found at an address is the one that was meant. Of those that were not found
-        nothing is said, but that they were asked about, and by how many nobody is known to hold them.
+        fits: returns True if the object at an address is the wanted one; other addresses are left out. A row without a
+        name counts the survivors without a known holder.
         """
         survivors = [number for number in addresses if number in self._kept and fits(self._kept[number])]
         rows: list[Row] = []
@@ -257,7 +257,7 @@ class Search:
     def _grow(
         self, rows: list[Row], parent: int, members: dict[int, set[int]], path: set[int], depth: int, asked: int
     ) -> None:
-        """Adds the holders of the members below the row. members: by id, with the survivors that they stand for."""
+        """Add the holders of the members below the row. members: by id, with the survivors that they represent."""
         groups: dict[tuple[str, str], _Group] = {}
         nobody: set[int] = set()
         far: set[int] = set()
@@ -295,7 +295,7 @@ class Search:
                 self._grow(rows, len(rows) - 1, below, path | below.keys(), depth + 1, asked)
 
     def _shown(self, number: int) -> list[Edge]:
-        """The edges that say something: those on a shortest way to a root, if there is one."""
+        """Return the edges to show: those on a shortest way to a root, if there is one."""
         edges = self._edges.get(number, [])
         if number not in self._distance:
             return edges
@@ -326,5 +326,5 @@ def _flag(rows: list[Row], index: int, flag: int) -> None:
 
 
 def _bare(key: str) -> str:
-    """The name in a key such as ['name']."""
+    """Return the name in a key such as ['name']."""
     return key[2:-2] if key[:2] in ("['", '["') else key

@@ -1,4 +1,4 @@
-"""The recorder of births and deaths as one who records a whole process has it, and where it can run at all."""
+"""The recorder of births and deaths for a whole process, and the interpreters that support it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HINT = (
 
 
 def why_not() -> str:
-    """Why births and deaths cannot be recorded by this interpreter; "": they can."""
+    """Return why this interpreter cannot record births and deaths, or "" if it can."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or "free-threading" in sys.version:
         return "births and deaths of objects cannot be recorded on a free-threaded build of Python"
     if sys.implementation.name != "cpython" or sys.version_info < (3, 13, 3):
@@ -35,14 +35,14 @@ def why_not() -> str:
 
 
 def check_possible() -> None:
-    """Raises RecordingError, with what to use instead, where births and deaths cannot be recorded."""
+    """Raise RecordingError, with alternatives, if births and deaths cannot be recorded."""
     reason = why_not()
     if reason:
         raise RecordingError(reason, hint=HINT)
 
 
 class ObjectRecorder(engine.Recorder):
-    """The recorder of objects, which asks at the end who holds what lives."""
+    """The recorder of objects, which searches the holders of live objects at the end."""
 
     def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
         super().__init__(name)
@@ -50,7 +50,7 @@ class ObjectRecorder(engine.Recorder):
         self._leaks = False
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """As the engine's. Two more settings: holders, of how many sites it is asked; leaks, of what spans left."""
+        """Start as the engine does. Two more settings: holders, the number of sites; leaks, to use what spans left."""
         check_possible()
         self._holders = int(settings.get("holders") or 0)  # type: ignore[call-overload]
         self._leaks = bool(settings.get("leaks"))
@@ -61,11 +61,11 @@ class ObjectRecorder(engine.Recorder):
             _core.objects_quiet(False)
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
-        """The settings that are the engine's."""
+        """Return the settings that are the engine's."""
         return {name: value for name, value in settings.items() if name not in ("holders", "leaks")}
 
     def stop(self, exit_: str = "") -> None:
-        """Stops, saving how the program ended; first asks who holds what lives, if that is wanted."""
+        """Search holders if wanted, then stop and save how the program ended."""
         _core.objects_quiet(True)
         try:
             try:
@@ -77,7 +77,7 @@ class ObjectRecorder(engine.Recorder):
             _core.objects_quiet(False)
 
     def ahead(self, exit_: str, ask: bool = False) -> None:
-        """As the engine's; ask: who holds what lives."""
+        """Write everything as the engine does, with the holders if `ask`."""
         _core.objects_quiet(True)
         try:
             if exit_ and ask:
@@ -91,36 +91,36 @@ class ObjectRecorder(engine.Recorder):
         try:
             if self._leaks and _collects():
                 collect()
-                _core.objects_end()  # what it set free may have made something
+                _core.objects_end()  # freed objects may have made others
             if self._holders:
                 from seismo.process.objects.survivors import ask_at_end
 
                 engine.quietly(ask_at_end, self._holders, self._leaks)
-        except Exception:  # noqa: BLE001  there is a recording without it, and the program has ended well
+        except Exception:  # noqa: BLE001  the recording is complete without it, and the program has ended well
             return
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """As the engine's. A forked child asks for leaks only: a pool's workers end often, and share what is held."""
+        """Continue as the engine does. A forked child searches only leaks: workers end often, and share the heap."""
         if not self._leaks:
             self._holders = 0
         super().after_fork(fd, settings)
 
 
 def _collects() -> bool:
-    """Whether the program lets garbage be collected; its end will then do that, too."""
+    """Return True if the program lets garbage be collected, as its end will do, too."""
     import gc
 
     return gc.isenabled()
 
 
 def collect() -> None:
-    """Has what nobody holds destroyed, by a thread whose births are not recorded and whose deaths are."""
+    """Destroy unreachable objects on a thread whose deaths are recorded, but not its births."""
     import gc
 
     _core.objects_quiet(False)
     try:
         gc.collect()
-        gc.collect()  # what finalizers set free
-        sys._clear_internal_caches()  # type: ignore[attr-defined]  # its names of attributes survive each call of C code
+        gc.collect()  # objects freed by finalizers
+        sys._clear_internal_caches()  # type: ignore[attr-defined]  # attribute names in it outlive calls of C code
     finally:
         _core.objects_quiet(True)

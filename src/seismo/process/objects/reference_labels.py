@@ -1,12 +1,11 @@
-"""How one object holds another: by which attribute, key, index or variable; and what a holder is called.
+"""The way that one object holds another (attribute, key, index or variable), and the names of holders.
 
-The law is that of seismo.watching.value_repr: nothing of the program runs. Objects are looked at by their real type, by
-the unbound methods of built-in types (`dict.items(x)` goes straight to the storage, whatever a subclass says) and by
-the descriptors that C code made (slots, members). No repr, no comparison, no hash, no property, no `__class__`.
-Containers are scanned for the object itself, never asked for it. A container that another thread changes meanwhile says
-nothing.
+As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type, with the
+unbound methods of built-in types (`dict.items(x)` reads the storage whatever a subclass overrides) and with descriptors
+made by C code (slots, members). No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
+for the object by identity, never searched with `in`. A container that another thread changes meanwhile yields nothing.
 
-Why not ask gc.get_referrers for each object: it goes through the whole heap each time, and it does not say how.
+Why not gc.get_referrers for each object: it walks the whole heap each time, and does not return the way.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-# An object looked for by id(), and how it is held: exactly, and as others of the same container are held as well.
+# For each id() of a wanted object, the exact way it is held, and the general way shared with others in the container.
 Ways = dict[int, tuple[str, str]]
 
-SCANNED = 100_000  # entries of a container; whoever is behind them is held "somewhere in it"
+SCANNED = 100_000  # entries of a container; later ones are held "somewhere in it"
 SOMEWHERE = "[…]"
 IN_SET = "{…}"
-_TEXT = 40  # characters of a key that are shown
+_TEXT = 40  # most characters of a key to show
 
 _type_name = type.__dict__["__qualname__"].__get__
 _type_module = type.__dict__["__module__"].__get__
@@ -65,7 +64,7 @@ _GENERATORS = {
     AsyncGeneratorType: ("async generator", "ag_frame"),
 }
 
-# What C code keeps in these types behind descriptors that are no members; reading them makes nothing.
+# References in these types behind descriptors that are no members; reading them creates nothing.
 _KEPT = {
     FunctionType: ("__defaults__", "__kwdefaults__", "__code__", "__dict__"),
     MethodType: ("__self__", "__func__"),
@@ -75,31 +74,31 @@ _KEPT = {
 }
 
 
-# ---- what it is called ----
+# ---- Names. ----
 
 
 def is_a(value: object, kind: type) -> bool:
-    """isinstance() by the real type: neither __class__ nor a metaclass is asked."""
+    """Return isinstance() by the real type, without __class__ or a metaclass."""
     return type.__subclasscheck__(kind, type(value))
 
 
 def text_of(value: object, otherwise: str = "?") -> str:
-    """Text that is really a str, and no more than a name's worth of it."""
+    """Return the beginning of a real str, or `otherwise` for any other object."""
     return value[:200] if type(value) is str else otherwise
 
 
 def type_name(kind: type) -> str:
-    """MODULE.QUALNAME of a type, `builtins` left out."""
+    """Return MODULE.QUALNAME of a type, without `builtins`."""
     name = text_of(_type_name(kind))
     try:
         module = text_of(_type_module(kind), "")
-    except AttributeError:  # somebody deleted it
+    except AttributeError:  # deleted by the program
         module = ""
     return name if module in ("", "builtins") else f"{module}.{name}"
 
 
 def namespace_name(namespace: object) -> str:
-    """The `__name__` of a module's globals."""
+    """Return the `__name__` in a module's globals."""
     for key, value in _items(namespace):
         if type(key) is str and key == "__name__":
             return text_of(value)
@@ -107,7 +106,7 @@ def namespace_name(namespace: object) -> str:
 
 
 def describe(holder: object) -> tuple[str, bool]:
-    """What a holder is called, and whether it is a root: what stands in a program's text, and is held by its module."""
+    """Return the name of a holder, and True if it is a root: defined by the program's text and held by its module."""
     kind = type(holder)
     if is_a(holder, type):
         return f"type {type_name(holder)}", True  # type: ignore[arg-type]
@@ -127,15 +126,15 @@ def describe(holder: object) -> tuple[str, bool]:
 
 
 def frame_name(frame: FrameType) -> str:
-    """What a frame is called."""
+    """Return the name of a frame."""
     return f"frame {namespace_name(frame.f_globals)}:{frame.f_code.co_qualname}"
 
 
-# ---- how it holds ----
+# ---- Ways. ----
 
 
 def ways(holder: object, wanted: set[int]) -> Ways:
-    """How the holder holds those of the wanted objects (by id) that it does; "" where that cannot be told."""
+    """Return how the holder holds each of the wanted objects (by id); "" if unknown."""
     found: Ways = {}
     try:
         for way in _all_ways(holder):
@@ -145,7 +144,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
                     found[number] = (exact(), general) if callable(exact) else (exact, general)
             if len(found) == len(wanted):
                 break
-    except RuntimeError:  # changed by another thread meanwhile
+    except RuntimeError:  # another thread changed it
         pass
     if len(found) < len(wanted):
         missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
@@ -154,7 +153,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
 
 
 def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
-    """The kinds of places in a holder, the cheapest and most telling first. A place: object, exact way, general way."""
+    """Yield groups of places in a holder, cheap and informative ones first. A place: object, exact and general way."""
     kind = type(holder)
     for base, places in _CONTAINERS:
         if is_a(holder, base):
@@ -180,7 +179,7 @@ def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
 
 
 def _items(namespace: Any) -> Iterator[tuple[object, object]]:
-    """Entries of a dict, past what a subclass says."""
+    """Yield the entries of a dict, ignoring a subclass's overrides."""
     if is_a(namespace, dict):
         pair: tuple[object, object]
         for number, pair in enumerate(dict.items(namespace)):
@@ -196,7 +195,7 @@ def _in_dict(holder: object) -> Iterator[tuple[object, Any, str]]:
 
 
 def key_name(key: object) -> str:
-    """A key in brackets, where it is plain text or a number; of others the type."""
+    """Return a key in brackets if it is short text or a number, else its type."""
     if type(key) is str:
         cut = key if len(key) <= _TEXT else key[: _TEXT - 1] + "…"
         return f"[{cut!r}]"
@@ -218,7 +217,7 @@ def _in_set(holder: Any) -> Iterator[tuple[object, Any, str]]:
 
 
 def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
-    """Places of a tuple mean something: they are not generalised. A named tuple has names for them."""
+    """Yield the places of a tuple. They have meanings, so they are not generalised; a named tuple names them."""
     names: object = None
     if type(holder) is not tuple:
         names = next((value for key, value in _type_items(type(holder)) if key == "_fields"), None)
@@ -235,7 +234,7 @@ def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
 
 
 def _type_items(kind: type) -> Iterator[tuple[str, object]]:
-    """The names and values that a type and its bases have, the type's own first."""
+    """Yield the names and values of a type and its bases, the type's own first."""
     for base in _type_mro(kind):
         for key, value in list(_type_namespace(base).items()):
             if type(key) is str:
@@ -243,7 +242,7 @@ def _type_items(kind: type) -> Iterator[tuple[str, object]]:
 
 
 def _in_members(holder: object) -> Iterator[tuple[object, str, str]]:
-    """Slots, and the members that C code declares."""
+    """Yield slots, and members declared by C code."""
     for name, member in _type_items(type(holder)):
         if type(member) is MemberDescriptorType:
             try:
@@ -280,11 +279,11 @@ def _in_type(kind: type) -> Iterator[tuple[object, str, str]]:
 
 
 def variables(frame: FrameType) -> Iterator[tuple[object, str, str]]:
-    """The local variables of a frame, those of its closure included."""
+    """Yield the local variables of a frame, including those of its closure."""
     names = frame.f_locals
     if type(names) is dict or _type_name(type(names)) == "FrameLocalsProxy":
         pairs: Iterator[tuple[object, object]] = iter(list(names.items()))
-    else:  # a class body that runs in a mapping of somebody's own
+    else:  # a class body with a custom mapping
         pairs = _items(names)
     for key, value in pairs:
         yield value, text_of(key), text_of(key)
@@ -301,16 +300,16 @@ _CONTAINERS: tuple[tuple[type, Any], ...] = (
 _PLACES: dict[type, Any] = {FunctionType: _in_closure, CellType: _in_cell, FrameType: variables}
 
 
-# ---- what only carries ----
+# ---- Intermediate objects. ----
 
 
 def is_cell(holder: object) -> bool:
-    """Whether it is the cell of a variable that functions share."""
+    """Return True for the cell of a closure's variable."""
     return type(holder) is CellType
 
 
 def closure_name(function: object, cell: object) -> str:
-    """By which of its variables a function holds a cell; "": it does not."""
+    """Return the variable by which a function holds a cell, or "" if it does not."""
     if type(function) is FunctionType:
         closure = _function_closure(function)
         for name, part in zip(_function_code(function).co_freevars, closure or (), strict=False):
@@ -320,12 +319,12 @@ def closure_name(function: object, cell: object) -> str:
 
 
 def is_closure(function: object, parts: object) -> bool:
-    """Whether the tuple is that of the function's cells."""
+    """Return True if the tuple is that of the function's cells."""
     return type(function) is FunctionType and _function_closure(function) is parts
 
 
 def is_own_dict(owner: object, namespace: object) -> bool:
-    """Whether the dict is the one that the owner's attributes are in."""
+    """Return True if the dict is the one with the owner's attributes."""
     kind = type(owner)
     if is_a(owner, type) or not _type_dictoffset(kind):
         return False
@@ -335,7 +334,7 @@ def is_own_dict(owner: object, namespace: object) -> bool:
 
 
 def globals_of(holder: object) -> object:
-    """The globals of a function or a module, None of anything else."""
+    """Return the globals of a function or a module, or None for anything else."""
     if is_a(holder, ModuleType):
         return _module_dict(holder)
     return _function_globals(holder) if type(holder) is FunctionType else None

@@ -1,7 +1,8 @@
-"""What was born in an interval and is alive: grouped by type, creating line and call path, with those who hold it.
+"""Objects that were born in an interval and are alive, grouped by type, creating line and call path, with holders.
 
-The native recorder tells survivors by site (a type, a line, a path) and, on request, by address. Who holds them is
-asked in Python (seismo.process.objects.holder_search), of a sample of each site, never while an object is born or dies.
+The native recorder lists survivors by site (a type, a line, a path) and, on request, by address. Their holders are
+searched in Python (seismo.process.objects.holder_search) for a sample of each site, never while an object is born or
+dies.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-SAMPLE = 20  # survivors of a site that are asked about
-_SHOWN = 20  # rows of a text
+SAMPLE = 20  # most survivors of a site to examine
+_SHOWN = 20  # most rows in a text
 _FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
 
-# Types whose objects stand for a program's text: that they live is no news.
+# Types of objects that define a program; that these live is expected.
 _OF_TEXT = {
     "function",
     "code",
@@ -44,16 +45,17 @@ _VALUES = {"bool", "bytes", "complex", "float", "int", "str"}
 
 
 def full_name(module: str, name: str) -> str:
-    """MODULE.NAME of a type, `builtins` left out."""
+    """Return MODULE.NAME of a type, without `builtins`."""
     return name if module in ("", "builtins") else f"{module}.{name}"
 
 
 class SurvivorRow:
-    """Objects of one type that one line made, on one call path, and that are alive.
+    """Live objects of one type that one line made on one call path.
 
-    type: with its module. function: qualified name of who made them, with its module; "" if no Python function did.
-    path: such names from the outermost call on, () unless call paths are recorded. bytes: of all of them, as the type
-    says; at_least: they have more, whose number only shows when they die, or elsewhere. sites: numbers of the recorder.
+    type: with its module. function: MODULE:QUALNAME of the function that made them, or "" if no Python function did.
+    path: such names from the outermost call on, or () unless call paths are recorded. bytes: their sizes as given by
+    the type. at_least: they have more memory elsewhere, or of a size known only at their death. sites: numbers of the
+    recorder.
     """
 
     __slots__ = ("at_least", "bytes", "count", "file", "function", "line", "path", "sites", "type")
@@ -66,7 +68,7 @@ class SurvivorRow:
 
     @property
     def place(self) -> str:
-        """FILE:LINE in FUNCTION, the file by its name."""
+        """Return FILE:LINE in FUNCTION, the file without its folders."""
         if not self.function:
             return "made by no Python function"
         return f"{os.path.basename(self.file)}:{self.line} in {self.function.partition(':')[2]}"
@@ -76,9 +78,9 @@ class SurvivorRow:
 
 
 class Survivors:
-    """Rows of what lives, most first. `len()`: of rows. `str()`: a table. count: objects; bytes: at least so many.
+    """Rows of live objects, most first. `len()` is the number of rows, `str()` a table.
 
-    approximate: the counts are estimates, as only a share of the living objects is kept (--max-live).
+    approximate: the counts are estimates, as only a share of the living objects is followed (--max-live).
     """
 
     def __init__(self, rows: list[SurvivorRow], approximate: bool, ask: Callable[[int], list[Tree]]) -> None:
@@ -88,12 +90,12 @@ class Survivors:
 
     @property
     def count(self) -> int:
-        """Objects in all rows."""
+        """Return the number of objects in all rows."""
         return sum(row.count for row in self.rows)
 
     @property
     def bytes(self) -> int:
-        """Their bytes, as far as the types can tell."""
+        """Return their bytes, as far as the types determine it."""
         return sum(row.bytes for row in self.rows)
 
     def __len__(self) -> int:
@@ -122,19 +124,19 @@ class Survivors:
         return _printable("\n".join(lines)) + "\n"
 
     def holders(self, limit: int = 5) -> list[Tree]:
-        """Who holds the objects of the first `limit` rows, asked now, of a sample of each. str() of one draws it.
+        """Return the holders of the first `limit` rows, found now for a sample of each. str() of one draws it.
 
-        UsageError when the recording has ended: it is asked where they live, inside the `with`.
+        Raises UsageError after the recording has ended: the objects must be alive, inside the `with`.
         """
         return engine.unrecorded(self._ask, limit)
 
 
 class Holder:
-    """Somebody who holds objects, and who holds that one.
+    """A holder of objects, and its own holders.
 
-    holder: a type's name, "module NAME", "frame MODULE:FUNCTION", "function ...", "type ..."; "": nobody was found.
-    by: the attribute (.name), key (['name']), index ([3], […]) or variable. count: how many of those asked about are
-    held this way. root: a variable of the program or the like, held by no object. note: why the way ends here.
+    holder: a type's name, "module NAME", "frame MODULE:FUNCTION", "function ...", "type ...", or "" if none was found.
+    by: the attribute (.name), key (['name']), index ([3], […]) or variable. count: how many of the examined objects are
+    held this way. root: True for a variable of the program or the like. note: why the way ends here.
     """
 
     __slots__ = ("by", "count", "held_by", "holder", "note", "root")
@@ -150,7 +152,7 @@ class Holder:
 
 
 class Tree:
-    """Who holds the objects of one row. asked: of how many that was found out."""
+    """The holders of the objects of one row. asked: the number of objects that were examined."""
 
     def __init__(self, row: SurvivorRow, asked: int) -> None:
         self.row = row
@@ -186,11 +188,11 @@ def _printable(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-# ---- making them ----
+# ---- Rows. ----
 
 
 def survivors(alive: dict[int, int], recording: Recording, ask: Callable[[list[SurvivorRow]], list[Tree]]) -> Survivors:
-    """The rows for so many living objects of sites. recording: as it was when they lived; sites are its objects."""
+    """Return the rows for live objects, given as counts by site. recording: a snapshot with these sites."""
     from seismo.model.enums import TYPE_OUTSIDE, TYPE_VARIABLE
 
     found: dict[tuple[str, str, str, int, tuple[str, ...]], SurvivorRow] = {}
@@ -224,18 +226,18 @@ def _path(recording: Recording, node: int) -> tuple[str, ...]:
     return tuple(reversed(names))
 
 
-# ---- asking who holds them ----
+# ---- Holders. ----
 
 
 def ask(rows: list[SurvivorRow], first: int, last: int) -> list[Tree]:
-    """Who holds the objects of these rows that were born in the interval."""
+    """Return the holders of these rows' objects that were born in the interval."""
     places = _core.objects_addresses(tuple(site for row in rows for site in row.sites), first, last, SAMPLE)
     found = _trees([([place for site in row.sites for place in places.get(site, ())], row.type) for row in rows])
     return [_tree(row, lines) for row, lines in zip(rows, found, strict=True)]
 
 
 def _trees(asked: list[tuple[list[int], str]]) -> list[list[Any]]:
-    """The rows of holders.Search.tree for each list of addresses, at which objects of a type of that name live."""
+    """Return the rows of Search.tree for each list of addresses, at which objects of a type of that name live."""
     from seismo.process.objects import holder_search as holders
     from seismo.process.objects import reference_labels
 
@@ -258,10 +260,10 @@ def _tree(row: SurvivorRow, lines: list[Any]) -> Tree:
 
 
 def ask_at_end(number: int, in_spans: bool) -> None:
-    """Adds to the recording who holds what lives now, for so many types and lines.
+    """Add the holders of the live objects to the recording, for `number` types and lines.
 
-    in_spans: of what calls left behind, the leaks first, as the report has them. Else those of the program's own lines
-    with most objects; what stands for the program's text is not asked about.
+    in_spans: use objects that calls left behind, the leaks first, as in the report. Otherwise use the program's own
+    lines with most objects, without the types that define a program.
     """
     chosen = (_leaked() if in_spans else _own())[:number]
     if not chosen:
@@ -278,7 +280,7 @@ def ask_at_end(number: int, in_spans: bool) -> None:
 
 
 def _leaked() -> list[tuple[tuple[int, ...], str]]:
-    """What calls left behind: sites and the type, the leaks first."""
+    """Return what calls left behind: sites and the type, the leaks first."""
     from seismo.model import read
     from seismo.model.objects.leaks import leaks
 
@@ -286,7 +288,7 @@ def _leaked() -> list[tuple[tuple[int, ...], str]]:
 
 
 def _own() -> list[tuple[tuple[int, ...], str]]:
-    """Return what the program's own lines made and is alive, the most first. No model: its imports take 30 ms."""
+    """Return the live objects of the program's own lines, most first. The model is not used: its imports take 30 ms."""
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     alive: dict[tuple[str, str, str, int], int] = {}
     sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
@@ -305,7 +307,7 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
 
 
 def is_library(file: str, main: str) -> bool:
-    """Whether the file is the standard library's or an installed package's, and not of the package that runs.
+    """Return True for a file of the standard library or an installed package other than the running one.
 
     main: the file of the program's main module.
     """

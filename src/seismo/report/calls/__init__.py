@@ -1,4 +1,4 @@
-"""What people read of a recording of calls, and of what a watch recorded."""
+"""Reports of recordings of calls, and of the matches of a watch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Calls(Kind):
-    """Calls."""
+    """Recordings of calls, traces and watches."""
 
     name = recording_kinds.CALLS
     rows = "functions"

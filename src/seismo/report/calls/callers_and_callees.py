@@ -1,15 +1,15 @@
-"""Who calls a function and what it calls, summed over all its paths.
+"""The callers and callees of a function, summed over all its paths.
 
-A call from a caller to a function is an *edge* of the tree. The time of an edge is the total of the called node; summed
-over a recursion that would count the inner ones twice. So one pass over the tree, parents before children, keeps for
-every node which edges of interest are on the way to it, and adds a total only where the same edge is not on the way
-already. Calls are all counted.
+A call from a caller to a function is an *edge* of the tree. The time of an edge is the total of the called node. In a
+recursion, the sum of these totals would count the inner ones twice. Therefore one pass over the tree, parents before
+children, keeps the set of interesting edges on each node's path. It adds a total only if the same edge is not yet on
+the path. All calls are counted.
 
-The sets of edges are interned: a node has the number of its set, and a set with one edge more is looked up, so that the
-pass makes an object for each set that occurs, which are few, and none for a node.
+The sets of edges are interned: a node has the number of its set, and a set with one more edge is looked up. So the pass
+makes one object for each distinct set, of which there are few, and none for a node.
 
-Without recursion the callers' totals add up to the function's total, and so do its own time and its callees' totals. In
-a recursion through other functions they may add up to more, for then a caller is also called.
+Without recursion, the callers' totals add up to the function's total, and so do its own time and its callees' totals.
+In a recursion through other functions the sum may be larger, because then a caller is also called.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from seismo.model import FunctionRow, Recording, Table
     from seismo.report.paper import Paper
 
-NOBODY = -1  # the caller of a root: the interpreter itself, or what ran before the recording began
-OVERLAP = 1.001  # shares that add up to more than this times the whole overlap
-MATCHES = 5  # functions shown for one pattern
+NOBODY = -1  # the caller of a root: the interpreter, or code that was running when the recording began
+OVERLAP = 1.001  # shares overlap if they sum to more than this times the whole
+MATCHES = 5  # most functions shown for one pattern
 
 
 @dataclass
 class Share:
-    """What one caller or callee contributes, in ns. That of the function itself is part of all its other totals."""
+    """The contribution of one caller or callee, in ns. A function's share of itself is within its other totals."""
 
     calls: int = 0
     total_ns: float = 0.0
     lower_bound: bool = False
-    wait_ns: float = 0.0  # of the total
-    error_ns: float = 0.0  # the total's
-    nodes: list[int] = field(default_factory=list)  # whose totals those are
+    wait_ns: float = 0.0  # part of the total
+    error_ns: float = 0.0  # error of the total
+    nodes: list[int] = field(default_factory=list)  # nodes whose totals are added
 
 
 class _Ways:
-    """Sets of edges by number; 0 is the empty one."""
+    """Interned sets of edges; number 0 is the empty set."""
 
     def __init__(self) -> None:
         self._sets: list[frozenset[int]] = [frozenset()]
@@ -59,7 +59,7 @@ class _Ways:
         self._longer: dict[tuple[int, int], int] = {}
 
     def with_edge(self, number: int, edge: int) -> int:
-        """The number of the set with the edge; the same number if it is in there already."""
+        """Return the number of the set with the edge added."""
         longer = self._longer.get((number, edge))
         if longer is None:
             edges = self._sets[number] | {edge}
@@ -71,7 +71,7 @@ class _Ways:
 
 
 def callers_and_callees(recording: Recording, function: int) -> tuple[dict[int, Share], dict[int, Share]]:
-    """The callers and the callees of the function by function id."""
+    """Return the callers and the callees of the function by function id."""
     tree = recording.tree
     parents, functions = tree["parent"], tree["function"]
     calls, flags = tree["calls"], tree["flags"]
@@ -108,10 +108,10 @@ def _add(shares: dict[int, Share], function: int, calls: int, flags: int) -> Sha
 
 
 def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
-    """Rows of the functions that the pattern names, by own time: module:qualname, qualname, its last part, or a glob.
+    """Return rows of the functions that a pattern matches, by own time.
 
-    A name may stand as the report prints it where it is cut. The most exact reading that names anything is taken.
-    Raises UsageError when none does, with names that are close.
+    The pattern is module:qualname, the qualname, its last part, a glob, or a name that the report cut. The most exact
+    interpretation with any match wins. Raises UsageError with close names if there is none.
     """
     modules, qualnames = functions["module"], functions["qualname"]
     order = ranked(functions, "own_ns")
@@ -135,12 +135,12 @@ def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
 
 
 def write_callers(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
-    """Writes who calls the functions that the pattern names. Raises UsageError when it names none."""
+    """Write the callers of the functions that the pattern matches. Raises UsageError if there are none."""
     _write(paper, recording, pattern, limit, callers=True)
 
 
 def write_callees(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
-    """Writes what the functions that the pattern names call. Raises UsageError when it names none."""
+    """Write the callees of the functions that the pattern matches. Raises UsageError if there are none."""
     _write(paper, recording, pattern, limit, callers=False)
 
 
@@ -210,6 +210,6 @@ def _write_one(
 
 
 def _place(cells: FunctionCells, other: int, share: Share) -> tuple[float, int, str, int]:
-    """What a caller or callee is sorted by: its time, the calls, the name."""
+    """Return the sort key of a caller or callee: its time, the calls, the name."""
     time = text.rank(share.total_ns, share.error_ns)
     return -time, -share.calls, cells.name(other) if other != NOBODY else "", other

@@ -1,8 +1,8 @@
-"""The page of what changed between recordings of calls: a flame graph of both sides, and the functions, ranked.
+"""The page of changes between recordings of calls: a flame graph of both sides, and the ranked functions.
 
-The trees of all runs are laid on one another: a path is the same on both sides if its functions are, and functions are
-the same as in `seismo diff` (seismo.model.difference). Of several runs a side, a path has their mean. What stands in
-the table are the cells that `seismo diff` prints.
+The trees of all runs are merged: a path is the same on both sides if its functions are, and functions are matched as in
+`seismo diff` (seismo.model.difference). With several runs a side, a path has their mean. The table has the cells that
+`seismo diff` prints.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
 
 
 def write_changes_page(sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
-    """Writes the page. files: of either side. FormatError: it cannot be written."""
+    """Write the page. files: those of each side. Raises FormatError if it cannot be written."""
     save(os.fspath(path), changes_page(sides, files))
 
 
 def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
-    """The page as text."""
+    """Return the page as text."""
     title = " → ".join(", ".join(os.path.basename(file) for file in side[:3]) for side in files)
     head, columns = changes_data(sides)
     return drawn(title or "Changes", "diff", packed({**head, "title": shown(title)}, columns))
 
 
 def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns."""
+    """Return the head of the page's data and its columns."""
     old, new = sides
     found = difference(old, new)
     rows = found.rows
@@ -83,7 +83,7 @@ def _plain(cells: list[str]) -> list[str]:
 
 
 def _state(row: DiffRow) -> str:
-    """Whether it ran on both sides, as the report divides them."""
+    """Return on which sides a function ran, by the rules of the report."""
     if row.calls_old_range[1] and row.calls_new_range[1]:
         return _BOTH
     if row.calls_new and not row.calls_old_range[1]:
@@ -92,7 +92,7 @@ def _state(row: DiffRow) -> str:
 
 
 def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list[int]:
-    """For each function whether it is a library's on any side."""
+    """Return for each function 1 if it is a library's on any side, else 0."""
     found = [0] * len(numbers)
     for recording in recordings:
         known = keys(recording)
@@ -104,23 +104,23 @@ def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list
 
 
 class _Union:
-    """The trees of several recordings laid on one another, all threads as one."""
+    """The merged tree of several recordings, without regard to threads."""
 
     def __init__(self, numbers: dict[Any, int], bound: set[int]) -> None:
-        """numbers: of the functions by their keys. bound: those whose own times are their callers'."""
+        """Make an empty tree. numbers: of the functions by key. bound: those whose own time goes to callers."""
         self._numbers = numbers
         self._bound = bound
         self._known: dict[tuple[int, int], int] = {}
         self.parents: list[int] = []
         self._functions: list[int] = []
-        # For either side: calls and own times; the variances of the changes of own and total times.
+        # For each side: calls and own times. Then the variances of the changes of own and total times.
         self._calls: tuple[list[float], list[float]] = ([], [])
         self._owns: tuple[list[float], list[float]] = ([], [])
         self._squares: list[float] = []
         self._total_squares: list[float] = []
 
     def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
-        """Adds one of so many runs of a side, whose times are those of a run that was not so many times as slow."""
+        """Add one recording of a side with so many runs. pace: its duration divided by that of a mean run."""
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []
@@ -138,7 +138,7 @@ class _Union:
             self._squares[path] += variance(row.own_ns, row.own_error_ns**2, row.ready_ns, unsure) / runs**2
             if not folded:
                 self._calls[side][path] += row.calls / runs
-                error = min(row.total_error_ns, math.hypot(math.sqrt(square), common))  # as Recording.total_error()
+                error = min(row.total_error_ns, math.hypot(math.sqrt(square), common))  # as in Recording.total_error()
                 self._total_squares[path] += variance(row.total_ns, error**2, preempted, total_unsure) / runs**2
 
     def _path(self, parent: int, function: int) -> int:
@@ -152,7 +152,7 @@ class _Union:
         return found
 
     def paths(self, functions: int) -> tuple[Paths, Columns]:
-        """The paths that go into the page, and their columns. functions: how many there are."""
+        """Return the paths to put into the page, and their columns. functions: how many there are."""
         wide = student(MOST_FREEDOM, DOUBT / max(1, functions))
         values = {
             "calls_old": self._calls[0],
@@ -166,7 +166,7 @@ class _Union:
         threads = [0] * len(self.parents)
         paths = Paths(self.parents, self._functions, threads, values, weights, functions)
         columns = paths.columns("t.")
-        for name in ("calls_old", "calls_new"):  # seven digits are too few for counts
+        for name in ("calls_old", "calls_new"):  # single precision has too few digits for counts
             if f"t.{name}" in columns:
                 column = values[name]
                 extra = list(values).index(name)

@@ -1,4 +1,4 @@
-"""What there is to say about a recording of calls before its numbers."""
+"""The facts above the numbers of a recording of calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
-    """How long it took, what waited, how many calls there were; of a watch, how many matches."""
+    """Return the duration, the waiting, and the number of calls, or of a watch's matches."""
     watch = is_watch(recording)
     what = ("matches", _matches(recording)) if watch else ("calls", calls(recording))
     return [took(recording, signs, threads=not watch), *waited(recording, signs), what]
@@ -33,7 +33,7 @@ def _matches(recording: Recording) -> str:
 
 
 def measured(recording: Recording, signs: Signs) -> str:
-    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
+    """Return the source, the clock and the accuracy of times in words, or "" if unknown."""
     by = sources(recording)
     if is_watch(recording):
         parts = [
@@ -48,14 +48,14 @@ def measured(recording: Recording, signs: Signs) -> str:
 
 
 def _exceptions(recording: Recording, signs: Signs) -> str:
-    """Which calls were not counted, in a few words: the notes and losses have more."""
+    """Return in words which calls were not counted; notes and losses give details."""
     words = [f"where {signs.at_least} stands"] if any(recording.functions["lower_bound"]) else []
     words += ["what was lost"] if losses(recording, signs) else []
     return f" except {' and '.join(words)}" if words else ""
 
 
 def without_c(recording: Recording) -> str:
-    """How it is that no process recorded C functions, "default" or "asked"; empty: one did, or it is not known."""
+    """Return why no process recorded C functions ("default" or "asked"), or "" if one did or it is unknown."""
     sources = {str(row.source) for row in recording.processes}
     if is_watch(recording) or not sources:
         return ""
@@ -68,7 +68,7 @@ def without_c(recording: Recording) -> str:
 
 
 def notes(recording: Recording) -> list[str]:
-    """Whether C functions were left out."""
+    """Return a note if C functions were left out."""
     without = without_c(recording)
     if not without:
         return []

@@ -1,7 +1,7 @@
-"""The table of functions: which rows, which columns, how wide.
+"""The table of functions: its rows, columns and widths.
 
-The last column, the function's name, takes what width is left; where the file and line fit beside the name they follow
-it. Only rows that are shown become Python objects: filters and order work on the columns of the model.
+The last column, the function's name, takes the remaining width, followed by the file and line if they fit. Only rows
+that are shown become Python objects: filters and orders work on the columns of the model.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
-USUAL, FEWEST = 20, 10  # rows of the table, and those that are shown however small they are
-SMALL = 0.01  # of the time: rows that have less are left out
-DROPPED_FIRST = ("resumes", "for", "total", "waiting")  # where the width is short; errors and shares never
-NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
+USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
+SMALL = 0.01  # share of the time; smaller rows are left out
+DROPPED_FIRST = ("resumes", "for", "total", "waiting")  # if the table is too wide; errors and shares are never dropped
+NARROWEST_NAME = 24  # a shorter name is useless: the line gets too long instead
 
 
 class FunctionCells:
-    """The text of each cell of the functions table of a recording."""
+    """The text of each cell of a recording's table of functions."""
 
     def __init__(
         self, functions: Table[FunctionRow], signs: text.Signs, times: str = "wall", known: Container[str] = ()
     ) -> None:
-        """times: which ones they are, as --time has it. known: what waiting was told apart (report.waiting.told)."""
+        """Prepare cells. times: as --time. known: the distinguished kinds of waiting."""
         self.signs = signs
         self.size = len(functions)
         self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
         self.whole_ns = sum(functions["own_ns"])
         self.times = times
         self.known = known
-        self.roomy = False  # whether a cell may have several words
+        self.roomy = False  # True if a cell may have several words
         everything = self.whole_ns + (sum(functions["wait_ns"]) if times == "cpu" else 0)
         self.notable_ns = NOTABLE * everything
 
     def time(self, column: str, row: int) -> str:
-        """The cell of a time column, its unit aligned."""
+        """Return the cell of a time column with its unit aligned."""
         ns = self.columns[column][row]
         if self.times == "calls" and column in ERRORS:
             return text.count(ns)
@@ -56,35 +56,35 @@ class FunctionCells:
         return text.aligned(text.time(ns, self.columns[ERRORS[column]][row], self.signs))
 
     def error(self, row: int) -> str:
-        """The own time's relative error, where it is worth a word."""
+        """Return the own time's relative error if it is notable, else ""."""
         return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
 
     def waiting(self, row: int) -> str:
-        """What of the own time's wall it did not run, where that is something."""
+        """Return the waiting within the own time if it is notable, else ""."""
         ns = self.columns["wait_ns"][row]
         return text.aligned(text.duration(ns, self.signs)) if ns > LEAST * self.notable_ns else ""
 
     def reasons(self, row: int) -> str:
-        """What it waited for, where that was told."""
+        """Return the reasons of the waiting if they are known."""
         if self.columns["wait_ns"][row] < self.notable_ns:
             return ""
         wait, ready, lock = (self.columns[name][row] for name in ("wait_ns", "ready_ns", "lock_ns"))
         return reasons(wait, ready, lock, self.known, self.roomy)
 
     def heading(self, column: str) -> str:
-        """The heading of a column."""
+        """Return the heading of a column."""
         return COLUMNS[column].others.get(self.times, COLUMNS[column].heading)
 
     def cell(self, column: str, row: int) -> str:
-        """The text of a cell."""
+        """Return the text of a cell."""
         return FORMS[COLUMNS[column].form](self, COLUMNS[column].of, row)
 
     def calls(self, row: int) -> str:
-        """The calls, as a lower bound where they are one."""
+        """Return the number of calls, marked if it is a lower bound."""
         return text.calls(self.columns["calls"][row], bool(self.columns["lower_bound"][row]), self.signs)
 
     def each(self, row: int) -> str:
-        """Own time a call."""
+        """Return the own time per call."""
         calls = self.columns["calls"][row]
         if not calls:
             return ""
@@ -94,30 +94,30 @@ class FunctionCells:
         return text.aligned(text.time(own, error, self.signs))
 
     def count(self, column: str, row: int) -> str:
-        """A count, empty when it is nought: a column of noughts hides the one that is not."""
+        """Return a count, or "" for 0: a column of zeros would hide the others."""
         number = self.columns[column][row]
         return text.count(number) if number else ""
 
     def share(self, column: str, row: int) -> str:
-        """A time's share of all own time."""
+        """Return a time's share of all own time."""
         return text.share(self.columns[column][row], self.columns[ERRORS[column]][row], self.whole_ns)
 
     def name(self, row: int) -> str:
-        """Return `module:qualname`, or `import module` for the body of a module that was imported."""
+        """Return `module:qualname`, or `import module` for the body of an imported module."""
         kind, module, qualname, file = (self.columns[name][row] for name in ("kind", "module", "qualname", "file"))
         imported = imported_module(kind, module, qualname, file)
         return printable(IMPORT + imported) if imported else text.function_name(kind, module, qualname)
 
     def where(self, row: int) -> str:
-        """`file.py:line`."""
+        """Return `file.py:line`."""
         return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
 
 
 class Column(NamedTuple):
-    """A column of the table, wherever it is shown: the terminal, documents, the page, which receives it as it is here.
+    """A column of the table in the terminal, in documents and on the page, which receives it unchanged.
 
-    form: how a cell is made, one of FORMS, here and in web/src/table/functions.ts. of: what it is made of; a time by
-    its name without "_ns". about: what a hover reports of it. others: its headings where the times are other ones.
+    form: the kind of cell, a key of FORMS here and in web/src/table/functions.ts. of: the value; for a time, its name
+    without "_ns". about: text of a tooltip. others: headings for other values of --time.
     """
 
     heading: str
@@ -140,7 +140,7 @@ FORMS: dict[str, Callable[[FunctionCells, str, int], str]] = {
     "span": lambda cells, of, row: cells.time(f"{of}_ns", row) if cells.columns[f"{of}_ns"][row] else "",
 }
 
-# By the name that --columns takes. Blanks behind a heading stand for the unit of the numbers below it.
+# By the names of --columns. Blanks after a heading align it with numbers that have a unit.
 COLUMNS = {
     "own": Column(
         "own  ", "time", "own", "time that the function itself took", "time", {"wait": "waiting  ", "calls": "calls"}
@@ -167,12 +167,12 @@ COLUMNS = {
     "awaits": Column("awaits", "count", "awaits", "how often it was suspended to await something"),
 }
 
-# Those of the page, in its order; it leaves out those that would be empty.
+# The columns of the page, in its order; the page leaves out those that would be empty.
 OF_PAGE = ("own", "error", "percent", "total", "calls", "waiting", "for", "resumes", "exceptions", "awaiting")
 
 
 def page_columns() -> list[dict[str, object]]:
-    """The columns as the page receives them."""
+    """Return the columns in the form that the page receives."""
     return [
         {
             "name": name,
@@ -187,7 +187,7 @@ def page_columns() -> list[dict[str, object]]:
 
 
 def chosen_columns(words: str) -> list[str]:
-    """The columns that `--columns` names. Raises UsageError for a name that there is not."""
+    """Return the columns that `--columns` names. Raises UsageError for an unknown name."""
     names = [word.strip() for word in words.split(",") if word.strip() and word.strip() != "function"]
     for name in names:
         if name not in COLUMNS:
@@ -200,7 +200,7 @@ def chosen_columns(words: str) -> list[str]:
 
 
 def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: bool) -> list[str]:
-    """The columns that these rows call for: those that would be empty are left out. roomy: there is room for more."""
+    """Return the default columns for these rows, without empty ones. roomy: allow more columns."""
     columns = cells.columns
     names = ["own", "error", "percent", "total", "calls"]
     if cells.times == "calls":
@@ -209,7 +209,7 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
         return names + (["resumes"] if any(columns["resumes"][row] for row in rows) else [])
     if not any(map(cells.error, rows)):
         names.remove("error")
-    if not any(columns["calls"]):  # a format that does not hold them
+    if not any(columns["calls"]):  # a format without calls
         names.remove("calls")
     if any(columns["resumes"][row] for row in rows):
         names.append("resumes")
@@ -225,13 +225,13 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
 def selected_rows(
     functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None
 ) -> list[int]:
-    """The rows to show, all of them, in one of ORDERS. tree: as in_order() takes it."""
+    """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order()."""
     calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
     left_out = modules.left_out(functions)
     return [
         row
         for row in in_order(functions, order, tree)
-        if (calls[row] or resumes[row] or own[row])  # the chosen threads may know functions that never ran on them
+        if (calls[row] or resumes[row] or own[row])  # with --thread, others may never have run
         and row not in left_out
     ]
 
@@ -249,9 +249,8 @@ def write_functions(
 ) -> None:
     """Write the table with its heading.
 
-    limit: how many rows, None for all, 0 for those that matter. columns: names, None for the usual.
-
-    tree: that of the functions, for an order that needs it.
+    limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
+    recording's tree, for an order that needs it.
     """
     rows = selected_rows(functions, order, modules, tree)
     shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
@@ -281,7 +280,7 @@ def write_functions(
 
 
 def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str, times: str) -> int:
-    """Return how many of the rows to show where nobody says it: those with a notable share of the time."""
+    """Return how many rows to show by default: those with a notable share of the time."""
     if order != "own":
         return USUAL
     own, whole = functions["own_ns"], sum(functions["own_ns"])
@@ -290,7 +289,7 @@ def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str, ti
 
 
 def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:
-    """What the percentages are of: `100 % is 1.83 s of running`."""
+    """Return what the percentages refer to: `100 % is 1.83 s of running`."""
     if times == "calls":
         return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
     told = "ready" in known or "lock" in known or any(functions["wait_ns"])
@@ -299,13 +298,13 @@ def whole_words(functions: Table[FunctionRow], times: str, known: Container[str]
 
 
 def order_words(order: str, times: str) -> str:
-    """What one of ORDERS is called where the times are these."""
+    """Return the name of one of ORDERS for these times."""
     words = {"wait": {"own": "time waiting"}, "calls": {"own": "calls", "total": "calls made in all"}}
     return words.get(times, {}).get(order, ORDERS[order][1])
 
 
 def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
-    """The columns that leave room for the name."""
+    """Return the columns without those that must be dropped to leave room for the name."""
     for name in DROPPED_FIRST:
         widths = _widths(cells, columns, {name: [cells.cell(name, row) for row in rows] for name in columns})
         if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
@@ -315,7 +314,7 @@ def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: l
 
 
 def _cell(name: str, cell: str, width: int, index: int) -> str:
-    """A cell with the blanks before it: numbers on the right, words on the left."""
+    """Return a cell with the gap before it: numbers align right, words left."""
     if name != "for":
         return text.right(cell, width)
     gap = _gap(index, name)
@@ -323,18 +322,18 @@ def _cell(name: str, cell: str, width: int, index: int) -> str:
 
 
 def _gap(index: int, name: str) -> int:
-    """The blanks before a column: the error stands close to its time."""
+    """Return the width of the gap before a column; the error is close to its time."""
     return 1 if name in ("error", "for") or index == 0 else 2
 
 
 def _widths(cells: FunctionCells, columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
-    """How wide each column is with the blanks before it."""
+    """Return the width of each column, with the gap before it."""
     widths = {name: max(map(text.cells, [cells.heading(name), *texts[name]])) for name in columns}
     return {name: width + _gap(index, name) for index, (name, width) in enumerate(widths.items())}
 
 
 def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
-    """Writes headings and rows, each row one line of the paper's width."""
+    """Write headings and rows, each row one line of the paper's width."""
     texts = {name: [cells.cell(name, row) for row in rows] for name in columns}
     widths = _widths(cells, columns, texts)
     used = sum(widths.values()) + 2
@@ -348,7 +347,7 @@ def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns
 
 
 def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:
-    """The name, and where it is if that fits beside it, in at most `width` columns."""
+    """Return the name, and the file and line if they fit, in at most `width` columns."""
     name, where = cells.name(row), cells.where(row)
     if where and text.cells(name) + 2 + text.cells(where) <= width:
         return [(name, style), "  ", (where, "quiet")]

@@ -1,4 +1,4 @@
-"""What an editor shows of a recording of calls: at the line where a function begins, its calls and times."""
+"""An editor's notes for a recording of calls: at the first line of each function, its calls and times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGNS = text.Signs()
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
-    """The notes. file: the recording's."""
+    """Return the notes. file: the recording's."""
     by = options.time or usual_times(recording)
     shown = recording.timed(by)
     cells = FunctionCells(shown.functions, _SIGNS, by, told(shown))

@@ -1,8 +1,8 @@
-"""Show imports as one thing: a row for each module that is imported, and one for the import system.
+"""The import system as one row, and each imported module as another.
 
-The import system's functions (finders, loaders, and the C functions that they call, such as `marshal.loads`) lie
-between each import statement and the module that it runs. They are left out of the call tree, where the module's body,
-named `import NAME`, is below its importer; the table of functions has one row for all of them.
+The import system's functions (finders, loaders, and the C functions that they call, such as `marshal.loads`) are on the
+path from each import statement to the module that it runs. The call tree leaves them out: a module's body, named
+`import NAME`, is below its importer. The table of functions has one row for all of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 MODULES = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")
 FILES = tuple(f"<frozen {module}>" for module in MODULES)
 NAME = "<import system>"
-IMPORT = "import "  # what the name of a module's body begins with
+IMPORT = "import "  # the prefix for the body of a module
 BODY = "<module>"  # the qualified name of a module's body
 
 _SUMS = ("calls", "resumes", "exceptions", "awaits", "own_ns", "wait_ns", "ready_ns", "lock_ns", "await_ns")
 
 
 class ImportSystem:
-    """The import system's functions, by id; C functions, which belong to it where it calls them; modules' bodies."""
+    """Ids of functions: the import system's, C functions (its own where it calls them), and modules' bodies."""
 
     def __init__(self) -> None:
         self.functions: set[int] = set()
@@ -36,12 +36,12 @@ class ImportSystem:
         self.bodies: set[int] = set()
 
     def has(self, function: int, caller: int) -> bool:
-        """Return True for a function that is called by this one (-1: by none) and belongs to the import system."""
+        """Return True if the function is the import system's when called by `caller` (-1 for none)."""
         return function in self.functions or (caller in self.functions and function in self.c_functions)
 
 
 def import_system(recording: Recording) -> ImportSystem:
-    """Return the functions that importing and `python -m` put on every stack."""
+    """Return the functions that imports and `python -m` put on every stack."""
     found = ImportSystem()
     functions = recording.functions
     rows = zip(*(functions[name] for name in ("kind", "module", "qualname", "file")), strict=True)
@@ -56,15 +56,15 @@ def import_system(recording: Recording) -> ImportSystem:
 
 
 def imported_module(kind: int, module: str, qualname: str, file: str) -> str:
-    """Return the name of the module whose body a function is; empty for any other function, and for the program."""
+    """Return the module whose body the function is, or "" for other functions and for the main program."""
     body = kind == PYTHON and qualname == BODY and module not in ("", "__main__", "__mp_main__")
     return module if body and (not file.startswith("<") or file.startswith("<frozen ")) else ""
 
 
 def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
-    """Return the table of functions with one row, the first one's, for all of the import system's time.
+    """Return the table of functions with the import system's time on one row, that of its first function.
 
-    A C function loses what it did for the import system alone. Rows of which nothing is left have no calls and no time.
+    A C function keeps only its work for others. Rows from which everything moved have no calls and no time.
     """
     system = import_system(recording)
     functions, tree = recording.functions, recording.tree
@@ -84,7 +84,7 @@ def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
 
 
 class _Texts(list[str]):
-    """A column of text that is no part of a string table."""
+    """A column of text outside of a string table."""
 
     def strings(self) -> list[str]:
         return self
@@ -105,7 +105,7 @@ def _move(columns: dict[str, Any], row: int, to: int) -> None:
 
 
 def _move_c_functions(columns: dict[str, Any], tree: Table[NodeRow], system: ImportSystem, one: int) -> None:
-    """Move what the C functions did that the import system called, as far as they are no callers themselves."""
+    """Move the counts and times of C functions that the import system called to its row."""
     parents, functions = tree["parent"], tree["function"]
     sums = {name: tree[name] for name in (*_SUMS, "total_ns")}
     for node, (parent, function) in enumerate(zip(parents, functions, strict=True)):

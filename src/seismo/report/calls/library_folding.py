@@ -1,17 +1,17 @@
-"""Which frames of a call tree are libraries', and whether the tree folds them.
+"""The choice of the library frames of a call tree to fold.
 
-A web request runs through a hundred frames of servers and frameworks before it comes to a line that the reader wrote.
-So a *fold* is one line of the tree that stands for a frame of a library and all of libraries below it, as far as the
-program's own code, which is called back from it and stands below the fold.
+A web request passes a hundred frames of servers and frameworks before it reaches the reader's code. A *fold* is one
+line of the tree for a frame of a library and all library frames below it. The program's own code that the library calls
+back is shown below the fold.
 
-Whose a frame is: a Python function's file tells (seismo.report.libraries). A C function and the import machinery belong
-to whoever calls them, so that `sorted` in the program's own code stays in sight, and is no more than a part of a
-library where a library sorts.
+A Python function belongs to the owner of its file (seismo.report.libraries). C functions and the import system belong
+to their callers, so that `sorted` in the program's own code stays visible, and is a part of the library if a library
+calls it.
 
-Nothing is folded where that would hide what the recording is about, which is when less than a tenth of the time would
-be left to see: because one library's function took the rest, or because hardly any of it was under the program's own
-code. Time in which a thread waits is no part of this, since a server waits most of the time. A program that is
-installed itself (`-m black`) has no code of its own here, so that nothing of it is folded either.
+Nothing is folded if that would hide the subject of the recording: less than a tenth of the time would stay visible.
+Either one library's function took the rest, or hardly any time was under the program's own code. Waiting does not count
+here, since a server waits most of the time. An installed program (`-m black`) has no own code here, so that nothing of
+it is folded either.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from seismo.model import FunctionRow, Recording, Table
 
-LEFT_AT_LEAST = 0.1  # of the time, in the program's own code and in what is not folded together with the largest fold
+LEFT_AT_LEAST = 0.1  # share of the time in own code and outside of the largest fold
 
-# C functions in which a thread does nothing.
+# C functions in which a thread only waits.
 WAITING = {
     "select": {"select", "poll.poll", "epoll.poll", "devpoll.poll", "kqueue.control"},
     "_thread": {"lock.acquire", "lock.__enter__", "RLock.acquire", "RLock.__enter__", "_ThreadHandle.join"},
@@ -43,15 +43,15 @@ WAITING = {
     "_signal": {"pause", "sigwait", "sigwaitinfo", "sigtimedwait"},
 }
 
-_OWN, _LIBRARY, _CALLERS = 0, 1, 2  # whose a function is
-# Where a node is: in own code, in a library that own code called, above both, in a library that no own code called. For
-# each of the three whose a function is: where a node of it is, by where its parent is. Libraries are odd.
+_OWN, _LIBRARY, _CALLERS = 0, 1, 2  # the owner of a function
+# The position of a node: in own code, in a library called by own code, above both, or in a library that no own code
+# called. _STEPS has for each owner of a function the position of its node by that of the parent. Libraries are odd.
 OWN, CALLED, TOP, BARE = 0, 1, 2, 3
 _STEPS = (bytes((OWN, OWN, OWN, OWN)), bytes((CALLED, CALLED, BARE, BARE)), bytes((OWN, CALLED, TOP, BARE)))
 
 
 def waiting_functions(functions: Table[FunctionRow]) -> set[int]:
-    """The rows of C functions in which a thread waits."""
+    """Return the rows of C functions in which a thread waits."""
     modules, names = functions["module"], functions["qualname"]
     return {
         row
@@ -61,13 +61,13 @@ def waiting_functions(functions: Table[FunctionRow]) -> set[int]:
 
 
 class Folds:
-    """What of a recording's tree is folded. `any`: whether anything is. `inside`: for each node, true in a library.
+    """The folding of a recording's tree. `any`: true if there are folds. `inside`: for each node, true in a library.
 
-    `whose`: for each function 0, the program's own; 1, a library's; 2, of whoever calls it.
+    `whose`: for each function 0 if it is the program's own, 1 if a library's, 2 if it belongs to its caller.
     """
 
     def __init__(self, recording: Recording, machinery: Collection[int]) -> None:
-        """machinery: functions that belong to whoever calls them, like C functions."""
+        """Classify the functions and nodes. machinery: functions that belong to their callers, as C functions do."""
         self._modules: Sequence[str] = recording.functions["module"]
         self._kinds: Sequence[int] = recording.functions["kind"]
         self._tree = recording.tree
@@ -78,7 +78,7 @@ class Folds:
         self.any = there and self._leaves_enough(recording, self.whose)
 
     def _whose(self, recording: Recording) -> bytes:
-        """Whose each function is."""
+        """Return the owner of each function."""
         python = [row for row, kind in enumerate(self._kinds) if kind == text.PYTHON and row not in self._machinery]
         whose = bytearray((_CALLERS,)) * len(self._kinds)
         for row, library in of_functions(recording, python, installed=False).items():
@@ -86,13 +86,13 @@ class Folds:
         return bytes(whose)
 
     def _leaves_enough(self, recording: Recording, whose: bytes) -> bool:
-        """Finds out where each node is (`inside`); then whether folding leaves something to see."""
+        """Set `inside` for each node, and return True if folding leaves enough to see."""
         tree = self._tree
         waiting = waiting_functions(recording.functions)
         steps = [_STEPS[side] for side in whose]
         place = bytearray((TOP,)) * (len(tree) + 1)  # the last one is above the roots, whose parent is -1
         entry = array("q", bytes(8 * len(tree)))  # the function by which a library was entered
-        folded: dict[int, float] = {}  # own time in folds by entry
+        folded: dict[int, float] = {}  # own time in folds, by entry
         bare = 0.0
         rows = zip(tree["parent"], tree["function"], tree["own_ns"], strict=True)
         for node, (parent, function, own) in enumerate(rows):
@@ -110,7 +110,7 @@ class Folds:
         return bool(max([bare, *folded.values()]) <= (1 - LEFT_AT_LEAST) * busy)
 
     def libraries(self, nodes: Iterable[int]) -> list[str]:
-        """The libraries that these nodes belong to, as packages, the outermost first."""
+        """Return the top-level packages of these nodes, the one with the largest total first."""
         functions, totals = self._tree["function"], self._tree["total_ns"]
         largest: dict[int, float] = {}
         for node in nodes:

@@ -1,4 +1,4 @@
-"""The options of `seismo report` that are about calls, some of them about lines and objects, too."""
+"""The options of `seismo report` for calls, some of which also apply to lines and objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     what = parser.add_argument_group("calls: what to show")
     what.add_argument("--tree", action="store_true", help="show only the call tree, with more rows")
     what.add_argument(
@@ -114,7 +114,7 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
 
 
 def check(options: Options) -> None:
-    """Raises UsageError for columns that there are not, and expressions that are none."""
+    """Raise UsageError for unknown columns, invalid times and invalid expressions."""
     if options.columns:
         from seismo.report.calls.functions import chosen_columns
 
@@ -135,12 +135,12 @@ def check(options: Options) -> None:
         about_functions(options.where)
 
 
-# What only the terminal's report does; a page does it in its own way.
+# Options for the terminal only; a page has other means.
 _OF_THE_TERMINAL = ("sort", "tree", "callers", "callees", "columns", "around", "limit", "depth", "min")
 
 
 def check_page(options: Options) -> None:
-    """Raises UsageError for options that a page does not take: its reader sorts, searches and zooms."""
+    """Raise UsageError for options that a page does not take: its reader sorts, searches and zooms."""
     from seismo.errors import UsageError
 
     given = next((name for name in _OF_THE_TERMINAL if getattr(options, name, None)), "")
@@ -150,12 +150,12 @@ def check_page(options: Options) -> None:
 
 
 def usual_times(recording: Recording) -> str:
-    """What a recording is ranked by where nobody says it, as --time has it."""
+    """Return the default of --time for the recording."""
     return "calls" if recording.timeless else ELAPSED
 
 
 def view(options: Options, order: str, recording: Recording) -> View:
-    """What to show."""
+    """Return the view that the options ask for."""
     from seismo.report.calls.functions import chosen_columns
     from seismo.report.calls.text import View
     from seismo.report.calls.tree import Limits

@@ -1,4 +1,4 @@
-"""What the program said of itself in a trace, marks, counts and spans, and what is said of the interpreter, as text."""
+"""Marks, counts and spans of the program, and events of the interpreter, in a trace as text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class LongestSpan(NamedTuple):
-    """The longest span of a name: how long it took at least, how many have the name, and what these took together.
+    """The longest span of a name, with its minimum length, the number of spans of that name, and their total length.
 
-    The time of a span whose end is not known counts up to the recording's end.
+    A span whose end is unknown counts up to the recording's end.
     """
 
     span: Span
@@ -31,7 +31,7 @@ class LongestSpan(NamedTuple):
 
 
 def longest_spans(recording: Recording) -> list[LongestSpan]:
-    """Of each name the longest span, the longest first."""
+    """Return the longest span of each name, the longest first."""
     known = recording.calls.spans
     end = recording.calls.end_ns if any(span.end_ns < 0 for span in known) else 0
     found: dict[str, LongestSpan] = {}
@@ -45,19 +45,19 @@ def longest_spans(recording: Recording) -> list[LongestSpan]:
 
 
 def span_length(span: Span, ns: int, signs: Signs) -> str:
-    """How long a span took, or how long at least."""
+    """Return the length of a span, or its minimum if the end is unknown."""
     length = text.duration(ns, signs)
     return length if span.end_ns >= 0 else f"{signs.at_least} {length}"
 
 
 def with_values(name: str, values: Mapping[str, object]) -> str:
-    """A name and what was said with it, safe to show."""
+    """Return a name with its values, escaped for display."""
     said = [name, *(f"{name}={value!r}" for name, value in values.items())]
     return printable(" ".join(said))
 
 
 def said_within(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
-    """What was said in the time of a window: times, and words."""
+    """Return the marks, counts, spans, collections and landmarks in a window, as times and words."""
     several = len(recording.threads) > 1
 
     def on(thread: int) -> str:
@@ -81,7 +81,7 @@ _SAID = {"mark": "mark", "counter": "count"}
 
 
 def _said(row: InstantRow) -> str:
-    """A mark or a count."""
+    """Return a mark or a count in words."""
     data = row.data
     if row.kind == "counter" and isinstance(data, dict) and set(data) == {"value"}:
         return f"count {printable(row.name)} = {printable(repr(data['value']))}"
@@ -90,7 +90,7 @@ def _said(row: InstantRow) -> str:
 
 
 def _of_spans(paper: Paper, recording: Recording, window: Window) -> list[tuple[int, str]]:
-    """A line for each span that began within, with its length if it ended there, too, and for each that only ended."""
+    """Return a line for each span that began in the window, and for each that only ended there."""
     process = recording._raw["threads"]["process"].tolist()
     several = len(recording.threads) > 1
     begun = spans(recording, window.instants)
@@ -111,7 +111,7 @@ def _of_spans(paper: Paper, recording: Recording, window: Window) -> list[tuple[
 
 
 def thread_name(recording: Recording, thread: int) -> str:
-    """What a thread is called, safe to show; with its process where there are several."""
+    """Return the name of a thread, escaped for display, with its process if there are several."""
     row = recording.threads[thread]
     name = printable(str(row.name)) or f"thread {thread}"
     if len(recording.processes) > 1:

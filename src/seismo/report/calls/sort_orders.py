@@ -1,9 +1,8 @@
-"""The orders of the table of functions: seismo's words for them, and those that cProfile and pstats know.
+"""The orders of the table of functions: seismo's words for them, and those of cProfile and pstats.
 
-Times and counts are sorted the largest first, names and places from a to z. A time that is not known is ranked by what
-it is at least; of equal ones, that with more calls comes first, then the names decide: so that two reports of one
-recording, or of two equal runs, have the same order. The summary after a recording uses it: no import that it could not
-afford.
+Times and counts are sorted the largest first, names and places from a to z. An unknown time is ranked by its lower
+bound. Ties are broken by calls, then by names, so that reports of equal runs have the same order. The summary after a
+recording uses it: no import that it could not afford.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from seismo.model import FunctionRow, NodeRow, Table
 
-# What --sort takes: the columns to sort by, and the words for the order.
+# The values of --sort: the columns to sort by, and the words for the order.
 ORDERS: dict[str, tuple[tuple[str, ...], str]] = {
     "own": (("own_ns",), "own time"),
     "total": (("total_ns",), "total time"),
@@ -30,12 +29,12 @@ ORDERS: dict[str, tuple[tuple[str, ...], str]] = {
     "line": (("line", "file", "qualname"), "line"),
 }
 
-# The errors of times, by column.
+# The column of errors for each column of times.
 ERRORS = {"own_ns": "own_error_ns", "total_ns": "total_error_ns"}
 
 
 def ranked(functions: Table[FunctionRow], column: str) -> list[int]:
-    """The rows of the functions by a column of times or counts, the largest first."""
+    """Return the rows of the functions by a column of times or counts, the largest first."""
     values = list(functions[column])
     if column in ERRORS:
         values = list(map(rank, values, functions[ERRORS[column]]))
@@ -47,14 +46,14 @@ def _ranked(functions: Table[FunctionRow], values: Sequence[float]) -> Iterator[
     order = sorted(range(len(values)), key=lambda row: (-values[row], -calls[row]))
     for _, equal in groupby(order, key=lambda row: (values[row], calls[row])):
         rows = list(equal)
-        if len(rows) > 1:  # only then is a name looked up
+        if len(rows) > 1:  # names are looked up for ties only
             names = [functions[name] for name in ("qualname", "module", "file", "line")]
             rows.sort(key=lambda row: tuple(column[row] for column in names))
         yield from rows
 
 
 def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | None = None) -> list[int]:
-    """The rows of the functions in one of ORDERS. tree: that of the functions; without it no recursion is known."""
+    """Return the rows of the functions in one of ORDERS. tree: without it, recursion is unknown."""
     columns, _ = ORDERS[order]
     if not columns:
         calls = list(functions["calls"]) if tree is None else primitive_calls(tree, len(functions))
@@ -66,10 +65,10 @@ def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | N
 
 
 def primitive_calls(tree: Table[NodeRow], count: int) -> list[int]:
-    """For each function, by id, the calls that were made while no other call of it was open. count: of functions."""
+    """Return for each function id the calls made while no other call of it was open. count: of functions."""
     parents, functions, calls = list(tree["parent"]), list(tree["function"]), list(tree["calls"])
     nodes = len(parents)
-    # Children as linked lists; the roots' list begins at the end.
+    # Children are linked lists; the list of roots starts in the last slot.
     first, following = [-1] * (nodes + 1), [-1] * nodes
     for node in range(nodes - 1, -1, -1):
         following[node], first[parents[node]] = first[parents[node]], node
@@ -77,7 +76,7 @@ def primitive_calls(tree: Table[NodeRow], count: int) -> list[int]:
     waiting: list[int] = []
     node = first[-1]
     while node >= 0 or waiting:
-        if node < 0:  # all below is done
+        if node < 0:  # the subtree is done
             node = waiting.pop()
             open_[functions[node]] -= 1
             node = following[node]

@@ -1,4 +1,4 @@
-"""The sources that the page of calls has: those of the functions with most of the time, up to a size."""
+"""The sources in the page of calls: those of the functions with most of the time, up to a size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from seismo.report.calls.page_selection import Chosen
     from seismo.report.calls.paths import Columns
 
-MOST = 300  # functions
-LONGEST = 250  # lines of one function
-ROOM = 400_000  # characters of them all: deflated, an eighth
-_LINE = 300  # characters of one line
+MOST = 300  # most functions
+LONGEST = 250  # most lines of one function
+ROOM = 400_000  # most characters of all sources; compressed, an eighth
+_LINE = 300  # most characters of one line
 
 
 def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Columns]:
-    """The sources by function, for the head of a page, and what is known of their lines, as its columns."""
+    """Return the sources by function for the head of a page, and the columns of their lines."""
     numbers = chosen.numbers()
     functions = recording.functions
     kinds, files, firsts, names = (functions[name] for name in ("kind", "file", "line", "qualname"))
@@ -51,7 +51,7 @@ def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Co
 
 
 def _hottest(recording: Recording) -> list[int]:
-    """The functions, those first that have most of what is looked for: of running, of waiting, or of the calls."""
+    """Return the functions, first those with the largest shares of running, waiting and calls."""
     running, waiting = (recording.timed(times).functions for times in ("cpu", "wait"))
     columns = [running["own_ns"], running["total_ns"], waiting["own_ns"], running["calls"]]
     wholes = [sum(running["own_ns"]), 2 * sum(running["own_ns"]), sum(waiting["own_ns"]), 2 * sum(running["calls"])]
@@ -63,12 +63,12 @@ def _hottest(recording: Recording) -> list[int]:
 
 
 def block(lines: list[str], first: int, name: str) -> list[str]:
-    """The lines of the function that begins at this one."""
+    """Return the lines of the function that begins at line `first`."""
     if name.endswith("<module>"):
         return lines[first - 1 :]
     below = lines[first - 1 : first - 1 + 10 * LONGEST]
     try:
-        if name.endswith(">"):  # a comprehension or a lambda: the statement that it begins in
+        if name.endswith(">"):  # a comprehension or a lambda: the statement in which it begins
             source = (f"{line}\n" for line in (below[0].lstrip(), *below[1:]))
             tokens = tokenize.generate_tokens(lambda: next(source, ""))
             return below[: next((token.end[0] for token in tokens if token.type == tokenize.NEWLINE), 1)]
@@ -78,7 +78,7 @@ def block(lines: list[str], first: int, name: str) -> list[str]:
 
 
 def _lines(recording: Recording, functions: set[int], numbers: Mapping[int, int]) -> Columns:
-    """What is known of the lines of these functions; nothing where no lines were recorded. numbers: in the page."""
+    """Return the columns of the lines of these functions; empty without recorded lines. numbers: the page's."""
     rows = [row for row in recording.timed("cpu").lines if row.function in functions and row.line > 0]
     if not rows:
         return {}

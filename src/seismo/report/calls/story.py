@@ -1,4 +1,4 @@
-"""The story of a recording of calls, of a trace, and of what a watch recorded."""
+"""The story of a recording of calls, of a trace, and of a watch."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}
 _SIGNS = text.Signs()
-OWN_LEAST = 0.1  # of all own time: with less in the program's own functions, any function leads the steps
-BLOCKS, BLOCK_LINES = 3, 12  # sources of functions, and lines of one
-BLOCK_LEAST = 0.05  # of the own time, for a source
+OWN_LEAST = 0.1  # share of own time; if the program's own functions have less, any function leads the steps
+BLOCKS, BLOCK_LINES = 3, 12  # most functions with sources, and most lines of one
+BLOCK_LEAST = 0.05  # least share of own time for a source
 
 
 class Functions:
-    """The functions of a recording as data, and as they are called."""
+    """The functions of a recording as data and as names."""
 
     def __init__(self, recording: Recording, cells: FunctionCells) -> None:
         self.recording, self.cells = recording, cells
@@ -50,7 +50,7 @@ class Functions:
         self._kinds, self._modules, self._names, self._files, self._lines = (cells.columns[name] for name in names)
 
     def place(self, row: int) -> dict[str, Any]:
-        """What a function is called and where it is."""
+        """Return the name and the place of a function."""
         kind, file = self._kinds[row], self._files[row]
         module, name = self._modules[row], self._names[row]
         return {
@@ -63,16 +63,16 @@ class Functions:
         }
 
     def called(self, row: int) -> str:
-        """`module:qualname`, as --callers and others take it."""
+        """Return `module:qualname` as options such as --callers take it."""
         module, name = self._modules[row], self._names[row]
         return f"{module}:{name}" if module and self._kinds[row] != text.SYNTHETIC else name
 
     def definition(self, row: int) -> str:
-        """The line that defines it; "" where it is not known."""
+        """Return the line that defines it, or "" if unknown."""
         return self.sources.definition(self._files[row], self._lines[row]) if self._kinds[row] == text.PYTHON else ""
 
     def data(self, row: int) -> dict[str, Any]:
-        """All that is known of it."""
+        """Return all data of a function."""
         columns = self.cells.columns
         return {
             **self.place(row),
@@ -85,12 +85,12 @@ class Functions:
         }
 
     def names(self, row: int) -> list[str]:
-        """Cells: the name, the place, the definition."""
+        """Return the cells for the name, the place and the definition."""
         return [Name(self.cells.name(row)), Name(self.cells.where(row)), Name(self.definition(row))]
 
 
 def times(columns: Any, row: int, by: str) -> dict[str, Any]:
-    """Times of a row; where there are none, what stands in their columns are calls."""
+    """Return the times of a row; if `by` is calls, the time columns hold calls."""
     names = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "wait_ns", "await_ns")
     if by == BY_CALLS:
         return {**dict.fromkeys(names), "total_calls": round(columns["total_ns"][row])}
@@ -98,7 +98,7 @@ def times(columns: Any, row: int, by: str) -> dict[str, Any]:
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
-    """What there is to tell. file: what commands call it. most: rows of a section."""
+    """Return the story. file: the recording's name in commands. most: rows of a section."""
     by = options.time or usual_times(recording)
     modules = chosen_modules(options)
     steps = Steps(recording, file)
@@ -111,7 +111,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     rows = selected_rows(table, "own", modules)
     sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
-    if not watch:  # which knows of no callers: its tree is flat
+    if not watch:  # a watch records no callers, so that its tree is flat
         threads = thread_count(recording)
         together = shown.combined() if threads > 1 else shown
         limits = Limits(lines=most, libraries=options.libraries, imports=options.imports)
@@ -134,7 +134,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
 
 
 def totals(recording: Recording, by: str) -> dict[str, Any]:
-    """The sums."""
+    """Return the sums over the recording."""
     functions, cpu = recording.timed("cpu").functions, cpu_ns(recording)
     return {
         "wall_ns": rounded(wall_ns(recording)),
@@ -181,7 +181,7 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
     )
 
 
-# ---- the tree ----
+# ---- The tree. ----
 
 
 def _paths(recording: Recording, functions: Functions, modules: Modules, limits: Limits, threads: int) -> Section:
@@ -205,7 +205,7 @@ def _share(total_ns: float, tree: CallTree) -> float:
 
 
 def _amounts(of: Branch | Rest, tree: CallTree, *names: str) -> dict[str, Any]:
-    """Times of a row of the tree; where there are none, calls."""
+    """Return the times of a row of the tree, or calls if there are no times."""
     if tree.times == BY_CALLS:
         return {**dict.fromkeys(names), "total_calls": round(of.total_ns)}
     return {name: rounded(getattr(of, name)) for name in names}
@@ -284,11 +284,11 @@ def _rest(rest: Rest, indent: int, tree: CallTree) -> Row:
     return Row(data, cells, falling(0.3, indent, _share(rest.total_ns, tree)), indent)
 
 
-# ---- sources, threads, steps ----
+# ---- Sources, threads and steps. ----
 
 
 def _blocks(functions: Functions, rows: Sequence[int]) -> Section:
-    """The sources of the functions with most own time, as far as they are what ran."""
+    """Return the sources of the functions with most own time, if they are unchanged since the recording."""
     cells = functions.cells
     own, table = cells.columns["own_ns"], functions.recording.functions
     made: list[Row] = []

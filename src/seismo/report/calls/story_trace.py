@@ -1,4 +1,4 @@
-"""What the story of a trace has besides: the longest calls and spans, stretches that are missing, pauses, imports."""
+"""The sections of a trace's story: the longest calls and spans, gaps, collector pauses, and imports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNS = text.Signs()
 
 
 def sections(recording: Recording, functions: Functions, most: int) -> list[Section]:
-    """The sections. most: rows of each."""
+    """Return the sections. most: rows of each."""
     found = longest_calls(recording)
     longest = _longest(found.rows, functions, min(most, LONGEST))
     spans = _spans(recording, min(most, LONGEST))

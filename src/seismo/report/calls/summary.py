@@ -1,6 +1,6 @@
-"""The few lines on stderr after a program was recorded: what took the time, what was lost, where the recording is.
+"""The summary on stderr after a program was recorded: the top functions, the losses, and the recording's path.
 
-It runs in the process that was recorded, just before that ends: no argparse, no re.
+It runs in the recorded process, just before its end: no argparse, no re.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FUNCTIONS = 8
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
+    """Write the summary of the recording, at most 15 lines. path: the recording's, quoted for a shell."""
     signs = Signs.of(stream)
     stream.write(written(_lines(recording, path, signs, width_of(stream)), coloured))
 
@@ -90,7 +90,7 @@ def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, wi
 def _counts(
     functions: Table[FunctionRow], signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
 ) -> list[Styled]:
-    """The table of a recording without times: by calls."""
+    """Return the table of a recording without times: by calls."""
     all_calls = functions["calls"]
     whole = sum(all_calls)
     widest = max(len("calls"), *map(len, counts))

@@ -1,4 +1,4 @@
-"""Write the report on a terminal or a pipe: a line about the run, the call tree, the functions, and the notes."""
+"""The report on a terminal or a pipe: a line about the run, the call tree, the functions, and the notes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class View:
-    """What of a recording to show, and how much of it."""
+    """The choice of what to show of a recording, and how much of it."""
 
     order: str = "own"
-    limit: int | None = 0  # rows of a table; None: all; 0: those that matter
+    limit: int | None = 0  # rows of a table, None for all, or 0 for the relevant ones
     columns: list[str] | None = None
     functions: bool = True
     tree: bool = True
@@ -39,14 +39,14 @@ class View:
     threads: Sequence[str] = ()
     callers: Sequence[str] = ()
     callees: Sequence[str] = ()
-    times: str = ELAPSED  # as --time has it
+    times: str = ELAPSED  # a value of --time
 
 
 def write_report(paper: Paper, recording: Recording, view: View) -> None:
-    """Write the report. Raise UsageError when the view names a thread or function that is not there."""
+    """Write the report. Raises UsageError if the view names an unknown thread or function."""
     chosen = chosen_threads(recording, view.threads) if view.threads else None
     for pattern in (*view.callers, *view.callees):
-        find_functions(recording.functions, pattern)  # an error comes before the first line, not after it
+        find_functions(recording.functions, pattern)  # report a mistake before the first line of output
     active, idle = without_idle(recording)
     write_opening(paper, recording, opening(active, idle, paper.signs))
     if chosen is not None:
@@ -67,7 +67,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         write_callees(paper, shown, pattern, limit)
     if view.callers or view.callees:
         return
-    if view.tree and not (view.functions and is_watch(recording)):  # a watch knows of no callers: its tree is flat
+    if view.tree and not (view.functions and is_watch(recording)):  # a watch has no callers, so its tree is flat
         write_tree(paper, shown, view.modules, view.limits, threads, idle)
         paper.flush()
     if view.functions:
@@ -79,13 +79,13 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
 
 
 def thread_names(recording: Recording, threads: Sequence[int]) -> str:
-    """The threads as a list in a sentence."""
+    """Return the names of the threads as a list in a sentence."""
     names = recording.threads["name"]
     return ", ".join(printable(str(names[thread]) or f"thread {thread}") for thread in threads)
 
 
 def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:
-    """The ids of the threads that the words name, by name or glob, id, or native id. Raises UsageError for none."""
+    """Return the ids of threads that match a name or glob, an id, or a native id. Raises UsageError if none does."""
     from fnmatch import fnmatchcase
 
     threads = list(recording.threads)

@@ -1,4 +1,4 @@
-"""What a report says of a trace beside the tables of its tree: the longest calls, the gaps, and how it ended."""
+"""The sections of a trace besides the call tree and its tables: the longest calls, gaps, and the end."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 LONGEST = 10
 IMPORTS = 5
-SOME_BYTES = 4 << 20  # of a journal that is read to the end whatever the recorder noted: some tenths of a second
-MOST_BYTES = 64 << 20  # of a journal without an end that is read for the calls of its last second: some seconds
+SOME_BYTES = 4 << 20  # size of a journal that is always read in full; takes some tenths of a second
+MOST_BYTES = 64 << 20  # size up to which a journal without an end is read in full; takes some seconds
 
 
 class Longest(NamedTuple):
-    """Of each function the longest call, the longest first; the stretches that are missing, and the reader's words."""
+    """The longest call of each function, the longest first, with the gaps and the reader's problems."""
 
     rows: list[CallRow]
     gaps: list[GapRow]
@@ -35,7 +35,7 @@ class Longest(NamedTuple):
 
 
 def longest_calls(recording: Recording) -> Longest:
-    """The longest calls; a long journal is read to its end for them only where its recorder noted none.
+    """Return the longest calls. A long journal is read in full only if its recorder noted none.
 
     The import system's functions are left out, as in the tree: `imports` has the modules.
     """
@@ -52,7 +52,7 @@ def longest_calls(recording: Recording) -> Longest:
 
 
 def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str]]:
-    """The longest call of each function, gaps and problems."""
+    """Return the longest call of each function, gaps and problems."""
     calls = recording.calls
     size = sum(block.size for block in calls.blocks)
     if size > SOME_BYTES and calls.longest is not None:
@@ -64,13 +64,13 @@ def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str
 
 
 def imports(recording: Recording) -> list[InstantRow]:
-    """The modules that were imported, that first which with what it imports took longest."""
+    """Return the imported modules, that with the longest import first, including what it imports."""
     rows = [row for row in landmarks(recording, _known(recording)[0]) if row.kind == "import"]
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
 
 def write_trace(paper: Paper, recording: Recording) -> None:
-    """Writes the sections of a trace; of other recordings nothing."""
+    """Write the sections of a trace; nothing for other recordings."""
     if not recording.calls:
         return
     _write_longest(paper, recording, longest_calls(recording))
@@ -84,14 +84,14 @@ def write_trace(paper: Paper, recording: Recording) -> None:
 
 
 def _without_end(recording: Recording) -> set[int]:
-    """The threads of the processes that have no end, as of a merge in which one was killed; none: all of them."""
+    """Return the threads of processes whose end is missing, as after a merge; empty if no process is named."""
     names = {row.detail for row in recording.losses if row.kind == UNENDED}
     processes = {row.id for row in recording.processes if f"process {row.pid}" in names}
     return {row.id for row in recording.threads if row.process in processes}
 
 
 def _write_hosts(paper: Paper, recording: Recording) -> None:
-    """How far the times of several systems may be apart: each has a clock of its own."""
+    """Write how much the clocks of several systems may differ."""
     systems = hosts(recording)
     for host in systems[1:]:
         bound = difference_ns(systems[0], host)
@@ -126,7 +126,7 @@ def _write_longest(paper: Paper, recording: Recording, found: Longest) -> None:
 
 
 def _write_spans(paper: Paper, recording: Recording) -> None:
-    """The longest of the stretches that the program named itself; nothing where it named none."""
+    """Write the longest spans that the program named; nothing if there are none."""
     rows = longest_spans(recording)
     if not rows:
         return
@@ -149,7 +149,7 @@ def _write_spans(paper: Paper, recording: Recording) -> None:
 
 
 def _write_pauses(paper: Paper, recording: Recording) -> None:
-    """One line, if the cycle collector ever stopped the program."""
+    """Write one line if the cycle collector ever ran."""
     known = [pause for pause in recording.calls.pauses if pause.end_ns >= 0]
     if not known:
         return
@@ -164,7 +164,7 @@ def _write_pauses(paper: Paper, recording: Recording) -> None:
 
 
 def _write_imports(paper: Paper, recording: Recording) -> None:
-    """The modules whose own code, with what that imported, took longest."""
+    """Write the modules that took longest to import, with what they import."""
     rows = imports(recording)
     if not rows:
         return

@@ -1,26 +1,26 @@
-"""The call tree, cut to what matters, with its hot path.
+"""The call tree, cut to the relevant branches, with its hot path.
 
-A recording may hold a million paths; a screen holds forty lines. What is printed is chosen before it is printed:
+A recording may hold a million paths; a screen holds forty lines. Branches are chosen before anything is printed:
 
-1. The tree's columns give, in one pass, for every node its first child and its next sibling. Nothing else is made for a
-   node that is not looked at.
-2. A *branch* is what one line stands for: one node or more, all of one function. Two things make it more than one. A
-   function that calls itself is one branch however deep it goes (its callees at all depths become its children), and
-   what is filtered out is left out of the path (its callees become its caller's children, its time stays in its
-   caller's total).
-3. Branches are opened largest total first from a heap, until the lines are used up or what is left is smaller than the
-   threshold. A total that is not known is ranked by its lower bound, and left out only if its upper one is small. A
-   child is looked at once its parent is open, so what was opened is always a connected top of the tree.
-4. What says little is folded, and the heading says so. A long run of branches that do nothing but call on (one child
-   with nearly all of the total) is printed as one line, so that its further branches are opened free of charge:
-   frameworks stack dozens of such frames. The import system is left out like what is filtered, and the body of each
-   imported module is a branch of its own (seismo.report.calls.imports). Functions that call each other in a circle are
-   followed twice around.
-5. Frames of libraries that lie together are one branch, a *fold*, under which the program's own code that they call
-   back stands (seismo.report.calls.library_folding).
+1. One pass over the tree's columns finds the first child and the next sibling of each node. No other object is made
+   for a node that is not looked at.
+2. A *branch* is one line: one or more nodes of one function. A function that calls itself is one branch however deep it
+   goes: its callees at all depths become its children. A function that is filtered out is removed from the path: its
+   callees become its caller's children, and its time stays in the caller's total.
+3. A heap opens the branches with the largest total first, until the lines are used up or the rest is below the
+   threshold. An unknown total is ranked by its lower bound, and left out only if its upper bound is small. A child is
+   looked at only after its parent is open, so the open branches are always a connected top of the tree.
+4. Branches of little interest are folded, and the heading mentions it. A long run of branches that merely call one
+   child, which has nearly all of the total, is one line and does not count as more. Frameworks stack dozens of such
+   frames. The import system is left out as if filtered, and the body of each imported module is a branch
+   (seismo.report.calls.imports). Functions that call each other in a circle are followed twice around.
+5. Adjacent frames of libraries are one branch, a *fold*. The program's own code that they call back is below it
+   (seismo.report.calls.library_folding).
 
-The hot path goes down from the largest root to the largest child as long as that child takes more than the branch's own
-time. Recursion of the interpreter is not used anywhere: a tree may be as deep as the recorded program's stack was.
+The hot path starts at the largest root and goes to the largest child as long as its total exceeds the branch's own
+time.
+
+No function here is recursive: a tree may be as deep as the recorded program's stack was.
 """
 
 from __future__ import annotations
@@ -49,44 +49,44 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
-CALLS_ON = 0.98  # a branch whose only child has this share of its total merely calls on
-TWICE_AROUND = 2  # a function that is on its own path so often is not opened again
+CALLS_ON = 0.98  # least share of a total that an only child has if its parent merely calls on
+TWICE_AROUND = 2  # most occurrences of a function on its own path
 LOOK_BACK = 100  # frames: a longer circle is not noticed
-LONG_RUN = 3  # so many of them in a row become one line
-LONG_RUN_OF_OWN = 8  # where all are the program's own, because libraries are folded
-MOST_PACKAGES = 6  # that the line of a fold names
+LONG_RUN = 3  # from this length, a run is one line
+LONG_RUN_OF_OWN = 8  # the same if libraries are folded, so that all are the program's own
+MOST_PACKAGES = 6  # most packages in the line of a fold
 RUNNING = " (already running)"  # when the recording began
 NOT_IDLE = Idle()
-IMPORT_SHARE = 0.01  # of all time: a module that took less to import has no row of its own
-OPENED_AT_MOST = 100_000  # branches: those that merely call on are free, and --all counts no lines
+IMPORT_SHARE = 0.01  # share of all time; modules that took less to import have no row
+OPENED_AT_MOST = 100_000  # most branches, since runs are free and --all has no limit of lines
 
 
 @dataclass
 class Limits:
-    """What of the tree is shown. `lines`: how many. `depth`: levels, from 1. `share`: of all time, from 0 to 1."""
+    """The limits of the tree. `lines`: most lines. `depth`: levels, from 1. `share`: of all time, from 0 to 1."""
 
     lines: int | None = 40
     depth: int | None = None
     share: float = 0.01
-    fold: bool = True  # leave out what says little: see 4 above
-    libraries: bool = False  # show what libraries do inside
+    fold: bool = True  # leave out what is of little interest: see 4 above
+    libraries: bool = False  # show the inside of libraries
     imports: bool = False  # show the functions of the import system
 
 
 @dataclass(eq=False, slots=True)
 class Branch:
-    """One line of the tree: nodes of one function reached in one way. `inside`: the nodes of a fold, else nothing."""
+    """A line of the tree: nodes of one function reached in one way. `inside`: the nodes of a fold, else empty."""
 
     function: int
     depth: int
     nodes: list[int]
     total_ns: float
     parent: Branch | None = None
-    levels: int = 1  # how deep it calls itself
+    levels: int = 1  # depth of its recursion
     total_error_ns: float = 0.0
     own_ns: float = 0.0
     own_error_ns: float = 0.0
-    wait_ns: float = 0.0  # of the total
+    wait_ns: float = 0.0  # part of the total
     calls: int = 0
     resumes: int = 0
     lower_bound: bool = False
@@ -95,24 +95,24 @@ class Branch:
     hot: bool = False
     children: list[Branch] = field(default_factory=list)
     inside: list[int] = field(default_factory=list)
-    run: int = 0  # so many in a row that merely call on end here
+    run: int = 0  # length of the run of branches that ends here
 
     @property
     def rank(self) -> float:
-        """What it is ranked by: its total time, of one that is not known the lower bound."""
+        """Return the time to rank by: the total, or its lower bound if it is unknown."""
         return text.rank(self.total_ns, self.total_error_ns)
 
     @property
     def most_ns(self) -> float:
-        """What it may have taken: its total time, of one that is not known the upper bound."""
+        """Return the largest possible time: the total, or its upper bound if it is unknown."""
         return self.total_ns + (self.total_error_ns if text.is_unknown(self.total_ns, self.total_error_ns) else 0.0)
 
     def calls_on(self) -> bool:
-        """True when the branch does nothing but call its only child."""
+        """Return True if the branch does nothing but call its only child."""
         return len(self.children) == 1 and self.children[0].total_ns >= CALLS_ON * self.total_ns > 0
 
     def goes_in_circles(self) -> bool:
-        """True when the function is on the path already, twice."""
+        """Return True if the function is already on the path twice."""
         met = steps = 0
         above = self.parent
         while above is not None and met < TWICE_AROUND and steps < LOOK_BACK:
@@ -123,7 +123,7 @@ class Branch:
 
 
 class CallTree:
-    """The branches of a recording's tree, made as they are asked for."""
+    """The branches of a recording's tree, made on demand."""
 
     def __init__(self, recording: Recording, modules: Modules, limits: Limits) -> None:
         fold, libraries, imports = limits.fold, limits.libraries, limits.imports
@@ -145,8 +145,8 @@ class CallTree:
         self._system = import_system(recording) if fold and not imports else ImportSystem()
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])
-        self.small = 0  # branches that were left out because they have less than the least share
-        # What a filter chose is not to be folded, neither here nor where it chose what was recorded.
+        self.small = 0  # branches left out because they are below the least share
+        # The result of a filter is not folded, whether it applies here or applied to the recording.
         fold_libraries = fold and not (libraries or self._hidden or modules or filter_words(recording))
         folds = Folds(recording, self._system.functions) if fold_libraries else None
         self.folds = folds if folds and folds.any else None
@@ -156,7 +156,7 @@ class CallTree:
             self.roots = self._branches(roots, None)
 
     def open(self, branch: Branch) -> None:
-        """Finds the branch's children and adds up its own figures."""
+        """Find the branch's children and add up its own numbers."""
         branch.opened = True
         if self.folds and self.folds.inside[branch.nodes[0]] and self._open_fold(branch, self.folds.inside):
             return
@@ -175,7 +175,7 @@ class CallTree:
         branch.children = self._branches(below, branch)
 
     def _open_fold(self, branch: Branch, inside: bytearray) -> bool:
-        """The same for a library's frame and those of libraries below it. False: there are none."""
+        """Open the branch as a fold, or return False if there are no library frames below it."""
         nodes: list[int] = []
         below: list[int] = []
         waiting = list(branch.nodes)
@@ -197,7 +197,7 @@ class CallTree:
         return self._functions[node] in self._system.bodies
 
     def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
-        """Own times; the nodes of one function share most of their errors, those of several nothing."""
+        """Sum own times and errors: errors add up within a function, and are independent between functions."""
         branch.own_ns = sum(self._owns[node] for node in nodes)
         errors: dict[int, float] = {}
         for node in nodes:
@@ -211,7 +211,7 @@ class CallTree:
         branch.running = any(self._flags[node] & BEFORE_START for node in nodes)
 
     def _branches(self, nodes: Iterable[int], parent: Branch | None) -> list[Branch]:
-        """The nodes as branches, largest total first."""
+        """Return the nodes as branches, the largest total first."""
         depth = parent.depth + 1 if parent else 1
         groups: dict[int, list[int]] = {}
         for node in self._shown(nodes):
@@ -234,7 +234,7 @@ class CallTree:
         )
 
     def _shown(self, nodes: Iterable[int]) -> Iterable[int]:
-        """The nodes, those of hidden functions replaced by what they call."""
+        """Return the nodes, with hidden ones replaced by their callees."""
         if not (self._hidden or self._system.functions):
             return nodes
         shown: list[int] = []
@@ -263,7 +263,7 @@ class CallTree:
 
 
 def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """First child and next sibling of every node (-1: none), and the roots."""
+    """Return the first child and next sibling of every node (-1 for none), and the roots."""
     first = [-1] * len(parents)
     following = [-1] * len(parents)
     roots: list[int] = []
@@ -277,10 +277,10 @@ def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
 
 
 def open_tree(tree: CallTree, limits: Limits) -> None:
-    """Opens the branches to show, largest first, and marks the hot path."""
+    """Open the branches to show, the largest first, and mark the hot path."""
     heap: list[tuple[float, int, Branch]] = []
     tree.small = 0
-    order = count()  # of two that are as large, the one found first
+    order = count()  # ties go to the branch found first
     opened = lines = 0
     long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN
 
@@ -318,18 +318,18 @@ def _mark_hot(roots: list[Branch]) -> None:
 
 @dataclass
 class Rest:
-    """The children of a branch that were not opened, in one line."""
+    """The unopened children of a branch, as one line."""
 
     total_ns: float
     words: str
 
 
 def shown_items(tree: CallTree, limits: Limits) -> Iterator[tuple[Branch | list[Branch] | Rest, int]]:
-    """What is shown of an opened tree, top down, and how far it is indented.
+    """Yield the lines of an opened tree, top down, with their indentation.
 
-    A list are branches that merely call on, one below the other, in one line.
+    A list is a run of branches that merely call on, shown as one line.
     """
-    waiting: list[tuple[Branch | Rest, int]] = []  # the next at the end
+    waiting: list[tuple[Branch | Rest, int]] = []  # a stack: the next one is last
     _push(waiting, tree, limits, tree.roots, 0)
     while waiting:
         item, indent = waiting.pop()
@@ -346,7 +346,7 @@ def shown_items(tree: CallTree, limits: Limits) -> Iterator[tuple[Branch | list[
 
 
 def _run(branch: Branch) -> list[Branch]:
-    """The branch and those under it that merely call on, as far as the next one is shown too."""
+    """Return the run of branches that merely call on from this one, as long as the next one is shown, too."""
     run: list[Branch] = []
     while branch.opened and branch.calls_on() and branch.children[0].opened and not branch.inside:
         run.append(branch)
@@ -370,7 +370,7 @@ def _push(
 
 
 def tree_remarks(tree: CallTree, modules: Modules, all_threads: int) -> list[str]:
-    """What there is to know of how the tree is shown."""
+    """Return remarks on how the tree is shown."""
     what = "what others call" if tree.times == "calls" else "others' time"
     remarks = [f"{modules.words()}; {what} is in their callers' total"] if modules else []
     if all_threads > 1:
@@ -381,7 +381,7 @@ def tree_remarks(tree: CallTree, modules: Modules, all_threads: int) -> list[str
 
 
 def tree_title(tree: CallTree) -> str:
-    """By what it is ranked."""
+    """Return the title, which names the ranking."""
     return "Call tree by " + {"wait": "time waiting", "calls": "calls", "cpu": "running time"}.get(
         tree.times, "elapsed time"
     )
@@ -390,7 +390,7 @@ def tree_title(tree: CallTree) -> str:
 def write_tree(
     paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1, idle: Idle = NOT_IDLE
 ) -> None:
-    """Write the call tree of the recording (its threads already combined: so many) with its heading."""
+    """Write the call tree with its heading. recording: with so many (`all_threads`) threads combined."""
     tree = CallTree(recording, modules, limits)
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]
@@ -412,14 +412,14 @@ def write_tree(
 
 
 class _TreeWriter:
-    """Writes the opened branches, top down, without recursion."""
+    """A writer of the opened branches, top down, without recursion."""
 
     def __init__(self, paper: Paper, cells: FunctionCells, tree: CallTree, limits: Limits) -> None:
         self._paper = paper
         self._cells = cells
         self._tree = tree
         self._limits = limits
-        # With little room a level is indented by one.
+        # On a narrow paper, a level is indented by one column.
         self._indent = 2 if paper.width >= ROOMY else 1
         opened = self._opened()
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
@@ -432,7 +432,7 @@ class _TreeWriter:
         self._wait_width = 2 + len("waiting  ") if self._waits else 0
         self._own_width *= self._time_width
         self._head_width = 2 + 7 + self._time_width + self._own_width + self._wait_width + 2 + self._calls_width + 2
-        # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
+        # Names of deep branches keep half of the width, or that of the longest name if it is less.
         width = max(24, paper.width - self._head_width)
         longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
         self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
@@ -449,7 +449,7 @@ class _TreeWriter:
         return found
 
     def write(self) -> None:
-        """Writes the heading, the branches, and what was left out of each."""
+        """Write the heading, the branches, and the rest of each."""
         width = self._time_width
         head = f"  {'total %':>7}{'total  ':>{width}}{'own  ' if self._own_width else '':>{self._own_width}}"
         head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
@@ -474,7 +474,7 @@ class _TreeWriter:
         return text.aligned(text.amount(value, error, self._paper.signs, self._tree.times))
 
     def _waiting(self, branch: Branch) -> str:
-        """What was waited in all of it, as a column where there is one."""
+        """Return the waiting within the total as a column, or "" if there is no such column."""
         if not self._waits:
             return ""
         large = branch.wait_ns > LEAST * self._tree.notable_ns
@@ -509,9 +509,9 @@ class _TreeWriter:
         )
 
     def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
-        """Return the function that leads into a library, how many paths are folded, and of which libraries, if it fits.
+        """Return the function that leads into a library, the number of folded paths, and the libraries if they fit.
 
-        At the bottom of a thread's stack the libraries say more than that function, which nobody has called.
+        At the bottom of a thread's stack, the function may be left out to make room for the libraries.
         """
         assert self._tree.folds
         signs = self._paper.signs
@@ -535,7 +535,7 @@ class _TreeWriter:
         modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
         lead, room = self._indented(indent)
         words = f"{signs.cut} {len(run):,} nested calls of {printable(', '.join(modules))}"
-        if text.cells(words) > room:  # the modules are at the end, where cutting keeps most
+        if text.cells(words) > room:  # cutting keeps the end, where the modules are
             words = text.shorten(words, max(8, room), signs)
         self._paper.line(
             (signs.hot + " ", "hot") if hot else "  ", (head, "quiet"), self._blank, lead, (words, "quiet")
@@ -549,7 +549,7 @@ class _TreeWriter:
         self._paper.line((head, "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
 
     def _indented(self, indent: int) -> tuple[str, int]:
-        """Return the blanks before a name, or its level where it is too deep for the width, and the room after them."""
+        """Return the indentation of a name, or its level if that is too deep, and the width left after it."""
         width = max(24, self._paper.width - self._head_width)
         lead = " " * (self._indent * indent)
         if indent > self._deepest:

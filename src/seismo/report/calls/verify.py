@@ -1,8 +1,8 @@
-"""Whether a trace's journal and its tree tell the same: the counts of each node, made again from the journal.
+"""The check of a trace's journal against its tree: the counts of each node are recomputed from the journal.
 
-Where a filter left calls out of the journal, it says how many are missing below a node, and not on which paths; what
-was in a call that is left out is missing there, too. So no node may have more than in the tree, below no node may more
-be left out than is missing there, and of a thread as much as is missing must be left out.
+If a filter left calls out of the journal, the journal has only the number of missing calls below a node, not their
+paths. Calls made within such a call are missing there, too. So three rules hold: no node has more calls than in the
+tree; below no node more calls are left out than are missing; on each thread, both numbers are equal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ SHOWN = 20
 
 
 def write_verified(paper: Paper, recording: Recording, file: str) -> int:
-    """Says whether they agree, or which nodes differ. Returns 1 if any does. Raises UsageError: it is no trace."""
+    """Write whether they agree, or which nodes differ. Return 1 if any differs.
+
+    Raises UsageError if the recording has no journal.
+    """
     if not recording.calls:
         settings = recording.meta.get("settings")
         if isinstance(settings, dict) and settings.get("journal"):
@@ -65,7 +68,7 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
 
 
 def _write_filtered(paper: Paper, recording: Recording, counts: list[list[int]], kept: list[list[int]]) -> int:
-    """The same of a trace that leaves calls out."""
+    """Write the same for a trace that leaves calls out."""
     sums, tree = recording.calls.sums, recording.tree
     left = [text.number_of(sum(of), word) for of, word in zip(sums.left_out, ("call", "resume"), strict=False)]
     if unended(paper.signs, ("", recording)):
@@ -88,12 +91,12 @@ def _write_filtered(paper: Paper, recording: Recording, counts: list[list[int]],
 
 
 def _wrong(recording: Recording, counted: list[int], kept: list[int], left_out: memoryview) -> list[int]:
-    """The nodes, and after them the threads, below which the journal and what was left out are not the tree's."""
+    """Return the nodes, then the threads (after the nodes), below which the counts do not add up to the tree's."""
     tree = recording.tree
     size, parents, threads = len(tree), tree.numbers("parent"), tree.numbers("thread")
     missing, said = [0] * len(left_out), left_out.tolist()
     wrong = []
-    folds = "paths-folded" in recording.losses["kind"]  # counted flat: elsewhere in the tree than they are left out
+    folds = "paths-folded" in recording.losses["kind"]  # counted under one node, but left out elsewhere in the tree
     for node in range(size - 1, -1, -1):
         lacks = kept[node] - counted[node]
         if lacks < 0 or (missing[node] < said[node] and not folds):

@@ -1,11 +1,11 @@
-"""The text of a window of a trace: what each thread was doing then, as an indented list with times.
+"""A window of a trace as text: each thread's calls as an indented list with times.
 
-Loops are folded: calls that follow one another and are equal, down to what they called, are one line with their number.
-Equal are two calls of a function whose own calls, folded, are equal; so two rounds of a loop are, even if an inner loop
-turned more often in one of them. Where a loop's body makes several calls, the run of them is what repeats.
+Loops are folded: consecutive equal calls are one line with their number. Two calls of a function are equal if their own
+calls, folded, are equal. So two rounds of a loop are equal even if an inner loop had more rounds in one of them. If a
+loop's body makes several calls, the sequence of them repeats.
 
-What a thread was in all the while, each call the only one of its caller, is said above the list: the names of deep
-programs would have no room else.
+Calls that span the whole window, each the only one of its caller, are listed above, because the names of deep programs
+would not fit otherwise.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper
     from seismo.report.words import Signs
 
-LAST = 50  # calls of each thread, for who asks for the end
+LAST = 50  # last calls of each thread, for --around end
 SPAN_NS = 10_000_000
-LINES = 60  # of a thread
-INSIDE = 8  # calls that a thread was in all the while
-MOST = 300_000  # calls that are read
-LOOK_BACK = 256 << 20  # bytes of a thread's journal in which beginnings are looked for: a second at most
-NEWEST = 4  # streams of a thread's row, which may stand for thousands, that are read at its end
-LONGEST_BODY = 4  # calls of a loop's round that are found to repeat
+LINES = 60  # most lines of a thread
+INSIDE = 8  # most names of calls that span the window
+MOST = 300_000  # most calls to read
+LOOK_BACK = 256 << 20  # bytes of a thread's journal to search for beginnings: at most a second
+NEWEST = 4  # most streams to read at the end of a thread's row, which may stand for thousands
+LONGEST_BODY = 4  # most calls in one round of a loop
 END = "end"
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "": 10**9, "m": 60 * 10**9, "min": 60 * 10**9}
@@ -54,24 +54,24 @@ _LEFT = {
 
 
 def started(row: CallRow, signs: Signs) -> str:
-    """When the call began; it began before where reading did."""
+    """Return the start of the call, as an upper bound if the call began before the part that was read."""
     start = f"{row.start_ns / 1e9:,.6f} s"
     return f"{signs.at_most} {start}" if CallFlags.BEFORE in row.flags else start
 
 
 def took(row: CallRow, ns: int, signs: Signs) -> str:
-    """How long the call took, of which ns were read: one that a cut or the recording's end ended took longer."""
+    """Return the length of a call of which `ns` were read, as a lower bound if it was cut or still open."""
     length = text.duration(ns, signs)
     return f"{signs.at_least} {length}" if row.flags & _MORE else length
 
 
 def how_left(flags: CallFlags) -> list[str]:
-    """The words for how a call with these flags ended, if not by a return that was seen."""
+    """Return the words for how a call with these flags ended, unless its return was seen."""
     return [word for flag, word in _LEFT.items() if flag in flags]
 
 
 def nanoseconds(word: str, option: str) -> int:
-    """`1.2s`, `300ms`, `5` (seconds) in ns. Raises UsageError."""
+    """Return `1.2s`, `300ms` or `5` (seconds) in ns. Raises UsageError."""
     found = _TIME.fullmatch(word.strip())
     ns = float(found[1]) * _UNITS[found[2]] if found and len(word) < 40 else math.inf
     if ns > 2**62:
@@ -81,7 +81,7 @@ def nanoseconds(word: str, option: str) -> int:
 
 @dataclass
 class _Line:
-    """A call, or equal ones that follow each other, with what they called. number: of rounds; rows: of the first."""
+    """A call, or several consecutive equal ones, with their callees. number: of rounds. row: the first call."""
 
     row: CallRow
     number: int = 1
@@ -92,7 +92,7 @@ class _Line:
 
 @dataclass
 class _Shapes:
-    """Numbers for calls that are equal."""
+    """Numbers for equal calls: equal keys have equal numbers."""
 
     known: dict[Any, int] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class _Shapes:
 
 
 def _folded(lines: list[_Line]) -> list[list[_Line]]:
-    """Lines as runs: each a round of a loop, whose lines have the number of rounds."""
+    """Group lines into runs: each run is one round of a loop, and its lines have the number of rounds."""
     runs: list[list[_Line]] = []
     at = 0
     while at < len(lines):
@@ -123,10 +123,10 @@ def _folded(lines: list[_Line]) -> list[list[_Line]]:
 
 
 def _lines(rows: dict[int, CallRow]) -> list[list[_Line]]:
-    """The calls of one stream, by their row numbers, as folded lines of those that nobody called."""
+    """Return the calls of one stream as folded lines, starting with those without a caller. rows: by row number."""
     below: dict[int, list[_Line]] = {}
     shapes = _Shapes()
-    for number in sorted(rows, reverse=True):  # what a call made comes after it
+    for number in sorted(rows, reverse=True):  # callees come after their callers
         row = rows[number]
         runs = _folded(below.pop(number, [])[::-1])
         called = tuple((tuple(line.shape for line in run), run[0].number > 1) for run in runs)
@@ -137,7 +137,7 @@ def _lines(rows: dict[int, CallRow]) -> list[list[_Line]]:
 
 
 def _in_order(runs: list[list[_Line]], indent: int) -> list[tuple[_Line, int, str]]:
-    """The lines of runs, the first one last, each with what to say of its place in a round."""
+    """Return the lines of runs in reverse order, each with its position in a round in words."""
     found = [
         (line, indent, "" if len(run) == 1 else f"{place} of {len(run)} a round")
         for run in runs
@@ -147,7 +147,7 @@ def _in_order(runs: list[list[_Line]], indent: int) -> list[tuple[_Line, int, st
 
 
 class _Writer:
-    """Writes the lines of one thread until there are too many."""
+    """A writer of one thread's lines, up to a limit."""
 
     def __init__(self, paper: Paper, recording: Recording, since: int, limit: int | None, depth: int | None) -> None:
         self.paper, self.since, self.limit, self.depth = paper, since, limit, depth
@@ -155,12 +155,12 @@ class _Writer:
         self.functions = recording.functions
 
     def write(self, runs: list[list[_Line]]) -> None:
-        """Writes the runs and what is below them."""
+        """Write the runs and what is below them."""
         inside: list[str] = []
         while len(runs) == 1 and len(runs[0]) == 1 and runs[0][0].number == 1 and runs[0][0].row.start_ns < self.since:
             below = runs[0][0].below
             if not (len(below) == 1 and len(below[0]) == 1 and below[0][0].number == 1 and below[0][0].below):
-                break  # the innermost ones are lines
+                break  # keep the innermost ones as lines
             inside.append(self._name(runs[0][0].row.function))
             runs = below
         if inside:
@@ -207,9 +207,9 @@ class _Writer:
 
 
 def _last(recording: Recording, threads: Collection[int]) -> list[Window]:
-    """The end of each thread: the last two blocks of its newest streams. threads: their ids; none: all.
+    """Return the end of each thread: the last two blocks of its newest streams. threads: ids, or empty for all.
 
-    Threads end at different times, so that each has a window of its own.
+    Threads end at different times, so each has its own window.
     """
     calls = recording.calls
     by_stream: dict[int, dict[int, list[int]]] = {}
@@ -225,7 +225,7 @@ def _last(recording: Recording, threads: Collection[int]) -> list[Window]:
 
 
 def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
-    """The rows that began last, with those that they were called from."""
+    """Return the rows that began last, together with their callers."""
     kept = set(sorted(rows)[-number:])
     for row in sorted(kept, reverse=True):
         parent = rows[row].parent
@@ -236,9 +236,10 @@ def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
 
 
 def write_window(paper: Paper, recording: Recording, around: str, span: str | None = None, **how: Any) -> None:
-    """Writes what each thread did around a time (`1.2s`), or last ("end"). span: of the window, 10ms by default.
+    """Write each thread's calls around a time (`1.2s`), or the last ones ("end"). span: by default 10 ms.
 
-    how: `limit` (lines of a thread), `depth`, `threads` (ids). Raises UsageError: no trace, no time, nothing there.
+    how: `limit` (lines of a thread), `depth`, `threads` (ids). Raises UsageError if the recording is no trace, or the
+    time is invalid or after its end.
     """
     calls = recording.calls
     if not calls:
@@ -276,7 +277,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
 
 
 def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
-    """The thread and the rows of each stream."""
+    """Yield the thread and the rows of each stream."""
     for window in windows:
         streams: dict[tuple[int, int], dict[int, CallRow]] = {}
         for number, row in enumerate(window.calls):
@@ -286,7 +287,7 @@ def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
 
 
 def _write_said(paper: Paper, said: list[tuple[int, str]], at_end: bool) -> None:
-    """at_end: the last lines are wanted, not the first."""
+    """Write lines with their times, the last ones if `at_end`, else the first."""
     left_out = len(said[LINES:])
     if said:
         paper.line()
@@ -299,7 +300,7 @@ def _write_said(paper: Paper, said: list[tuple[int, str]], at_end: bool) -> None
 
 
 def _write_rest(paper: Paper, recording: Recording, windows: list[Window]) -> None:
-    """What is missing, and what could not be read."""
+    """Write what is missing and what could not be read."""
     for gap in [gap for window in windows for gap in window.gaps]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         paper.line(

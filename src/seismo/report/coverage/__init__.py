@@ -1,4 +1,4 @@
-"""What people read of a recording of coverage."""
+"""Reports of recordings of coverage."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class Coverage(Kind):
-    """Which lines and branches were executed."""
+    """Recordings of which lines and branches were executed."""
 
     name = recording_kinds.COVERAGE
     first_page = "index.html"
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """settings: by which recordings are read; None: those that they carry, or the project's."""
+        """Make the kind. settings: to read recordings with, or None for those of the recording or the project."""
         self.settings = settings
         self._known: tuple[Recording, CoverageReport, Settings] | None = None
 
     def by(self, settings: Settings) -> Coverage:
-        """The kind for one who has settings of his own: a session, a run that has just ended."""
+        """Return the kind with the caller's settings, as for a session or a run that has just ended."""
         return Coverage(settings)
 
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
-        """The recording held against the source, and the settings by which that was done."""
+        """Return the analysis of the recording against the source, and the settings it used."""
         from seismo.coverage.analysis import analyze
         from seismo.coverage.recorded_settings import for_recording
 
@@ -47,7 +47,7 @@ class Coverage(Kind):
         return self._known[1:]
 
     def order(self, word: str, place: str = "") -> str:
-        """As for all kinds; "-" before it puts the largest first."""
+        """Return the order as all kinds do; a "-" before it reverses it."""
         sign = "-" * word.startswith("-")
         return sign + super().order(word.removeprefix("-"), place)
 

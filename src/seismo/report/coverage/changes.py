@@ -1,7 +1,7 @@
-"""Which lines ran in one recording of coverage and not in another, or in all of one group and in none of the other.
+"""The lines that ran in one recording of coverage and not in another, or in all of one group and none of the other.
 
-A line is recognised by its function and by how far it stands below the function's first line. One that ran in some of a
-side's runs only tells nothing of what changed, and is counted but not listed.
+A line is identified by its function and its distance from the function's first line. A line that ran in only some runs
+of a side proves no change: it is counted but not listed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ class _Place(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """Lines that ran on one side only, by function, those with most lines first. sometimes: in some runs of a side."""
+    """Lines that ran on one side only, by function, most lines first.
+
+    sometimes: lines that ran in some runs of a side only. alike: lines that ran on both sides.
+    """
 
     now: list[_Place]
     before: list[_Place]
@@ -61,7 +64,7 @@ def _places(rows: Iterable[DiffRow]) -> list[_Place]:
 
 
 def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
-    """Writes which lines came and went. limit: functions of a list; None: all."""
+    """Write which lines ran on one side only. limit: functions of a list, or None for all."""
     changes = _changes(old, new)
     facts = [("old", _described(old)), ("new", _described(new))]
     came, went = (sum(len(place.lines) for place in places) for places in (changes.now, changes.before))
@@ -108,7 +111,7 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
 
 
 def _numbers(lines: Sequence[int]) -> str:
-    """`12-15,20`."""
+    """Return line numbers as ranges: `12-15,20`."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][1] + 1:
@@ -119,7 +122,7 @@ def _numbers(lines: Sequence[int]) -> str:
 
 
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
-    """The same as one JSON object: functions with their lines. Of several runs, the files are lists."""
+    """Return the changes as one JSON object: functions with their lines. With several runs, the files are lists."""
     changes = _changes(old, new)
     several = len(old) > 1 or len(new) > 1
     sides = {name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)}

@@ -1,7 +1,7 @@
-"""Condition coverage on a terminal or a pipe: of each decision the operands that were not seen both ways.
+"""Condition coverage on a terminal or a pipe: the operands of each decision that were not seen both ways.
 
-A decision is a line of its own, its operands stand below it: what was seen of each, whether it was shown to decide by
-itself (MC/DC), and why something cannot be told.
+A decision is one line, with its operands below. Each operand has the outcomes that were seen, whether it was shown to
+decide independently (MC/DC), and the reason for anything unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INDEPENDENCE = {"shown": "MC/DC shown", "refuted": "MC/DC missing", "unknown": "
 
 
 def seen_text(operand: Operand, exact: bool) -> str:
-    """`true 12, false never`, or `not told` when the branches do not say."""
+    """Return the outcomes: `true 12, false never`, or a note if the branches do not show them."""
     if operand.true is None or operand.false is None:
         return "not told"
     words = []
@@ -35,14 +35,14 @@ def seen_text(operand: Operand, exact: bool) -> str:
 
 
 def total_text(decisions: Sequence[Decision]) -> str:
-    """What it comes to: `7 of 12 outcomes of 6 operands in 3 decisions seen`."""
+    """Return the total: `7 of 12 outcomes in 3 decisions seen`."""
     seen = sum(decision.seen for decision in decisions)
     needed = sum(decision.needed for decision in decisions)
     return f"{seen:,} of {number_of(needed, 'outcome')} in {number_of(len(decisions), 'decision')} seen"
 
 
 def lines_of(decisions: Sequence[Decision], width: int, signs: Signs, everything: bool = False) -> Iterator[str]:
-    """The report of one file, line by line. `everything`: also the decisions of which nothing is missing."""
+    """Yield the lines of one file's report. `everything`: include decisions with nothing missing."""
     for decision in decisions:
         if decision.seen == decision.needed and not everything:
             continue
@@ -58,7 +58,7 @@ def lines_of(decisions: Sequence[Decision], width: int, signs: Signs, everything
 def write(
     files: Sequence[tuple[str, Sequence[Decision]]], stream: TextIO, width: int, signs: Signs, everything: bool = False
 ) -> None:
-    """The report of all files (path, its decisions), to a stream. Files without decisions are left out."""
+    """Write the report of all files (path, its decisions) to a stream. Files without decisions are left out."""
     every = [decision for _, decisions in files for decision in decisions]
     if not every:
         stream.write("No conditions: the recording has no branches (--branch; Python 3.12 or later).\n")

@@ -1,4 +1,4 @@
-"""What there is to say about a recording of coverage before its numbers."""
+"""The facts above the numbers of a recording of coverage."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
-    """What a recording of coverage holds."""
+    """Return the duration, the executed lines and files, and the number of contexts."""
     wall = wall_ns(recording)
     found = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
-    # One line may have several rows: of several code objects, or of one that was loaded as __main__ and by its name.
+    # A line may have several rows: of several code objects, or of a module that was loaded as __main__ and by name.
     files, lines = recording.functions["file"], recording.lines
     executed = {(files[function], line) for function, line in zip(lines["function"], lines["line"], strict=True)}
     words = f"{number_of(len(executed), 'line')} of {number_of(len({file for file, _ in executed}), 'file')}"
@@ -28,15 +28,13 @@ def facts(recording: Recording, signs: Signs) -> Facts:
 
 
 def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001
-    """What was kept of each line, and by which source; empty for a recording that does not say."""
+    """Return what was counted and by which source in words, or "" if unknown."""
     by = sources(recording)
     merged = recording.meta.get("merged")
     parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
     parts = parts or [recording.meta]
     counted = "how often each line ran" if all(part.get("counts") for part in parts) else "whether each line ran"
-    if any(
-        part.get("branch") for part in parts
-    ):  # their number is the sources' to tell: not each recorded step is a branch
+    if any(part.get("branch") for part in parts):  # without a number, as a recorded step may be no branch
         counted += ", and which branches were taken"
     return f"{counted} (source: {by})" if by else ""
 

@@ -1,4 +1,4 @@
-"""What an editor shows of a recording of coverage: which lines ran, how often, and which branches were not taken."""
+"""An editor's notes for a recording of coverage: executed lines, their hits, and branches that were not taken."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from seismo.report.story import Story
 
 _CHANGED = "the file has changed since: the text of a line may not be what ran"
-CONTEXTS = 5  # that a note names
+CONTEXTS = 5  # most contexts in a note
 
 
 def gutter(kind: Coverage, recording: Recording, file: str, options: Options | None) -> Story:
-    """The notes. file: the recording's."""
+    """Return the notes. file: the recording's."""
     if options is not None:
         from seismo.report.coverage.options import settings_of
 

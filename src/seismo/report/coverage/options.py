@@ -1,4 +1,4 @@
-"""The options of `seismo report` that are about coverage, and what they ask for."""
+"""The options of `seismo report` for coverage, and the reports that they select."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
-    """Declares the options of `seismo report` that are about coverage."""
+    """Declare the options of `seismo report` for coverage."""
     declare = parser.add_argument_group("coverage").add_argument
     declare("--show-missing", action="store_true", help="show all missing lines, on as many rows as they need")
     declare("--skip-covered", action="store_true", help="leave out files that are covered completely")
@@ -54,7 +54,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def add_settings(add: Callable[..., object]) -> None:
-    """Declares the options for the settings of a recording of coverage. add: a parser's, or a group's, add_argument."""
+    """Declare the options for coverage settings. add: add_argument() of a parser or group."""
     said = "use this settings file instead of the recording's settings"
     add("--rcfile", metavar="FILE", help=said)
     add(
@@ -65,7 +65,7 @@ def add_settings(add: Callable[..., object]) -> None:
 
 
 def say_settings(settings: Settings) -> None:
-    """Says on stderr which settings are used, if a file says any."""
+    """Print on stderr which settings are used, unless all are defaults."""
     from seismo.coverage.recorded_settings import settings_text as said
 
     words = said(settings)
@@ -74,7 +74,7 @@ def say_settings(settings: Settings) -> None:
 
 
 def settings_of(options: Options, recording: Recording) -> Settings:
-    """The settings for the recording, and the options over them. Raises UsageError."""
+    """Return the recording's settings, overridden by the options. Raises UsageError."""
     from seismo.coverage.pattern_globs import absolute
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
@@ -102,7 +102,7 @@ def settings_of(options: Options, recording: Recording) -> Settings:
 
 
 def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str]) -> Settings:
-    """The settings for only what ran in contexts that match a glob. Raises UsageError when none does."""
+    """Return the settings limited to contexts that match a glob. Raises UsageError if none does."""
     from fnmatch import fnmatchcase, translate
 
     names = sorted({name for name in recording.contexts["name"] if name})
@@ -114,7 +114,7 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
 
 
 def write(paper: Paper, recording: Recording, options: Options) -> int:
-    """Shows the recording. Returns 1 when a check says no."""
+    """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.story import View
     from seismo.report.coverage.text import write_line, write_report
@@ -136,7 +136,7 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
 
 
 def write_pages(recording: Recording, folder: str | os.PathLike[str], options: Options) -> int:
-    """Writes the pages into the folder, and the path of the first on stdout. Returns 1 when a check says no."""
+    """Write the pages into the folder, and the path of the first to stdout. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.page import write_by_settings
     from seismo.report.facts import header

@@ -1,12 +1,12 @@
-"""The page of coverage: the files as a tree or a table, and the source of each with what of it was executed.
+"""The page of coverage: the files as a tree or a table, and the source of each with its executed lines.
 
-It is one file, `index.html` in a folder. Pages that share a script and a style would need a policy that lets any file
-beside them run, and cannot have it where they are opened by a double click; pages that each carry both would be large:
-five thousand files, a quarter of a gigabyte. One page has script and style once. Each file's lines are an element of
-their own, packed, and the page unpacks those of the file that is looked at.
+It is one file, `index.html` in a folder. Pages with a shared script and style would need a policy that lets any file
+beside them run, which is impossible for pages opened by a double click. Pages that each carry both would be large: a
+quarter of a gigabyte for five thousand files. One page has script and style once. Each file's lines are one packed
+element, which the page unpacks when the file is opened.
 
-Contexts of a line may be thousands, on each of thousands of lines. So a file has the names of its contexts once, each
-distinct set of them once, as ranges of their numbers, and a line only the number of its set.
+Each of thousands of lines may have thousands of contexts. So a file has the names of its contexts once, and each
+distinct set of them once, as ranges of their numbers. A line has only the number of its set.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from seismo.coverage.settings import Settings
 
 INDEX = "index.html"
-# What a line is, for the page: the kind of the statement that it begins, or with MORE is a further line of.
+# The state of a line on the page: that of the statement it begins, plus MORE if it continues the statement.
 NONE, RAN, PARTIAL, MISSING, EXCLUDED = range(5)
 MORE = 8
-_NAME = 300  # characters of the name of a context
+_NAME = 300  # most characters of the name of a context
 
 
 def write_coverage(
@@ -44,10 +44,10 @@ def write_coverage(
     skip_empty: bool = False,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Writes the page into a folder, which is made if there is none; gives its path.
+    """Write the page into a folder, which is created if missing, and return the page's path.
 
-    precision: decimals of percentages. skip_covered, skip_empty: files that are covered in full, or have no statements,
-    are only in the totals. facts: what there is to say of the recording. FormatError: the page cannot be written.
+    precision: decimals of percentages. skip_covered, skip_empty: count fully covered files, or those without
+    statements, in the totals only. facts: those above the numbers. Raises FormatError if the page cannot be written.
     """
     target = os.fspath(folder)
     try:
@@ -73,7 +73,7 @@ def write_coverage(
 def write_by_settings(
     report: CoverageReport, settings: Settings, folder: str | os.PathLike[str], facts: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """As write_coverage, as the settings want it: those of pages, or else those of all reports."""
+    """Write the page as write_coverage() does, with settings for pages, or else those for all reports."""
 
     def either(html: bool | None, otherwise: bool) -> bool:
         return otherwise if html is None else html
@@ -93,13 +93,13 @@ def _is_whole(file: FileCoverage) -> bool:
     return not file.missing and not file.missing_branches
 
 
-# ---- what the page carries ----
+# ---- The page's data. ----
 
 
 def index_data(
     report: CoverageReport, files: Sequence[FileCoverage], title: str, precision: int, facts: Sequence[tuple[str, str]]
 ) -> str:
-    """The totals, the problems, and the numbers of the files, packed."""
+    """Return the totals, the problems, and the numbers of the files, packed."""
     totals = report.totals
     numbers = [file.numbers for file in files]
     head = {
@@ -137,7 +137,7 @@ def index_data(
 
 
 def file_data(file: FileCoverage) -> str:
-    """The lines of a file with what was executed of them, packed."""
+    """Return the lines of a file with their states, packed."""
     untaken: dict[int, list[tuple[int, int]]] = {}
     for arc in file.missing_branches:
         untaken.setdefault(arc[0], []).append(arc)
@@ -149,7 +149,7 @@ def file_data(file: FileCoverage) -> str:
     numbers = range(1, size + 1)
     head = {
         "lines": lines,
-        # Why a line is partial: the line, where it did not go to (0: out), and the reason.
+        # Why a line is partial: the line, the target that was never reached (0 for the exit), and the reason.
         "why": [
             [line, max(0, arc[1]), shown(file.missing_text(*arc))]
             for line, arcs in untaken.items()
@@ -175,7 +175,7 @@ def _kind(file: FileCoverage, line: int, marks: dict[int, int]) -> int:
 
 
 def _marks(file: FileCoverage, untaken: dict[int, list[tuple[int, int]]]) -> dict[int, int]:
-    """What the statement is that begins at each line."""
+    """Return the state of the statement that begins at each line."""
     marks: dict[int, int] = dict.fromkeys(file.excluded, EXCLUDED)
     for line in file.executed:
         marks[line] = PARTIAL if line in untaken else RAN
@@ -185,9 +185,9 @@ def _marks(file: FileCoverage, untaken: dict[int, list[tuple[int, int]]]) -> dic
 
 
 class _ContextSets:
-    """The contexts of a file's lines: `names` once, distinct sets once as `ranges` of their numbers.
+    """The contexts of a file's lines: `names`, and distinct sets as `ranges` of their numbers.
 
-    of: the number of the set of each line that has one.
+    of: the number of the set for each line that has one.
     """
 
     def __init__(self, file: FileCoverage) -> None:
@@ -205,7 +205,7 @@ class _ContextSets:
 
 
 def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Sorted numbers as first and last ones of runs."""
+    """Yield sorted numbers as runs (first, last)."""
     first = last = -2
     for number in numbers:
         if number != last + 1:

@@ -29,33 +29,33 @@ if TYPE_CHECKING:
 
 _SIGNS = text.Signs()
 PROBLEMS = 12
-# The columns of a table of files, by the numbers that they have; and each heading as a terminal has it.
+# The columns of a table of files: the number for each heading; SHORT has the headings on a terminal.
 COLUMNS = {"statements": "statements", "missing": "missing", "branches": "branches", "partial_branches": "partial"}
 SHORT = {"statements": "Stmts", "missing": "Miss", "branches": "Branch", "partial": "Partial", "covered": "Cover"}
-# What --sort takes, and the number of it.
+# The values of --sort, and the number that each sorts by.
 ORDERS = {"name": "", **{head: name for name, head in COLUMNS.items()}, "percent": "percent"}
 
 
 @dataclass
 class View:
-    """What of a report of coverage to show, and how."""
+    """The choice of what to show of a report of coverage."""
 
     show_missing: bool = False  # the missing lines in full
     skip_covered: bool = False
     skip_empty: bool = False
-    sort: str = ""  # one of ORDERS, "-" before it: the largest first
+    sort: str = ""  # one of ORDERS, with "-" before it to reverse it
     precision: int = 0
-    rows: int | None = None  # at most so many files, those with the most to do
-    minor: bool = False  # problems of generated code, too
+    rows: int | None = None  # most files; those with the most to do are kept
+    minor: bool = False  # also problems of generated code
 
     @classmethod
     def of(cls, settings: Settings) -> View:
-        """As the settings say."""
+        """Return the view that the settings describe."""
         return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
 
 
 def total_text(totals: Percentages, precision: int = 0) -> str:
-    """What it comes to: `87 % of 120 statements and 40 branches in 3 files`."""
+    """Return the total in words: `87 % of 120 statements and 40 branches in 3 files`."""
     what = text.number_of(totals.statements, "statement")
     if totals.branches:
         what += f" and {text.number_of(totals.branches, 'branch', 'branches')}"
@@ -64,7 +64,7 @@ def total_text(totals: Percentages, precision: int = 0) -> str:
 
 
 def missing_text(file: FileCoverage) -> str:
-    """The missing lines and branches: `12-15, 20->25, 33->exit`. Branches to or from missing lines are not repeated."""
+    """Return the missing lines and branches: `12-15, 20->25, 33->exit`. Branches at missing lines are not repeated."""
     items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in _ranges(file)]
     missing = set(file.missing)
     items += [
@@ -80,14 +80,14 @@ def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
 
 
 def nothing_text(report: CoverageReport) -> str:
-    """Why there is no file to report."""
+    """Return why there is no file to report."""
     if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
         return "no source of what was executed can be read"
     return "no line of any file that was to be recorded ran"
 
 
 def story(kind: Coverage, recording: Recording, file: str, most: int, options: Options | None) -> Story:
-    """What there is to tell. file: what commands call it. most: rows of a section."""
+    """Return the story. file: the recording's name in commands. most: rows of a section."""
     if options is not None:
         from seismo.report.coverage.options import settings_of
 
@@ -108,14 +108,14 @@ def story(kind: Coverage, recording: Recording, file: str, most: int, options: O
 
 
 def story_facts(recording: Recording, settings: Settings, signs: Signs) -> Facts:
-    """Those of the recording, and by which settings it was read."""
+    """Return the recording's facts, the settings, and notes on them."""
     by = settings_text(settings)
     facts = [*header(recording, signs), *([("settings", printable(by))] if by else [])]
     return facts + [("note", printable(note)) for note in settings.notes]
 
 
 def numbers(of: Percentages) -> dict[str, Any]:
-    """What a file, or all of them, come to."""
+    """Return the numbers of a file, or of all files."""
     names = ("statements", "missing", "excluded", "branches", "partial_branches", "missing_branches")
     return {**{name: getattr(of, name) for name in names}, "percent": round(of.percent, 6)}
 
@@ -159,7 +159,7 @@ def files_section(report: CoverageReport, files: Sequence[FileCoverage], precisi
 
 
 def _files(report: CoverageReport, most: int, precision: int) -> Section:
-    """The files, those first in which most is missing."""
+    """Return the section of files, those with the most missing first."""
     files = sorted(report.files, key=lambda one: (-one.numbers.missing - one.numbers.missing_branches, one.path))
     section = files_section(report, files[:most], precision)
     section.more = len(files) - len(section.rows)
@@ -167,7 +167,7 @@ def _files(report: CoverageReport, most: int, precision: int) -> Section:
 
 
 def chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
-    """The files to show, in the order of the view. Raises UsageError for an order that is none."""
+    """Return the files to show, in the order of the view. Raises UsageError for an unknown order."""
     shown = [
         file
         for file in files
@@ -187,7 +187,7 @@ def chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
 
 
 def most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
-    """So many files, in the order they are in: those with the most missing."""
+    """Return at most `rows` files, those with the most missing, in unchanged order."""
     if len(files) <= rows:
         return files
     by_work = sorted(files, key=lambda file: -(file.numbers.missing + file.numbers.missing_branches))
@@ -196,7 +196,7 @@ def most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
 
 
 def _region(file: FileCoverage, line: int) -> str:
-    """The innermost function that a line is in."""
+    """Return the innermost function that contains a line."""
     regions = [region for region in file.regions if region.kind == "function" and line in region.lines]
     return max(regions, key=lambda region: region.start).name if regions else ""
 
@@ -206,7 +206,7 @@ def _source(file: FileCoverage, line: int) -> str:
 
 
 def _missing(report: CoverageReport, most: int) -> Section:
-    """Runs of lines that never ran, the longest first."""
+    """Return runs of lines that never ran, the longest first."""
     runs = []
     for file in report.files:
         for first, last in ranges(file.missing, file.statements):
@@ -232,7 +232,7 @@ def _missing(report: CoverageReport, most: int) -> Section:
 
 
 def _branches(report: CoverageReport, most: int) -> Section:
-    """Branches of executed lines that were never taken."""
+    """Return branches of executed lines that were never taken."""
     found = []
     for file in report.files:
         never = set(file.missing)

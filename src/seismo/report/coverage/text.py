@@ -1,8 +1,8 @@
-"""Coverage on a terminal or a pipe: a table of files and what was missed, who ran a line, what changed and is untested.
+"""Coverage on a terminal or a pipe: a table of files, a line's contexts, and changed lines that are untested.
 
-A row is a file: its statements and branches, how many of them were missed, the percentage with a bar, and the lines
-that were missed: `12-15` never ran, `20->25` is a branch of line 20 that was never taken. These stand on one line,
-shortened, or in full on as many as they need. Everything is laid out for the width there is.
+A row is a file: its statements and branches, how many of them were missed, the percentage with a bar, and the missing
+lines. `12-15` never ran; `20->25` is a branch of line 20 that was never taken. The missing lines are shortened to one
+line, or shown in full on several. The layout adapts to the paper's width.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from seismo.report.story import Section
     from seismo.report.words import Signs
 
-BAR = 10  # columns
-ROWS_AT_END = 40  # of the table after a program
-PROBLEMS = 12  # shown of one kind
-LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
-GOOD_MISSING = 22  # the bar is left out rather than to have less
-ROOMY_MISSING = 30  # columns that all the missing lines need, or they get lines of their own
+BAR = 10  # columns of a bar
+ROWS_AT_END = 40  # most rows of the table at the end of a run
+PROBLEMS = 12  # most problems to show
+LEAST_MISSING = 12  # least columns for the missing lines; with less they are left out, or are below the row
+GOOD_MISSING = 22  # least columns for the missing lines beside a bar; with less the bar is left out
+ROOMY_MISSING = 30  # columns for the missing lines in full; with less they are below the row
 LEAST_NAME = 16
 
-# ---- the whole report, and the few lines at the end of a program ----
+# ---- The whole report, and the few lines at the end of a program. ----
 
 
 def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
-    """Writes what the recording is, the table, and what was wrong."""
+    """Write the first line, the table, the problems and the notes."""
     write_opening(paper, recording, time_taken(recording, paper.signs).partition(":")[0])
     paper.line()
     paper.flush()
@@ -70,7 +70,7 @@ def write_end(
     path: str = "",
     coloured: bool = False,
 ) -> None:
-    """Writes what is said after the program ended. It runs in the process that was recorded. path: for a shell."""
+    """Write the summary at the end of a run, in the recorded process. path: the recording's, quoted for a shell."""
     import shutil
 
     paper = (ColourPaper if coloured else Paper)(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
@@ -105,7 +105,7 @@ def _verdict(totals: Percentages, settings: Settings) -> str:
 
 
 def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None:
-    """Writes whether the total is as large as it has to be."""
+    """Write whether the total reaches the threshold."""
     from seismo.coverage.percentages import too_little
 
     fails = too_little(totals, settings.fail_under, settings.precision)
@@ -113,7 +113,7 @@ def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None
 
 
 def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
-    """Writes what the analysis could not do. minor: of generated code and templates, too."""
+    """Write the problems of the analysis. minor: include generated code and templates."""
     problems = [problem for problem in report.problems if minor or not problem.minor]
     if problems:
         paper.line()
@@ -129,13 +129,13 @@ def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
         paper.line(("      " if index else "") + line if not style else (("      " if index else "") + line, style))
 
 
-# ---- the table ----
+# ---- The table. ----
 
 
 def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
-    """Writes the table of files and their total; of no file, a sentence."""
+    """Write the table of files and their total, or a sentence if there are no files."""
     shown = chosen(report.files, view)
-    if not report.files:  # a total of 100 % would be true, and would mislead
+    if not report.files:  # a total of 100 % would be true but misleading
         paper.line((f"no file to report: {nothing_text(report)}", "warning"))
         return
     kept = shown if view.rows is None else most_to_do(shown, view.rows)
@@ -159,7 +159,7 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
 
 
 class _Layout:
-    """The widths of the columns of a section of files. folder: how much of each path is said once, above the table."""
+    """The widths of the columns of a section of files. folder: length of the common path above the table."""
 
     def __init__(self, paper: Paper, section: Section, show_missing: bool, folder: int) -> None:
         self.paper, self.show_missing = paper, show_missing
@@ -177,16 +177,16 @@ class _Layout:
         least = self.least + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
         self.missing = max(0, room - self.name - 2) if wanted else 0
-        if show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
+        if show_missing and self.missing < min(wanted, ROOMY_MISSING):  # they go below the row
             self.name, self.missing = max(LEAST_NAME, min(longest, room)), 0
 
     @staticmethod
     def _numbers(row: Sequence[str]) -> list[str]:
-        """The numbers as they stand on a terminal: the percentage last."""
+        """Return the numbers in the order of the terminal: the percentage last."""
         return [*row[1:], row[0]]
 
     def write(self, section: Section, totals: Percentages) -> None:
-        """Writes the heading, the rows, and the total."""
+        """Write the heading, the rows, and the total."""
         head = left("File", self.name) + "  " + self.grid.head.removesuffix("  ")
         head += " " * (self.bar + 1 if self.bar else 0) + ("  Missing" if self.missing >= self.least else "")
         self.paper.line((head, "head"))
@@ -206,7 +206,7 @@ class _Layout:
         return shown
 
     def _write(self, row: list[Span | str], words: str) -> None:
-        """Writes a file's row, and what of the missing lines needs lines of its own."""
+        """Write a file's row, and below it the missing lines that do not fit."""
         lines = wrapped(words, self.missing) if self.missing >= self.least and self.show_missing else []
         if lines:
             indent = " " * (self.paper.width - self.missing)
@@ -224,7 +224,7 @@ class _Layout:
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:
-    """The first of the missing lines, as many as there is room for."""
+    """Return the missing lines, cut to the width."""
     if len(words) <= width:
         return words
     kept = words[: width - len(signs.cut) - 1]
@@ -232,17 +232,17 @@ def _cut(words: str, width: int, signs: Signs) -> str:
 
 
 def _full(percent: float, width: int) -> int:
-    """How much of a bar is full: all of it, or nothing of it, only when that is exact."""
+    """Return the length of the full part of a bar; it is 0 or the whole width only for exactly 0 or 100 %."""
     if percent in (0, 100):
         return round(width * percent / 100)
     return min(width - 1, max(1, round(width * percent / 100)))
 
 
-# ---- one line: who ran it ----
+# ---- The contexts of one line. ----
 
 
 def write_line(paper: Paper, report: CoverageReport, place: str, limit: int | None = 40) -> None:
-    """Writes whether a line ran, how often, in which contexts, and where its branches went. place: FILE:N."""
+    """Write whether a line ran, how often, in which contexts, and where its branches went. place: FILE:N."""
     file, line = _place(report, place)
     source = file.source_lines[line - 1] if 0 < line <= len(file.source_lines) else ""
     paper.line((printable(f"{file.path}:{line}"), "strong"), "  ", printable(source.strip()))
@@ -291,13 +291,13 @@ def _place(report: CoverageReport, place: str) -> tuple[FileCoverage, int]:
     return found[0], int(number)
 
 
-# ---- what changed ----
+# ---- Changed lines. ----
 
 
 def write_changes(paper: Paper, report: CoverageReport, changes: Sequence[Change], revision: str) -> tuple[int, int]:
-    """Writes which changed lines were not executed. Returns how many changed statements there are, and how many missed.
+    """Write which changed lines were not executed. Return the number of changed statements, and how many were missed.
 
-    A changed line counts when a statement begins at it, or when it is part of one.
+    A changed line counts if a statement begins at it, or if it is part of one.
     """
     by_path = {file.absolute: file for file in report.files}
     rows: list[tuple[FileCoverage, list[int], list[int], list[tuple[int, int]]]] = []

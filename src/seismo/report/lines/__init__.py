@@ -1,4 +1,4 @@
-"""What people read of a recording of lines' times."""
+"""Reports of recordings of lines' times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Lines(Kind):
-    """Times of lines."""
+    """Recordings of the times of lines."""
 
     name = recording_kinds.LINES
     rows = "lines"

@@ -1,13 +1,13 @@
-"""The columns of lines and functions, each declared once: for tables, sources, the gutter and the summary.
+"""The columns of lines and functions, shared by tables, sources, the gutter and the summary.
 
-heat     how the line's own time compares to the hottest line's
-hits     how often the line began; exact
-own      time in the line itself and the C functions that it called
-±        the error of that, from 1 % on; `< 6 ms`: no more is known of it than that
-waiting  time on the wall in which it did not run, and what for
-inner    time in Python functions that it called
-each     own and inner time a hit
-awaiting time in which it was suspended at an await
+- heat: the line's own time compared with the hottest line's
+- hits: number of times the line began; exact
+- own: time in the line itself and the C functions that it called
+- ±: error of the own time, from 1 % on; `< 6 ms` is an upper bound if no more is known
+- waiting: time off the CPU, with its reasons
+- inner: time in Python functions that it called
+- each: own and inner time per hit
+- awaiting: time suspended at an await
 
 The summary uses them: no import that it could not afford.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from seismo.report.tables import Columns
 
-WHY = "for" + " " * 6  # the heading of what was waited for
-NARROW = ("for", "each", "own %")  # the columns that go first where there is little width
-HEAT = 5  # columns
+WHY = "for" + " " * 6  # the heading of the reasons for waiting
+NARROW = ("for", "each", "own %")  # columns to drop first on a narrow paper
+HEAT = 5  # columns of a bar
 MEANINGS = {
     "inner": "time in Python functions that the line called",
     "each": "own and inner time a hit",
@@ -34,44 +34,44 @@ MEANINGS = {
 
 
 class LineCells:
-    """What the cells are made with. notable_ns: the least wait that is worth a column; 0: there is none."""
+    """The context for making cells. notable_ns: the least wait worth a column, or 0 for no such column."""
 
     def __init__(self, signs: Signs, whole_ns: float, notable_ns: float = 0, known: Any = (), roomy: bool = True):
         self.signs, self.whole_ns = signs, whole_ns
         self.notable_ns, self.known, self.roomy = notable_ns, known, roomy
 
     def time(self, ns: float, error_ns: float = 0.0) -> str:
-        """A time; empty where none is known."""
+        """Return a time, or "" if there is none."""
         return aligned(time(ns, error_ns, self.signs)) if ns > 0 or error_ns > 0 else ""
 
     def error(self, row: Any) -> str:
-        """The error of a line's or a function's own time."""
+        """Return the error of a line's or a function's own time."""
         words = error(row.own_error_ns, row.own_ns, self.signs)
         return left(words, 6) if words else ""
 
     def each(self, line: Any) -> str:
-        """Own and inner time a hit."""
+        """Return own and inner time per hit."""
         return self.time(line.total_ns / line.hits, line.total_error_ns / line.hits) if line.hits else ""
 
     def waiting(self, line: Any) -> str:
-        """What of its wall it did not run, beside waits that are notable."""
+        """Return the waiting if it is notable beside the largest waits, else ""."""
         return self.time(line.wait_ns) if 0 < LEAST * self.notable_ns < line.wait_ns else ""
 
     def why(self, line: Any) -> str:
-        """What it waited for."""
+        """Return the reasons of the waiting."""
         if not 0 < self.notable_ns <= line.wait_ns:
             return ""
         words = reasons(line.wait_ns, line.ready_ns, line.lock_ns, self.known, self.roomy)
         return left(words, 16 if self.roomy else 9) if words else ""
 
     def hottest(self, function: Any) -> str:
-        """The line of a function with the most own time, and what it has of the function's."""
+        """Return the line of a function with the most own time, and its share of the function's."""
         line = hottest(function)
         return f"{line.number} ({percent(line.own_ns, function.own_ns) or '0 %'})"
 
 
 def hottest(function: Any) -> Any:
-    """The line of a function with the most own time."""
+    """Return the line of a function with the most own time."""
     return max(function.lines.values(), key=lambda line: line.own_ns)
 
 
@@ -95,5 +95,5 @@ OF_SUMMARY = ("own", "error", "share", "inner", "hits")
 
 
 def of_times(times: str) -> Columns:
-    """The columns as they are called where own times are those of --time."""
+    """Return the columns, with their headings for this value of --time."""
     return {**COLUMNS, "own": ("waiting  ", COLUMNS["own"][1])} if times == "wait" else COLUMNS

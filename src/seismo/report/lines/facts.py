@@ -1,4 +1,4 @@
-"""What there is to say about a recording of lines' times before its numbers."""
+"""The facts above the numbers of a recording of lines' times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
-    """How long it took, how many lines there were, what waited."""
+    """Return the duration, the number of lines, the waiting, and the calls."""
     found = [took(recording, signs), ("lines", _timed_lines(recording)), *waited(recording, signs)]
     return [*found, ("calls", calls(recording))] if any(recording.functions["calls"]) else found
 
@@ -28,7 +28,7 @@ def _timed_lines(recording: Recording) -> str:
 
 
 def measured(recording: Recording, signs: Signs) -> str:
-    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
+    """Return the source, the clock and the accuracy of times in words, or "" if unknown."""
     by = sources(recording)
     parts = [f"every hit counted (source: {by})"] if by else []
     return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])

@@ -1,4 +1,4 @@
-"""What an editor shows of a recording of lines' times: beside each line how often it ran, and how long that took."""
+"""An editor's notes for a recording of lines' times: beside each line its hits and times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DETAILS = ("inner", "each", "awaiting")
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
-    """The notes. file: the recording's."""
+    """Return the notes. file: the recording's."""
     modules = chosen_modules(options)
     view = LinesView(order="own", modules=modules, times=options.time or ELAPSED)
     program, view, _ = shown_program(recording, view, _SIGNS)

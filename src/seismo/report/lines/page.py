@@ -1,7 +1,7 @@
 """The page of lines' times: the functions, the lines and the files in tables, and the whole source with its heat.
 
-Here is what goes into the page; web/src draws it. Every number is the one that the report shows, for each of the times
-that the recording has: a page can be switched between running, the wall and waiting.
+This module makes the page's data; web/src draws it. Every number is the one that the report shows, for each of the
+times that the recording has: a page can switch between running, elapsed and waiting time.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 TIMES = ("cpu", "wait", "wall")
 _VALUES = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns")
-_INSTRUCTION = 120  # characters of its text
+_INSTRUCTION = 120  # most characters of an instruction's text
 
 
 def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = ELAPSED) -> None:
-    """Writes the page of a recording of lines' times: "cpu", "wall" or "wait" first. FormatError: it cannot be."""
+    """Write the page. times: "cpu", "wall" or "wait", shown first. Raises FormatError if it cannot be written."""
     save(os.fspath(path), lines_page(recording, title, times))
 
 
 def lines_page(recording: Recording, title: str = "", times: str = ELAPSED) -> str:
-    """The page as text."""
+    """Return the page as text."""
     title = title or facts.command_line(recording) or "Lines"
     head, columns = lines_data(recording, times)
     return drawn(title, "lines", packed({**head, "title": shown(title)}, columns))
 
 
 def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns."""
+    """Return the head of the page's data and its columns."""
     program = timed_program(recording.timed(times))
     chosen = bool(facts.filter_words(recording))
     files = sorted(program.files, key=lambda file: bool(file.library) and not chosen)
@@ -70,13 +70,13 @@ def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, ob
 
 
 def _rows(table: Any, recording: Recording) -> Sequence[LineRow]:
-    """The rows of lines of Python, as timed_program has them, in its order."""
+    """Return the rows of Python lines in the order of timed_program()."""
     kinds = recording.functions["kind"]
     return [row for row in table if kinds[row.function] == PYTHON and row.line >= 1]
 
 
 def _times(times: str, rows: Sequence[LineRow], functions: Sequence[TimedFunction]) -> Columns:
-    """The times of the lines, and those of the functions' own lines, as the report sums them."""
+    """Return the times of the lines, and the functions' sums of them, as in the report."""
     columns: Columns = {f"l.{times}.{name[:-3]}": doubles([getattr(row, name) for row in rows]) for name in _VALUES}
     own: dict[int, list[float]] = {one.id: [] for one in functions}
     errors: dict[int, list[float]] = {one.id: [] for one in functions}
@@ -109,7 +109,7 @@ def _function_columns(files: Sequence[TimedFile], functions: Sequence[TimedFunct
 
 
 def _line_columns(program: TimedProgram, functions: Sequence[TimedFunction], head: dict[str, object]) -> Columns:
-    """What is known of the lines whatever the times, and of their instructions; the words for them go into the head."""
+    """Return the lines' columns that are independent of --time, and their instructions. Texts go into the head."""
     number_of = {one.id: number for number, one in enumerate(functions)}
     lines = program.lines
     why = [reasons(one.wait_ns, one.ready_ns, one.lock_ns, program.known) if one.wait_ns else "" for one in lines]

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-MOSTLY = 0.5  # of all time: with less in the program's own lines, they are sorted by own and inner time
+MOSTLY = 0.5  # share of all time; if the program's own lines have less, they are sorted by own and inner time
 TAB = 4
 
-# What --sort takes, and the words for it.
+# The values of --sort, and the words for them.
 ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
     "own": (lambda line: text.rank(line.own_ns, line.own_error_ns), "own time"),
     "inner": (lambda line: text.rank(line.inner_ns, line.inner_error_ns), "inner time"),
@@ -54,11 +54,11 @@ ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
 
 @dataclass
 class LinesView:
-    """What of a recording of line times to show. limit: lines and functions of a table, None for all.
+    """The choice of what to show of a recording of line times.
 
-    files: how many files' sources, None for all. share: of all own time, from which on a function's source is shown.
-    libraries: the lines of the standard library and of installed packages, too. order: one of ORDERS; "": by own time,
-    or by own and inner time where most of it is in libraries that are not shown.
+    limit: lines and functions of a table, or None for all. files: files with sources, or None for all. share: least
+    share of all own time for a function's source. libraries: include the standard library and installed packages.
+    order: one of ORDERS, or "" for own time, or own and inner time if most of it is in hidden libraries.
     """
 
     order: str = "own"
@@ -67,11 +67,11 @@ class LinesView:
     share: float = 0.02
     libraries: bool = True
     modules: Modules = field(default_factory=Modules)
-    times: str = ELAPSED  # as --time has it
+    times: str = ELAPSED  # a value of --time
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
-    """What there is to tell. file: what commands call it. most: rows of a section."""
+    """Return the story. file: the recording's name in commands. most: rows of a section."""
     modules = chosen_modules(options)
     view = LinesView(
         order="",
@@ -89,20 +89,20 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
 
 
 def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
-    """What is shown of a recording; the view, its order chosen; and what is not shown, in words."""
+    """Return the shown part of a recording; the view with its order chosen; and in words what is hidden."""
     recording = recording.timed(view.times)
     program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
     hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
     if hidden:
         program = program.own_files()
-    if not view.order:  # in a program that mostly calls libraries, what it calls is the news
+    if not view.order:  # in a program that mostly calls libraries, the calls matter most
         own_ns = sum(line.own_ns for line in program.lines)
         view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
     return program, view, hidden
 
 
 def heading(program: TimedProgram, view: LinesView, signs: Signs) -> tuple[str, str]:
-    """Over the table of lines: its title, and a remark to it."""
+    """Return the title of the table of lines, and a remark on it."""
     where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
     whole = f"100 % is {text.duration(program.whole_ns, signs)} {where}"
     by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
@@ -110,7 +110,7 @@ def heading(program: TimedProgram, view: LinesView, signs: Signs) -> tuple[str, 
 
 
 def totals(recording: Recording) -> dict[str, Any]:
-    """The sums."""
+    """Return the sums over the recording."""
     shown, cpu = recording.timed("cpu"), cpu_ns(recording)
     kinds = shown.functions["kind"]
     rows = [row for row in shown.lines if kinds[row.function] == text.PYTHON]
@@ -128,12 +128,12 @@ def totals(recording: Recording) -> dict[str, Any]:
 
 
 def called(function: TimedFunction) -> str:
-    """`module:qualname`, as options take it."""
+    """Return `module:qualname`, as options take it."""
     return f"{function.module}:{function.qualname}" if function.module else function.qualname
 
 
 def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
-    """The numbers of a line."""
+    """Return the numbers of a line."""
     times = (
         "own_ns",
         "own_error_ns",
@@ -152,14 +152,14 @@ def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
 
 
 def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
-    """Yield the sections of a report: single lines, wherever they are, then functions. hidden: what is not shown."""
+    """Yield the sections of a report: single lines of all files, then functions. hidden: what is not shown."""
     cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
     yield _lines(program, view, hidden, cells)
     yield _functions(program, view, cells)
 
 
 def source_text(source: str) -> str:
-    """A source text as it can be shown: tabs as blanks, whatever is not plain text escaped."""
+    """Return a source line for display: tabs as blanks, other special characters escaped."""
     return printable(source.expandtabs(TAB).rstrip())
 
 
@@ -204,12 +204,12 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
 
 
 def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, int, str, int, str]:
-    """What a line is sorted by: the order that was asked for, the hits, the place."""
+    """Return the sort key of a line: the order's value, the hits, the place."""
     return -key(line), -line.hits, line.function.file, line.number, line.function.qualname
 
 
 def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
-    """All functions by the own time of their lines."""
+    """Return all functions by the own time of their lines."""
     functions = [one for file in program.files for function in file.functions for one in function.all()]
     return sorted(
         functions, key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line)
@@ -257,7 +257,7 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
 
 
 def _problems(program: TimedProgram) -> Section:
-    """Files whose text is not what ran."""
+    """Return the files whose text may not be what ran."""
     rows = [
         Row({"file": file.path, "problem": file.source.problem}, [Name(file.path), file.source.problem], 0.4)
         for file in program.files

@@ -1,4 +1,4 @@
-"""The few lines on stderr after a program whose lines were timed. As seismo.report.calls.summary: no argparse."""
+"""The summary on stderr after a program whose lines were timed. As in seismo.report.calls.summary: no argparse."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HINT = "hint: no function that ran is one of these; names are as the report has
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
+    """Write the summary of the recording, at most 15 lines. path: the recording's, quoted for a shell."""
     signs = Signs.of(stream)
     lines = _lines(recording, signs, width_of(stream))
     if path:
@@ -57,7 +57,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         times[kind] = times.get(kind, 0.0) + row.own_ns
     hidden = library_words(times, whole, signs)
     own = [row for row in rows if not whose[row.function]]
-    inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
+    inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries, so that the calls matter most
     shown = sorted(own, key=lambda row: _place(row, inner))[:LINES]
     headings, texts = made(COLUMNS, OF_SUMMARY, LineCells(signs, whole), shown)
     grid = Grid(headings, texts, width)
@@ -78,13 +78,13 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
 
 
 def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
-    """What a line is sorted by: its time, the hits, its place."""
+    """Return the sort key of a line: its time, the hits, its place."""
     times = (row.total_ns, row.total_error_ns) if with_inner else (row.own_ns, row.own_error_ns)
     return -rank(*times), -row.hits, row.function, row.line
 
 
 def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
-    """Each function's library; none of what was chosen is any's."""
+    """Return each function's library, or "" for all if a filter chose them."""
     if filter_words(recording):
         return dict.fromkeys(ran, "")
     return of_functions(recording, ran)

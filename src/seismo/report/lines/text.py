@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from seismo.report.story import Row
     from seismo.report.words import Signs
 
-HOT = 0.5  # of the hottest line's own time: shown in red
+HOT = 0.5  # share of the hottest line's own time; shown in red
 
 
 def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
-    """Writes the report."""
+    """Write the report."""
     write_opening(paper, recording, time_taken(recording, paper.signs))
     paper.flush()
     program, view, hidden = shown_program(recording, view, paper.signs)
@@ -41,7 +41,7 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
 
 
 def _about(row: Row, room: int, signs: Signs) -> list[Span]:
-    """Where a line is, with its source, or a function's name."""
+    """Return a line's place with its source, or a function's name."""
     if "module" in row.data:
         return [(text.shorten(row.cells[-2], room, signs), "name")]
     where, function, source = row.cells[-3:]
@@ -52,11 +52,11 @@ def _about(row: Row, room: int, signs: Signs) -> list[Span]:
     return [(where, "name"), ("  " + text.beginning(source_text(source) or printable(function), room, signs), "quiet")]
 
 
-# ---- sources ----
+# ---- Sources. ----
 
 
 def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
-    """Writes the sources of the functions that matter, file by file, with the times beside the lines."""
+    """Write the sources of the relevant functions, file by file, with the times beside the lines."""
     hottest = max((line.own_ns for line in program.lines), default=0.0)
     cells = LineCells(paper.signs, program.whole_ns, program.notable_ns, program.known, paper.width >= ROOMY)
     files = program.files if view.files is None else program.files[: view.files]
@@ -86,9 +86,9 @@ def _inner(function: TimedFunction) -> float:
 
 
 def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, TimedLine | None]]:
-    """The lines of a function by number, each with what ran at it: nothing, or several times where it has lambdas."""
+    """Return the lines of a function by number, each with what ran at it: None, or several items if it has lambdas."""
     first, last = function.span()
-    if not file.source.lines or function.qualname == "<module>":  # of a module's lines, those that ran
+    if not file.source.lines or function.qualname == "<module>":  # only those lines of a module that ran
         numbers = sorted({*function.lines, *(number for small in function.small for number in small.lines)})
     else:
         numbers = list(range(first, min(last, len(file.source.lines)) + 1))
@@ -133,7 +133,7 @@ def _write_function(
 
 
 def _source(file: TimedFile, function: TimedFunction, number: int, line: TimedLine | None, signs: Signs) -> str:
-    """The text of a line; of a small function in it, its name."""
+    """Return the text of a line, or the name of a small function in it."""
     if line is None or line.function is function:
         return source_text(file.source.text(number))
     return f"  {signs.hot} {printable(line.function.qualname.rpartition('.')[2])}"

@@ -1,8 +1,8 @@
-"""A recording of line times beside the sources: files, the functions in them, their lines, their texts.
+"""A recording of line times with its sources: files, the functions in them, their lines, their texts.
 
-Shared by the terminal's report and the page. A line of a file may belong to several functions: a lambda or a generator
-expression has lines of its own, in lines of the function around it, whose inner time holds theirs. So lines are kept
-function by function, and the small ones (`<lambda>`, `<genexpr>`, comprehensions) are shown where they stand.
+The terminal's report and the page share it. A line of a file may belong to several functions: a lambda or a generator
+expression has its lines within those of the enclosing function, whose inner time includes theirs. So lines are kept by
+function, and the small functions (`<lambda>`, `<genexpr>`, comprehensions) are shown within the enclosing one.
 """
 
 from __future__ import annotations
@@ -59,43 +59,43 @@ class TimedFunction:
 
     @property
     def own_ns(self) -> float:
-        """The own time of all its lines, in ns."""
+        """Return the own time of all its lines, in ns."""
         return sum(line.own_ns for line in self.lines.values())
 
     @property
     def own_error_ns(self) -> float:
-        """Its error: the lines' are taken for independent."""
+        """Return the error of own_ns; the lines' errors are taken as independent."""
         return math.hypot(*(line.own_error_ns for line in self.lines.values()))
 
     @property
     def whole_ns(self) -> float:
-        """Its own time with that of the small functions that are shown among its lines."""
+        """Return its own time and that of the small functions shown among its lines, in ns."""
         return self.own_ns + sum(small.whole_ns for small in self.small)
 
     @property
     def whole_error_ns(self) -> float:
-        """The error of that."""
+        """Return the error of whole_ns."""
         return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
 
     @property
     def whole_wait_ns(self) -> float:
-        """What its lines and those of the small functions in it waited, in ns."""
+        """Return the waiting of its lines and of the small functions in it, in ns."""
         return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
 
     def all(self) -> Iterator[TimedFunction]:
-        """It, and the small ones in it, those in small ones too."""
+        """Yield this function and all small ones nested in it."""
         yield self
         for small in self.small:
             yield from small.all()
 
     def span(self) -> tuple[int, int]:
-        """The first and the last line to show."""
+        """Return the first and the last line to show."""
         numbers = [self.line, *self.lines, *(number for small in self.small for number in small.span())]
         numbers = [number for number in numbers if number > 0] or [0]
         return min(numbers), max(numbers)
 
     def at(self, number: int) -> list[TimedLine]:
-        """What ran at a line of the file: the function's own line, then those of small ones in it."""
+        """Return the timed lines at a line of the file: the function's own, then those of small functions."""
         found = [self.lines[number]] if number in self.lines else []
         for small in self.small:
             found += small.at(number)
@@ -104,9 +104,9 @@ class TimedFunction:
 
 @dataclass
 class TimedFile:
-    """A file with its functions in the order of their lines. name: as the functions have it.
+    """A file with its functions in the order of their lines. name: as in the table of functions.
 
-    library: whose file it is, as words; "": the program's own.
+    library: its library in words, or "" if it is the program's own.
     """
 
     name: str
@@ -117,15 +117,15 @@ class TimedFile:
 
     @property
     def own_ns(self) -> float:
-        """The own time of all its lines, in ns."""
+        """Return the own time of all its lines, in ns."""
         return sum(function.whole_ns for function in self.functions)
 
 
 @dataclass
 class TimedProgram:
-    """All of it. elsewhere_ns: time of the threads that belongs to no line, in ns; whole_ns: all but that.
+    """All files and lines of a recording. elsewhere_ns: time outside of lines, in ns. whole_ns: all other time.
 
-    times: as --time has it. known: what waiting was told apart (seismo.report.waiting.told).
+    times: a value of --time. known: the kinds of waiting that were distinguished.
     """
 
     files: list[TimedFile]
@@ -137,21 +137,21 @@ class TimedProgram:
 
     @property
     def notable_ns(self) -> float:
-        """The least wait that makes a column of waiting worth its room; more than any where there is to be none."""
+        """Return the least wait in ns that makes a column of waiting worthwhile; infinite if there must be none."""
         waited = sum(line.wait_ns for line in self.lines)
         if self.times == "wait":
             return math.inf
         return max(1.0, NOTABLE * (self.whole_ns + (waited if self.times == "cpu" else 0)))
 
     def own_files(self) -> TimedProgram:
-        """The same without libraries' files; the whole is still the whole."""
+        """Return the program without libraries' files; whole_ns stays the same."""
         files = [file for file in self.files if not file.library]
         ids = {one.id for file in files for function in file.functions for one in function.all()}
         lines = [line for line in self.lines if line.function.id in ids]
         return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
 
     def library_times(self) -> dict[str, float]:
-        """What the lines of libraries took themselves, in ns, by library."""
+        """Return the own time of libraries' lines, in ns, by library."""
         times: dict[str, float] = {}
         for file in self.files:
             if file.library:
@@ -160,7 +160,7 @@ class TimedProgram:
 
 
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
-    """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
+    """Return the recording's lines by file and function, most time first. left_out: functions not to show."""
     functions: dict[int, TimedFunction] = {}
     program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(told(recording)))
     table = recording.functions
@@ -180,7 +180,7 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
         line = TimedLine(function, row.line, row.hits, *row[5:11], *waits)
         function.lines[row.line] = line
         program.lines.append(line)
-    for instruction in sorted(recording.instructions, key=lambda row: row.offset):  # later rows are what ran later
+    for instruction in sorted(recording.instructions, key=lambda row: row.offset):  # the last row of an offset ran last
         function = functions.get(instruction.function)
         if function is not None and instruction.line in function.lines:
             of = function.lines[instruction.line].instructions
@@ -190,7 +190,7 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
 
 
 def _placed(functions: list[TimedFunction]) -> list[TimedFunction]:
-    """The functions that are shown by themselves; small ones are given to those around them."""
+    """Return the functions to show separately; small ones are added to the enclosing function."""
     by_name = {(function.file, function.qualname): function for function in functions}
     alone = []
     for function in functions:

@@ -1,4 +1,4 @@
-"""What people read of a recording of births and deaths of objects."""
+"""Reports of recordings of births and deaths of objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Objects(Kind):
-    """Births and deaths of objects."""
+    """Recordings of births and deaths of objects."""
 
     name = recording_kinds.OBJECTS
     sorted_by = "columns:ORDERS"
@@ -38,7 +38,7 @@ class Objects(Kind):
         add(parser)
 
     def instead(self, options: Options, recording: Recording) -> Kind:
-        """The calls that were recorded beside, if the options are about calls."""
+        """Return the kind of calls if the options are about calls and the call tree was recorded as well."""
         if len(recording.tree) and (options.tree or options.callers or options.callees):
             from seismo.report.kind import named
 

@@ -1,9 +1,9 @@
-"""What changed between recordings of objects, one or several a side: births, what lives, bytes; by type and by line.
+"""The comparison of recordings of objects, one or several a side: births, live objects and bytes, by type and line.
 
-Births are exact, so each difference is a change of what the programs did, though not always of what their authors did:
-hash order, time and threads change births, too. Rows are ranked by how many more or fewer were born, then by what is
-alive; lines of libraries come behind the program's own. Estimates keep their sign; of two bounds no difference is told,
-only both.
+Births are exact, so each difference is a change in behaviour. It need not come from a change of the source: hash order,
+time and threads change births, too. Rows are ranked by the change in births, then by the live objects; the lines of
+libraries follow the program's own. Estimates keep their sign. For two bounds only both values are shown, without a
+difference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NARROWEST_NAME = 24
 
 
 def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
-    """Writes what changed by type and by line. limit: rows a table; None: all."""
+    """Write the changes by type and by line. limit: rows of a table, or None for all."""
     before, after = ([totals(one) for one in side] for side in (old, new))
     facts = [("old", _described(old)), ("new", _described(new))]
     moved = (
@@ -53,7 +53,7 @@ def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recordin
 
 
 def _own_first(rows: Sequence[ObjectDiffRow]) -> list[ObjectDiffRow]:
-    """The rows of the program's own lines, then those of libraries; each in their order."""
+    """Return the rows of the program's own lines, then those of libraries, each in unchanged order."""
     keys = {row: file_key(row.file, row.key.module) for row in rows}
     modules: dict[str, set[str]] = {}
     for row, key in keys.items():
@@ -64,7 +64,7 @@ def _own_first(rows: Sequence[ObjectDiffRow]) -> list[ObjectDiffRow]:
 
 
 def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -> str:
-    """`+12 born (+4.0 %)`; of several runs the sure change, or that there is none."""
+    """Return `+12 born (+4.0 %)`; with several runs, the change that is sure, or that there is none."""
     ranges = (min(old), max(old)), (min(new), max(new))
     change = sure_change(*ranges)
     if all(low == high for low, high in ranges):
@@ -119,7 +119,7 @@ def _cells(row: ObjectDiffRow, roomy: bool, signs: Signs) -> list[str]:
     most = row.old_most, row.new_most
     share = "new" if not most[0].born else "gone" if not most[1].born else growth(new.born, old.born)
     if (old.born, new.born) != (most[0].born, most[1].born) and share not in ("new", "gone"):
-        share = ""  # of ranges there is none
+        share = ""  # ranges have no growth
     lives = [
         f"{about if high.live else ''}{ranged((low.live, high.live))}"
         for low, high in zip((old, new), most, strict=True)
@@ -137,7 +137,7 @@ def _moved(old: str, new: str, signs: Signs) -> str:
 
 
 def _bytes(row: ObjectDiffRow, roomy: bool, signs: Signs) -> str:
-    """Before and after; in little room, and where both are exact, the sure change alone."""
+    """Return the bytes before and after; on a narrow paper, if both are exact, only the change."""
     old, new = row.old, row.new
     bound = signs.at_least
     if roomy or old.at_least or new.at_least:
@@ -161,9 +161,10 @@ def _what(row: ObjectDiffRow, with_line: bool, width: int, signs: Signs) -> str:
 
 
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
-    """All groups as one JSON object, by size of the change.
+    """Return all groups as one JSON object, by size of the change.
 
-    Of several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the most; files are lists.
+    With several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the largest; files are
+    lists.
     """
     several = len(old) > 1 or len(new) > 1
     content: dict[str, Any] = {

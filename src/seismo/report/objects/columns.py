@@ -1,12 +1,12 @@
-"""The columns of tables of objects, each declared once: for the terminal, documents, the page, the editor, the summary.
+"""The columns of tables of objects, shared by the terminal, documents, the page, the editor and the summary.
 
-born    objects made while recorded; exact
-short   share of them that died before 256 others were born, or within a millisecond
-by gc   of those that died: freed by the cycle collector, not by their last reference's end
-live    alive at the end of the recording
-peak    the most that were alive at once
-bytes   of all that were born: what the type says of their size
-life    the median age at death: other objects born meanwhile / time
+- born: objects made while recorded; exact
+- short: the share of them that died before 256 others were born, or within a millisecond
+- by gc: those of the dead that the cycle collector freed, not the end of their last reference
+- live: objects alive at the end of the recording
+- peak: the most alive at once
+- bytes: of all that were born, as far as the type knows their size
+- life: the median age at death, as births of other objects meanwhile / time
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ if TYPE_CHECKING:
     from seismo.report.tables import Columns
 
 
-# Values and what the interpreter makes for itself, as seismo.process.objects.survivors has them. In a table that names
-# what to look at, each counts less than an object of another type.
+# Plain values and the interpreter's internal types. They count, but do not lead a table of suspects.
 PLAIN = ("bool", "bytes", "cell", "code", "complex", "float", "int", "str", "types.CodeType")
 PLAIN_WEIGHT = 0.25
 
 
 class Order(NamedTuple):
-    """A way to sort groups: largest first, by the key; `words` name it."""
+    """A way to sort groups, the largest first. key: returns the number. words: its name."""
 
     key: Callable[[ObjectGroup], float]
     words: str
 
 
-# What --sort takes.
+# The values of --sort.
 ORDERS = {
     "born": Order(lambda group: group.born, "births"),
     "died": Order(lambda group: group.died, "deaths"),
@@ -54,7 +53,7 @@ ORDERS = {
 
 
 def ranked(groups: Sequence[ObjectGroup], order: str) -> list[ObjectGroup]:
-    """The groups that have any of what they are sorted by, the most first."""
+    """Return the groups with a number above 0 for this order, the largest first."""
     key = ORDERS[order].key
     return sorted((group for group in groups if key(group) > 0), key=lambda group: -key(group))
 
@@ -72,43 +71,43 @@ class Cells:
         self.words = words
         self.signs = words.signs
         self.whole = sum(recording.types["born"])
-        # Signs of how many died, and of how many are alive at the end or were at once.
+        # Signs before the number of dead and of live objects if these are only bounds.
         types_only = by_type_only(recording)
         self.died_at, self.live_at = (self.signs.at_most, self.signs.at_least) if types_only else ("", "")
         self.calls = sum(one.calls for one in judged.spans(recording))
 
     def count(self, number: int, group: ObjectGroup, estimated: bool = True) -> str:
-        """A count that is an estimate where the group's are, unless it is known not to be."""
+        """Return a count, marked as an estimate if the group's counts are, unless this one is exact."""
         return f"{self.signs.about if group.approximate and number and estimated else ''}{number:,}"
 
     def live(self, group: ObjectGroup) -> str:
-        """How many are alive at the end; empty for none, unless there may be some."""
+        """Return the number alive at the end, or "" if it is certainly 0."""
         if self.live_at:
             return f"{self.live_at}{group.live:,}"
         return self.count(group.live, group) if group.live else ""
 
     def peak(self, group: ObjectGroup) -> str:
-        """The peak: of several lines together it is at most the sum of theirs."""
+        """Return the peak; the peak of several lines is at most the sum of theirs."""
         if self.live_at:
             return f"{self.live_at}{group.peak:,}"
         sign = self.signs.at_most if group.peak_at_most else self.signs.about if group.approximate else ""
         return f"{sign}{group.peak:,}"
 
     def size(self, number: int, at_least: bool) -> str:
-        """A number of bytes, its unit aligned; a lower bound where the types keep memory elsewhere."""
+        """Return a number of bytes with its unit aligned; a lower bound if the types keep memory elsewhere."""
         if not number:
             return ""
         shown = text.size(number)
         return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
 
     def own(self, group: ObjectGroup) -> str:
-        """What the function that made them ran itself, as a share of all; only with a call tree beside."""
+        """Return the own running time of the creating function as a share of all; needs a recorded call tree."""
         running_ns = self.words.running_ns
         return text.percent(running_ns[group.function], self.whole_ns) if group.function >= 0 else ""
 
     @functools.cached_property
     def whole_ns(self) -> float:
-        """What all functions ran themselves."""
+        """Return the own running time of all functions."""
         return sum(self.words.running_ns)
 
 
@@ -141,16 +140,16 @@ MEANINGS = {
     "short-lived": _SHORT,
     "life": "median age at death: other objects born meanwhile / time",
 }
-NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # the headings that go first in little width
+NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # headings to drop first on a narrow paper
 
-# Of what calls left alive; cells are made of a Leak.
+# The columns for what calls left alive; cells are made from a Leak.
 LEAKS: Columns = {
     "alive": ("alive", lambda cells, leak: cells.count(leak.alive, leak.group)),
     "call": ("a call", lambda cells, leak: each(leak.alive, leak.calls, leak.group.approximate, cells.signs)),
     "calls": ("in calls", lambda cells, leak: f"{cells.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"),
     "over": ("over calls", lambda cells, leak: text.sparkline(leak.parts, cells.signs)),
 }
-# Of what was born in the calls that were chosen.
+# The columns for what was born in the chosen calls.
 IN_CALLS: Columns = {
     "each": ("a call", lambda cells, group: each(group.span_born, cells.calls, False, cells.signs)),
     "inside": ("born", lambda _, group: f"{group.span_born:,}"),

@@ -1,6 +1,6 @@
-"""What there is to say about a recording of objects before its tables: how many, over which time, what was not seen.
+"""The facts above the tables of a recording of objects: how many, over which time, and what was not seen.
 
-Shared by the report, the page and the summary in the recorded process: no import that the summary could not afford.
+The report, the page and the summary in the recorded process share it: no import that the summary could not afford.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-BINS = 60  # of the timeline in characters
+BINS = 60  # columns of the timeline
 
 
 class Timeline:
-    """Live objects over time, in equal parts: `live`, the most in each; `births`, a second; all from start to end."""
+    """Live objects over time, in equal parts. `live`: the most in each part. `births`: per second in each part."""
 
     def __init__(self, recording: Recording, parts: int = BINS) -> None:
         points = _points(recording)
@@ -47,12 +47,12 @@ class Timeline:
 
     @property
     def took_ns(self) -> int:
-        """From its start to its end, in ns."""
+        """Return the time from its start to its end, in ns."""
         return self.end_ns - self.start_ns
 
 
 def _points(recording: Recording) -> list[tuple[int, int, int]]:
-    """(time, born, died) in the order of time; before the first, nothing was born."""
+    """Return (time, born, died) in the order of time, beginning at a point without births."""
     times = recording.object_times
     points = sorted(zip(times["time_ns"], times["born"], times["died"], strict=True))
     starts = [start for start in recording.processes["start_ns"] if start > 0]
@@ -62,12 +62,12 @@ def _points(recording: Recording) -> list[tuple[int, int, int]]:
 
 
 def by_type_only(recording: Recording) -> bool:
-    """Whether no object was followed, only counted: deaths of what was born before cannot be told from others then."""
+    """Return True if objects were only counted, not followed: deaths of older objects then count as well."""
     return bool(len(recording.types)) and not len(recording.objects)
 
 
 def peak(recording: Recording) -> tuple[int, bool]:
-    """The most objects that were alive at once, and whether that is exact or only a lower bound."""
+    """Return the most objects that were alive at once, and False if that is only a lower bound."""
     known = recording.meta.get("peak")
     if isinstance(known, int) and not isinstance(known, bool) and known >= 0:
         return known, True
@@ -77,7 +77,7 @@ def peak(recording: Recording) -> tuple[int, bool]:
 
 
 def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
-    """The facts about the objects as (label, sentence), and about the calls where the call tree is recorded beside."""
+    """Return the facts about objects as (label, sentence), and those about calls if there is a call tree."""
     found = [took(recording, signs, threads=bool(len(recording.tree))), ("objects", objects(recording, signs))]
     timeline = Timeline(recording)
     if len(timeline.live) > 1:
@@ -99,7 +99,7 @@ def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
 
 
 def objects(recording: Recording, signs: Signs) -> str:
-    """How many were born, died, are alive, in one sentence."""
+    """Return how many were born, died and are alive, in one sentence."""
     types = recording.types
     born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
     about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
@@ -111,14 +111,14 @@ def objects(recording: Recording, signs: Signs) -> str:
 
 
 def bounded(died: int, live: int, recording: Recording, signs: Signs) -> tuple[str, str]:
-    """How many died and are alive, as bounds where objects were counted by type only."""
+    """Return the number of dead and of live objects, as bounds if objects were counted by type only."""
     if by_type_only(recording):
         return f"{signs.at_most}{died:,}", f"{signs.at_least}{live:,}"
     return f"{died:,}", f"{live:,}"
 
 
 def _spans(recording: Recording) -> str:
-    """Of which functions' calls there are spans."""
+    """Return the functions whose calls are spans, with the number of calls."""
     spans, functions = recording.object_spans, recording.functions
     calls: dict[str, int] = {}
     for function, number in zip(spans["function"], spans["calls"], strict=True):
@@ -132,7 +132,7 @@ def _spans(recording: Recording) -> str:
 
 
 def never_called(recording: Recording) -> str:
-    """That no call was seen of the functions that --leaks or --span names; "": one was, or they name none."""
+    """Return that the functions of --leaks or --span were never called, or "" if they were or there are none."""
     settings = recording.meta.get("settings")
     if not isinstance(settings, dict) or len(recording.object_spans):
         return ""
@@ -144,7 +144,7 @@ def never_called(recording: Recording) -> str:
 
 
 def measured(recording: Recording, signs: Signs) -> str:
-    """What was kept of each object."""
+    """Return what was kept of each object, and the accuracy of the numbers, in words."""
     by = f" (source: {sources(recording)})" if sources(recording) else ""
     if not len(recording.objects):
         return "; ".join([f"births and deaths counted by type{by}", *_times(recording, signs)])
@@ -157,14 +157,14 @@ def measured(recording: Recording, signs: Signs) -> str:
 
 
 def _times(recording: Recording, signs: Signs) -> list[str]:
-    """What the times of calls are worth, where the call tree is recorded beside."""
+    """Return the accuracy of the calls' times, if the call tree was recorded as well."""
     if any(recording.functions["calls"]):
         return ["times of calls include the counting of objects"]
     return doubt(recording, signs)
 
 
 def notes(recording: Recording) -> list[str]:
-    """What the hook could not see, a sentence a kind."""
+    """Return what the hook could not see, one sentence for each kind."""
     types = recording.types
     before, unseen, back = (sum(types[name]) for name in ("before", "unseen", "resurrected"))
     said = []

@@ -1,7 +1,7 @@
-"""Groups of objects in words: their types, the line that made them, its source text, how long they lived.
+"""Groups of objects in words: their types, the creating line with its text, and their lifetimes.
 
-A lifetime is known within a factor of four (the histogram's buckets); the median is placed within its bucket by rank
-and shown to one digit, with the sign of an estimate.
+A lifetime is known within a factor of four (the histogram's buckets). The median is interpolated within its bucket by
+rank, and shown in one digit with the sign of an estimate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TAB = 4
 
 
 class ObjectWords:
-    """What the parts of a recording of objects are called. Everything it gives is safe to show on a terminal."""
+    """The words for the parts of a recording of objects. All results are escaped for display."""
 
     def __init__(self, recording: Recording, signs: Signs) -> None:
         self.recording = recording
@@ -41,22 +41,22 @@ class ObjectWords:
 
     @functools.cached_property
     def lines(self) -> list[ObjectGroup]:
-        """The groups by type and line, summed once."""
+        """Return the groups by type and line, summed once."""
         return by_type_and_line(self.recording)
 
     @functools.cached_property
     def libraries(self) -> Libraries:
-        """Whose the lines are."""
+        """Return the owners of the lines."""
         return Libraries(self.recording)
 
     @functools.cached_property
     def running_ns(self) -> Sequence[float]:
-        """What each function ran itself, without what it waited; 0 without a call tree beside."""
+        """Return the own running time of each function, without waiting; 0 if no call tree was recorded."""
         own: Sequence[float] = self.recording.timed("cpu").functions["own_ns"]
         return own
 
     def types(self, group: ObjectGroup, most: int = 3) -> str:
-        """The types of a group, those of most births first, each with its share."""
+        """Return the types of a group, most births first, each with its share."""
         if group.type:
             return printable(group.type)
         born: dict[str, int] = {}
@@ -70,30 +70,30 @@ class ObjectWords:
         return ", ".join(shown + more)
 
     def function(self, number: int) -> str:
-        """`module:qualname`; empty for none."""
+        """Return `module:qualname`, or "" for no function."""
         return text.function_name(text.PYTHON, self._modules[number], self._names[number]) if number >= 0 else ""
 
     def place(self, group: ObjectGroup) -> str:
-        """`app.py:12`."""
+        """Return `app.py:12`."""
         return place(group.file, group.line)
 
     def path(self, group: ObjectGroup) -> list[str]:
-        """The functions from the thread's first down to the one that made the objects."""
+        """Return the functions from the thread's first down to the creating one."""
         return [self.function(number) for number in group.path]
 
     def source(self, group: ObjectGroup) -> str:
-        """The text of the line; empty where there is none, or where the file is not what ran."""
+        """Return the text of the line, or "" if there is none or the file has changed."""
         if group.function < 0:
             return ""
         source = self.sources.of(group.file)
         return "" if source.problem else printable(source.text(group.line).expandtabs(TAB).strip())
 
     def changed(self) -> list[str]:
-        """The files whose lines were asked for and could not be shown, for a reason worth telling."""
+        """Return the files that have changed, so that their lines could not be shown."""
         return [printable(file) for file, source in self.sources.read.items() if source.problem and source.lines]
 
     def life(self, group: ObjectGroup) -> str:
-        """The median age that objects of the group died at, `3 / 2 µs`: in births meanwhile and in time."""
+        """Return the median age at death in the group, as births meanwhile and time: `3 / 2 µs`."""
         if not group.rows:
             return ""
         if 2 * group.live > group.born:
@@ -107,13 +107,13 @@ class ObjectWords:
 
 
 def _share(part: int, whole: int) -> str:
-    """A rough share: `54 %`; empty when there is no whole."""
+    """Return a rough share: `54 %`, or "" if there is no whole."""
     share = 100 * part / whole if whole else 0
     return f"{share:.0f} %" if share >= 1 else "<1 %" if share else ""
 
 
 def median(lives: Lifetimes) -> float | None:
-    """About where in its bucket the median is, by its rank there; None: there is none."""
+    """Return an estimate of the median by its rank within its bucket, or None if there is none."""
     half = lives.count / 2
     for bucket, count in enumerate(lives.buckets):
         if count >= half > 0:
@@ -123,7 +123,7 @@ def median(lives: Lifetimes) -> float | None:
 
 
 def one_digit(value: float) -> float:
-    """The value to one significant digit; from one half on at least 1."""
+    """Return the value in one significant digit; at least 1 from one half on."""
     if value < 1:
         return float(round(value))
     size = 10.0 ** math.floor(math.log10(value))
@@ -131,7 +131,7 @@ def one_digit(value: float) -> float:
 
 
 def rough_duration(ns: float, signs: Signs) -> str:
-    """A time to one significant digit: `2 µs`, `400 ms`."""
+    """Return a time in one significant digit: `2 µs`, `400 ms`."""
     ns = one_digit(ns)
     for unit, size in (("ns", 1.0), (signs.micro, 1e3), ("ms", 1e6)):
         if ns < 1e3 * size:

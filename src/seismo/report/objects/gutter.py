@@ -1,4 +1,4 @@
-"""What an editor shows of a recording of objects: beside each line what it made, and what of that lives on."""
+"""An editor's notes for a recording of objects: beside each line the objects it made, and those that live on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DETAILS = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:  # noqa: ARG001
-    """The notes. file: the recording's."""
+    """Return the notes. file: the recording's."""
     words = ObjectWords(recording, _SIGNS)
     cells = Cells(words)
     groups = [group for group in by_line(recording) if group.function >= 0]

@@ -1,14 +1,14 @@
-"""Who holds survivors: trees from the survivors to the roots, in words.
+"""The holders of survivors: trees from the survivors to the roots, in words.
 
-The recording has a tree for each row of objects that was asked about. Those of one type and line (there is a row for
-each call path) are laid on one another: holders are the same when they are called the same and hold by the same name.
-A holder that is held by one other only, which holds as many, is written behind it on one line:
+The recording has a tree for each examined row of objects. The trees of one type and line (there is a row for each call
+path) are merged: holders are equal if they have the same name and hold by the same name. A holder that is held only by
+one other, which holds as many, is written before that one on the same line:
 
     1,000 app.Session  app.py:12  (100 of them asked)
     ├─ 990 ← ['…'] of dict ← .sessions of app.Store ← store of module app
     └─ 10 ← [0] of list ← local backlog of frame app:main
 
-Read it from left to right: what the arrow points away from is held by what follows.
+Read a line from left to right: each item is held by the next.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.words import Signs
 
-MOST = 4  # holders of one thing that are shown
-DEEPEST = 30  # levels, of a file that is damaged or made up
+MOST = 4  # most holders of one thing to show
+DEEPEST = 30  # most levels, as a file may be damaged or forged
 
 
 @dataclass
 class Holder:
-    """A holder of survivors, and who holds it. `count`: the survivors that are held this way."""
+    """A holder of survivors, and its own holders. `count`: the survivors that are held this way."""
 
     name: str
     by: str
@@ -42,41 +42,41 @@ class Holder:
     held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
 
     def words(self) -> str:
-        """What holds, and by which name: `.sessions of app.Store`."""
+        """Return the holder and the name it holds by: `.sessions of app.Store`."""
         if self.flags & HOLDER_NONE:
             return "no holder was found (it may be C code, or a local variable)"
         return printable(f"{self.by} of {self.name}" if self.by else self.name)
 
     def ending(self) -> str:
-        """Why nobody is said to hold it; empty where it is a root, or somebody does."""
+        """Return why no holder of it is shown, or "" if it is a root or has holders."""
         if self.flags & HOLDER_CYCLE:
             return "a cycle: it is on this path already"
         return "not followed further" if self.flags & HOLDER_FAR else ""
 
     def ranked(self) -> list[Holder]:
-        """Those who hold it, those of most survivors first."""
+        """Return its holders, most survivors first."""
         return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
 
     @property
     def is_root(self) -> bool:
-        """Whether it lives for its own sake: a module, a frame."""
+        """Return True for a holder that needs none itself: a module or a frame."""
         return bool(self.flags & HOLDER_ROOT)
 
 
 @dataclass
 class Held:
-    """Survivors with their holders. `asked`: how many of them were asked about."""
+    """Survivors with their holders. `asked`: the number of survivors that were examined."""
 
     asked: int = 0
     held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
 
     def ranked(self) -> list[Holder]:
-        """The direct holders, those of most survivors first."""
+        """Return the direct holders, most survivors first."""
         return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
 
 
 class Holders:
-    """All trees of a recording, by the row of objects that they are about."""
+    """All trees of a recording, by row of objects."""
 
     def __init__(self, recording: Recording) -> None:
         self._rows = list(recording.holders)
@@ -92,7 +92,7 @@ class Holders:
         return bool(self._rows)
 
     def of(self, objects: Iterable[int]) -> Held | None:
-        """The holders of these rows of objects together; None when none of them was asked about."""
+        """Return the merged holders of these rows of objects, or None if none was examined."""
         held = Held()
         for number in objects:
             direct = self._direct.get(number, [])
@@ -112,7 +112,7 @@ class Holders:
 
 
 def write_holders(paper: Paper, held: Held, indent: int, alive: int) -> None:
-    """Writes the tree below the line that names the survivors. alive: how many survivors there are, asked or not."""
+    """Write the tree below the line of the survivors. alive: the number of survivors, examined or not."""
     blank = " " * indent
     if held.asked and held.asked < alive:
         paper.line((f"{blank}held by ({held.asked:,} of them asked):", "quiet"))
@@ -148,7 +148,7 @@ def _spans(line: str, root: bool) -> list[Span]:
 
 
 def chain(holder: Holder) -> list[Holder]:
-    """The holder and those behind it, as long as each is held by one other only that holds as many."""
+    """Return the holder and its holders, as long as each is held by exactly one other that holds as many."""
     links = [holder]
     while len(links[-1].held_by) == 1:
         (above,) = links[-1].held_by.values()
@@ -159,7 +159,7 @@ def chain(holder: Holder) -> list[Holder]:
 
 
 def _wrapped(chain: list[Holder], width: int, signs: Signs) -> list[str]:
-    """The chain on lines, broken before an arrow."""
+    """Return the chain as lines, broken before an arrow."""
     pieces = [text.beginning(f"{signs.held} {holder.words()}", max(24, width), signs) for holder in chain]
     ending = chain[-1].ending()
     if ending:

@@ -1,4 +1,4 @@
-"""What the model says of the survivors of calls (seismo.model.objects.leaks), in words. The summary imports it, too."""
+"""The model's verdicts on survivors of calls (seismo.model.objects.leaks) in words. The summary imports it, too."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from seismo.model.objects.leaks import Leak
     from seismo.report.words import Signs
 
-HARMLESS = "quiet"  # the style of verdicts that need no more than a line
-# How each verdict is told: in a word or two, in words, and in which style.
+HARMLESS = "quiet"  # the style of verdicts that need only one line
+# For each verdict: a short name, words, and a style.
 VERDICTS = {
     judged.STEADY: ("leak", "leak: nearly every call leaves some", "bad"),
     judged.RECENT: ("latest calls", "the latest calls: a bounded cache, or a leak that began late", "warning"),
@@ -24,19 +24,19 @@ VERDICTS = {
 
 
 def told(leak: Leak) -> tuple[str, str, str]:
-    """The verdict in a word or two, in words, and their style."""
+    """Return the verdict's short name, words and style."""
     if leak.verdict == judged.STEADY and leak.calls_with == leak.calls:
         return "leak", "leak: every call leaves some", "bad"
     return VERDICTS.get(leak.verdict, (printable(leak.verdict), printable(leak.verdict), "warning"))
 
 
 def style(verdict: str) -> str:
-    """The style of a verdict."""
+    """Return the style of a verdict."""
     return VERDICTS[verdict][2] if verdict in VERDICTS else "warning"
 
 
 def each(number: int, calls: int, approximate: bool, signs: Signs) -> str:
-    """So many a call: exact where it is a whole number, else to three digits."""
+    """Return the mean per call: exact if it is a whole number, else in three digits."""
     if not calls:
         return ""
     mean = number / calls

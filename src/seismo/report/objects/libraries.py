@@ -1,7 +1,7 @@
-"""Which lines that made objects are the program's own, and how many objects the others made. The summary imports it.
+"""The owners of the lines that made objects: the program, a library, or imports. The summary imports it.
 
-A program that imports anything has its first births in the import machinery, which makes all code and constants of what
-is imported. So imports stand apart from the other lines of the standard library, and both behind the program's own.
+Any program's first births are in the import system, which makes all code and constants of imported modules. So imports
+are separate from other lines of the standard library, and both follow the program's own lines.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from seismo.model.objects.groups import ObjectGroup
 
 IMPORTS = "imports"
-NO_LINE = "no Python line"  # made it: the interpreter itself, or a thread of C
+NO_LINE = "no Python line"  # made by the interpreter itself, or by a C thread
 _FROZEN = "<frozen "
 _MACHINERY = "<frozen importlib"
 
 
 def place(file: str, line: int) -> str:
-    """Where objects were made, `app.py:12`, safe to show."""
+    """Return where objects were made, `app.py:12`, escaped for display."""
     if not file:
         return NO_LINE
     return location(PYTHON, file.removeprefix(_FROZEN).rstrip(">") if file.startswith(_FROZEN) else file, line)
 
 
 class Libraries:
-    """Whose the lines of a recording are."""
+    """The owners of the lines of a recording."""
 
     def __init__(self, recording: Recording) -> None:
         functions = {function for function in recording.objects["function"] if function >= 0}
@@ -41,15 +41,15 @@ class Libraries:
                 self._of[function] = IMPORTS
 
     def of(self, group: ObjectGroup) -> str:
-        """The library whose line made the objects; "": the program itself, or no line at all."""
+        """Return the library whose line made the objects, or "" for the program itself or no line."""
         return self._of.get(group.function, "")
 
     def own(self, groups: Sequence[ObjectGroup]) -> list[ObjectGroup]:
-        """The groups of the program's own lines."""
+        """Return the groups of the program's own lines."""
         return [group for group in groups if not self.of(group)]
 
     def others(self, groups: Sequence[ObjectGroup], number: Callable[[ObjectGroup], float]) -> dict[str, float]:
-        """What the libraries' lines have of a number, by library, the most first."""
+        """Return the libraries' sums of a number, the largest first."""
         sums: dict[str, float] = {}
         for group in groups:
             library = self.of(group)
@@ -59,7 +59,10 @@ class Libraries:
 
 
 def others_in_words(others: dict[str, float], shown: Callable[[float], str] = "{:,.0f}".format) -> str:
-    """`34,000 by imports, 1,200 by lines of the standard library`; empty when there is none. shown: how a number is."""
+    """Return `34,000 by imports, 1,200 by lines of the standard library`, or "" if there is none.
+
+    shown: formats a number.
+    """
     return ", ".join(
         f"{shown(number)} by {library if library == IMPORTS else f'lines of {library}'}"
         for library, number in others.items()

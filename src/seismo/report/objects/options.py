@@ -1,4 +1,4 @@
-"""The options of `seismo report` that are about objects, and what they ask for."""
+"""The options of `seismo report` for objects, and the views that they select."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
-    """Declares the options of `seismo report` that are about objects."""
+    """Declare the options of `seismo report` for objects."""
     declare = parser.add_argument_group("objects").add_argument
     declare(
         "--by",
@@ -33,14 +33,14 @@ def add(parser: ArgumentParser) -> None:
 
 
 def check_page(options: Options) -> None:
-    """Raises UsageError for options of tables: the page has tables that can be sorted and filtered."""
+    """Raise UsageError for options of tables: the page has tables that can be sorted and filtered."""
     given = next((name for name in ("by", "type", "sort") if getattr(options, name)), "")
     if given:
         raise UsageError(f"--{given} does not apply to the HTML page", hint="sort and filter its tables in the page")
 
 
 def view(options: Options, order: str, recording: Recording) -> ObjectsView:
-    """What to show of the recording. Raises UsageError for what it does not have."""
+    """Return the view that the options ask for. Raises UsageError for data that the recording lacks."""
     from seismo.report.objects.story import ObjectsView
 
     if options.by in ("line", "path") and not len(recording.objects):
@@ -62,7 +62,7 @@ def view(options: Options, order: str, recording: Recording) -> ObjectsView:
 
 
 def _match(recording: Recording, globs: Sequence[str]) -> None:
-    """Raises UsageError when a glob matches no type."""
+    """Raise UsageError if a glob matches no type."""
     from seismo.model.objects.groups import by_type
     from seismo.report.objects.story import chosen
 

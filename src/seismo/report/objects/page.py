@@ -1,7 +1,8 @@
-"""The page of births and deaths of objects: over time, what calls left, by type, by line, by path, lifetimes, holders.
+"""The page of births and deaths of objects.
 
-Here is what goes into the page; web/src draws it. The cells of the tables are the report's own
-(seismo.report.objects.columns), as text; what a column is sorted by goes with them as numbers.
+It shows objects over time, those that calls left alive, tables by type, line and path, lifetimes, and holders. This
+module makes the page's data; web/src draws it. The cells of the tables are the report's texts
+(seismo.report.objects.columns), with numbers to sort each column by.
 """
 
 from __future__ import annotations
@@ -28,29 +29,29 @@ if TYPE_CHECKING:
 
     Columns = dict[str, tuple[str, array[Any]]]
 
-PARTS = 240  # of the time
-_CARDS = 12  # types whose lifetimes are drawn
-_HELD = 40  # kinds of survivors whose holders are listed
-_HOLDERS = 12  # of one thing
+PARTS = 240  # parts of the timeline
+_CARDS = 12  # most types with a drawing of lifetimes
+_HELD = 40  # most kinds of survivors with holders
+_HOLDERS = 12  # most holders of one thing
 _DEEPEST = 30
 _MARKS = 200
 _SIGNS = words.Signs()
 
 
 def write_objects(recording: Recording, path: str | os.PathLike[str], *, title: str = "") -> None:
-    """Writes the page of a recording of objects. FormatError: it cannot be written."""
+    """Write the page of a recording of objects. Raises FormatError if it cannot be written."""
     save(os.fspath(path), objects_page(recording, title))
 
 
 def objects_page(recording: Recording, title: str = "") -> str:
-    """The page as text."""
+    """Return the page as text."""
     title = title or facts.command_line(recording) or "Objects"
     head, columns = objects_data(recording)
     return drawn(title, "objects", packed({**head, "title": shown(title)}, columns))
 
 
 def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns."""
+    """Return the head of the page's data and its columns."""
     said = ObjectWords(recording, _SIGNS)
     types = grouped.by_type(recording)
     timeline, columns = _timeline(recording)
@@ -69,7 +70,7 @@ def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
 
 
 def _tiles(recording: Recording, totals: ObjectTotals) -> list[tuple[str, str]]:
-    """The numbers of all objects together."""
+    """Return the numbers of all objects together."""
     about = _SIGNS.about if totals.approximate else ""
     most, exact = object_facts.peak(recording)
     died, live = object_facts.bounded(totals.died, totals.live, recording, _SIGNS)
@@ -90,7 +91,7 @@ def _tiles(recording: Recording, totals: ObjectTotals) -> list[tuple[str, str]]:
 
 
 def _timeline(recording: Recording) -> tuple[dict[str, object] | None, Columns]:
-    """Live objects and births in equal parts of the time; None where there is no time to draw."""
+    """Return live objects and births in equal parts of the time, or None if there are too few points."""
     timeline = object_facts.Timeline(recording, PARTS)
     if len(timeline.live) < 2:
         return None, {}
@@ -108,7 +109,7 @@ def _timeline(recording: Recording) -> tuple[dict[str, object] | None, Columns]:
 
 
 def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
-    """How long objects of the types with the most births lived: deaths by age, in buckets that grow by four."""
+    """Return the lifetimes of the types with the most births: deaths by age, in buckets that grow by four."""
     known = [group for group in types if group.in_ns.count or group.in_births.count][:_CARDS]
     return [
         {
@@ -122,7 +123,7 @@ def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
 
 
 def _held(said: ObjectWords) -> dict[str, object] | None:
-    """Who holds survivors, those kinds with the most survivors first."""
+    """Return the holders of survivors, kinds with the most survivors first."""
     holders = Holders(said.recording)
     if not holders:
         return None
@@ -148,13 +149,13 @@ def _held(said: ObjectWords) -> dict[str, object] | None:
 
 
 def _those(holders: Sequence[Holder], depth: int) -> dict[str, object]:
-    """Holders of one thing, and how many smaller ones are left out."""
+    """Return the holders of one thing, and how many smaller ones are left out."""
     kept = holders[:_HOLDERS] if depth < _DEEPEST else []
     return {"by": [_holder(one, depth) for one in kept], "left": len(holders) - len(kept)}
 
 
 def _holder(holder: Holder, depth: int) -> dict[str, object]:
-    """A holder with those behind it, as long as each is held by one other only that holds as many."""
+    """Return a holder with its chain (see chain()) and the holders of its end."""
     links = chain(holder)
     return {
         "count": holder.count,

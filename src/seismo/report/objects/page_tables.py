@@ -1,4 +1,4 @@
-"""The tables of the page of objects: for each its columns, the report's cells as text, and what they are sorted by."""
+"""The tables of the page of objects: the columns of each, the report's cells as text, and numbers to sort by."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from seismo.model.objects.leaks import Leak
     from seismo.report.objects.group_descriptions import ObjectWords
 
-    Row = tuple[str, str, float]  # of a cell: the text, how it looks, what it is sorted by
+    Row = tuple[str, str, float]  # a cell: the text, its style, and the number to sort by
 
-ROWS = 500  # of a table
-_FUNCTIONS = 8  # of a call path
-_LIVES_ON = 1e18  # ns: longer than any life
+ROWS = 500  # most rows of a table
+_FUNCTIONS = 8  # most functions of a call path
+_LIVES_ON = 1e18  # ns; longer than any life
 _ABOUT = {
     "born": "objects that were made",
     "died": "objects that were freed",
@@ -56,7 +56,7 @@ _ABOUT = {
     "own": "own time of the function that made them, of all",
     "life": "median age at death: in objects born meanwhile, and in time",
 }
-# Of the calls that were chosen: the words for each column, and whether it stands to the left.
+# The columns for the chosen calls: the words for each, and True if it is left-aligned.
 _OF_LEAKS = {
     "verdict": ("what the pattern of survivors over the calls means", True),
     "alive": ("alive at the end", False),
@@ -77,7 +77,7 @@ _DEAD = ("inside", "escaped", "each")
 
 
 class Tables:
-    """All tables of a page: `described` for its head, `columns` with what they are sorted by."""
+    """All tables of a page: `described` for its head, and `columns` with the numbers to sort by."""
 
     def __init__(self, said: ObjectWords, types: Sequence[ObjectGroup]) -> None:
         self.described: list[dict[str, object]] = []
@@ -108,7 +108,7 @@ class Tables:
     def _groups(
         self, name: str, title: str, remark: str, groups: Sequence[ObjectGroup], columns: Sequence[str]
     ) -> None:
-        """A table of groups with columns of the report."""
+        """Add a table of groups with columns of the report."""
         kept = groups[:ROWS]
         cells = {
             column: [(COLUMNS[column][1](self._cells, group).strip(), "", self._value(column, group)) for group in kept]
@@ -122,7 +122,7 @@ class Tables:
         )
 
     def _value(self, column: str, group: ObjectGroup) -> float:
-        """What a cell is sorted by."""
+        """Return the number that a cell is sorted by."""
         if column == "life":
             return _LIVES_ON if 2 * group.live > group.born else median(group.in_ns) or 0.0
         if column == "own":
@@ -168,7 +168,7 @@ class Tables:
             self.columns[f"{name}.{head[0]}"] = doubles([row[number][2] for row in rows])
 
     def _name(self, group: ObjectGroup, table: str) -> list[str]:
-        """What a row is called: the type, where it is, the text of the line or the path of calls."""
+        """Return the name of a row: the type, the place, and the text of the line or the call path."""
         said = self._said
         if table == "types":
             return [shown(said.types(group)), "", ""]
@@ -181,7 +181,7 @@ class Tables:
             below = f" {said.signs.arrow} ".join(said.path(group)[-_FUNCTIONS:])
         return [shown(said.types(group)), shown(place), shown(below)]
 
-    # ---- what calls left behind ----
+    # ---- Survivors of calls. ----
 
     def _leaks(self) -> None:
         said = self._said

@@ -1,4 +1,4 @@
-"""The story of a recording of objects: what lives on and who holds it, then what comes and goes."""
+"""The story of a recording of objects: live objects and their holders, then short-lived ones."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-# How many rows of each table a report shows that has all of them, and how much of the story the first one is.
+# The rows of each table in a report that has all tables, and the weight of its first row.
 _ROWS = {"alive": 6, "churn": 6, "types": 15, "lines": 10, "cycles": 6, "leaks": 8, "born": 8, "one": 20}
 _WEIGHTS = {
     "alive": 0.9,
@@ -78,12 +78,12 @@ _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 @dataclass
 class ObjectsView:
-    """What of a recording of objects to show.
+    """The choice of what to show of a recording of objects.
 
-    by: one table only, "type", "line", "path" or "all" (by type, line and path); "": those that answer most questions,
-    few rows each. order: of ORDERS, "": what suits the table. limit: rows of a table; None: what suits it, all when
-    everything. types: globs of the types to show; (): all. libraries: lines of the standard library and of installed
-    packages, too.
+    by: one table only ("type", "line", "path", or "all" for type, line and path), or "" for short tables of the most
+    common questions. order: one of ORDERS, or "" for the table's default. limit: rows of a table, or None for the
+    table's default; all rows if everything. types: globs of the types to show, or () for all. libraries: include lines
+    of the standard library and of installed packages.
     """
 
     by: str = ""
@@ -94,20 +94,20 @@ class ObjectsView:
     libraries: bool = False
 
     def rows(self, table: str) -> int | None:
-        """How many rows of a table are shown; None: all."""
+        """Return how many rows of a table to show, or None for all."""
         return self.limit or (None if self.everything else _ROWS[table])
 
 
 @dataclass(slots=True)
 class ObjectRow(Row):
-    """A row about objects. held: who holds them. path: the calls that they were born on."""
+    """A row about objects. held: their holders. path: the call path on which they were born."""
 
     held: Held | None = None
     path: Sequence[str] = ()
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
-    """What there is to tell. file: what commands call it. most: rows of a section."""
+    """Return the story. file: the recording's name in commands. most: rows of a section."""
     view = ObjectsView(limit=most, libraries=options.libraries or bool(filter_words(recording)))
     tables = Tables(ObjectWords(recording, _SIGNS), view)
     sections = [facts_section(header(recording, _SIGNS)), *tables.all()]
@@ -118,7 +118,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
 
 
 def totals(recording: Recording) -> dict[str, Any]:
-    """The sums."""
+    """Return the sums over the recording."""
     types = recording.types
     most, exact = peak(recording)
     return {
@@ -133,7 +133,7 @@ def totals(recording: Recording) -> dict[str, Any]:
 
 
 def place(words: ObjectWords, group: ObjectGroup) -> dict[str, Any]:
-    """What objects are, and where they were made."""
+    """Return the types of objects, and where they were made."""
     functions = words.recording.functions
     known = group.function >= 0
     return {
@@ -147,28 +147,28 @@ def place(words: ObjectWords, group: ObjectGroup) -> dict[str, Any]:
 
 
 def data(words: ObjectWords, group: ObjectGroup) -> dict[str, Any]:
-    """The numbers of a group."""
+    """Return the numbers of a group."""
     counts = ("born", "died", "died_by_gc", "live", "peak", "bytes", "bytes_live", "short")
     truths = ("peak_at_most", "at_least", "live_at_least", "approximate")
     return {**place(words, group), **{name: getattr(group, name) for name in (*counts, *truths)}}
 
 
 def chosen(groups: Sequence[ObjectGroup], types: Sequence[str]) -> Sequence[ObjectGroup]:
-    """The groups whose type matches a glob; all without one. A group of several types has no type of its own."""
+    """Return the groups whose type matches a glob, or all without a glob. Groups of several types never match."""
     if not types:
         return groups
     return [group for group in groups if group.type and any(_is_called(group.type, glob) for glob in types)]
 
 
 def _is_called(name: str, glob: str) -> bool:
-    """Whether a glob matches a type's name, with its module or without."""
+    """Return True if a glob matches a type's name, with its module or without."""
     return fnmatchcase(name, glob) or fnmatchcase(name.rpartition(".")[2], glob) or glob == f"builtins.{name}"
 
 
 class _Table(NamedTuple):
-    """What a table has: columns, by their names, and the number by which its rows are sorted.
+    """The parts of a table: its columns by name, and the number that its rows are sorted by.
 
-    leads: types of the program come before plain ones (columns.led).
+    leads: the program's types come before plain ones (columns.led).
     """
 
     name: str
@@ -188,10 +188,10 @@ class Tables:
         self._holders = Holders(words.recording)
 
     def all(self) -> Iterator[Section]:
-        """Yield those that answer most questions: what lives on and who holds it, what comes and goes, all of it."""
+        """Yield tables for the most common questions: live objects and holders, short-lived ones, and all objects."""
         recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
         by = ORDERS[order].words
-        if len(recording.object_spans):  # what they left is what is alive
+        if len(recording.object_spans):  # the calls' survivors are then the live objects
             yield self.leaks()
             yield self.born()
         both = chosen(self._words.lines, types)
@@ -227,7 +227,7 @@ class Tables:
         return self._of_lines(_Table("one", title, BY_LINE, ORDERS[order].key), chosen(groups, types), order, remark)
 
     def leaks(self) -> Section:
-        """Return what the calls left alive, the more alarming first."""
+        """Return the objects that the calls left alive, the more alarming first."""
         found = judged.leaks(self._words.recording, self._words.lines)
         wanted = {group.rows for group in chosen([leak.group for leak in found], self._view.types)}
         leaks = [leak for leak in found if leak.group.rows in wanted]
@@ -250,7 +250,7 @@ class Tables:
         return self._section(table, groups, remark=self._whose_calls(), none="nothing", total=total)
 
     def _whose_calls(self) -> str:
-        """`1,000 calls of app:handle`."""
+        """Return `1,000 calls of app:handle`."""
         spans = judged.spans(self._words.recording)
         parts = [
             f"{text.number_of(one.calls, 'call')} of {self._words.function(one.function) or 'unknown functions'}"
@@ -265,7 +265,7 @@ class Tables:
         return self._section(table, ranked(chosen(groups, self._view.types), order), about="type")
 
     def _of_lines(self, table: _Table, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
-        """A table of lines: the program's own, and what others have in one remark, unless all are wanted."""
+        """Return a table of lines: the program's own, with a remark on the others, unless all are wanted."""
         view, whose = self._view, self._words.libraries
         besides = ""
         if not (view.libraries or view.everything or view.types):
@@ -276,7 +276,7 @@ class Tables:
         return self._section(table, led(groups, table.key) if table.leads else groups, remark=remark, besides=besides)
 
     def _section(self, table: _Table, found: Sequence[Any], about: str = "line and types", **more: Any) -> Section:
-        """The rows of a table that are shown. found: groups, or leaks."""
+        """Return a section with the rows of a table that are shown. found: groups or leaks."""
         shown = found[: self._view.rows(table.name)]
         if table.leads and not (self._view.limit or self._view.everything):
             least = FEW * max(map(table.key, shown), default=0)
@@ -350,11 +350,11 @@ def _names(words: ObjectWords, group: ObjectGroup) -> list[str]:
     ]
 
 
-# ---- who holds survivors ----
+# ---- Holders of survivors. ----
 
 
 def _held(held: Held | None) -> list[dict[str, Any]]:
-    """The direct holders, each with those who hold it; no more than a few of each."""
+    """Return the direct holders, each with its own holders, at most a few of each."""
     return _holders(held.ranked(), 1) if held is not None else []
 
 
@@ -373,7 +373,7 @@ def _holders(holders: Sequence[Holder], depth: int) -> list[dict[str, Any]]:
 
 
 def chain_of(held: Held | None, signs: Signs) -> str:
-    """The way to a root that most of them are held by."""
+    """Return the path to a root along the holders with the most survivors."""
     found: list[str] = []
     ranked = held.ranked() if held is not None else []
     while ranked and len(found) < _DEEPEST:
@@ -382,7 +382,7 @@ def chain_of(held: Held | None, signs: Signs) -> str:
     return f" {signs.held} ".join(found)
 
 
-# ---- what to look at next ----
+# ---- Next steps. ----
 
 
 def _steps(recording: Recording, file: str, sections: Sequence[Section]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The few lines on stderr after a program whose objects were recorded: what lives on and who holds it, then churn."""
+"""The summary on stderr after a program whose objects were recorded: live objects with holders, then churn."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 ROWS = {"leaks": 3, "alive": 3, "churn": 3}  # of each table that is shown
 ROWS_OF_TYPES = 5
-CHAIN = 12  # columns that holders are indented
+CHAIN = 12  # columns of indentation of holders
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Writes the summary of the recording on the stream, at most some 20 lines. path: of the recording, for a shell."""
+    """Write the summary of the recording, at most some 20 lines. path: the recording's, quoted for a shell."""
     signs = Signs.of(stream)
     lines = _lines(recording, signs, width_of(stream))
     if path:
@@ -65,7 +65,7 @@ def _totals(recording: Recording, signs: Signs) -> str:
 
 
 def _calls(recording: Recording, signs: Signs) -> str:
-    """How much the calls left that were asked for."""
+    """Return how many objects the chosen calls left alive."""
     from seismo.model.objects import leaks
 
     spans = leaks.spans(recording)
@@ -78,7 +78,7 @@ def _calls(recording: Recording, signs: Signs) -> str:
 
 
 def _table(section: Section, width: int, signs: Signs) -> list[Styled]:
-    """The rows of a section, and the way to a root that most of what a row is about is held by."""
+    """Return the rows of a section, each with the main path of its holders to a root."""
     grid = grid_of(section, width)
     lines = [(grid.head + section.about, "quiet")]
     for row in section.rows:
@@ -90,7 +90,7 @@ def _table(section: Section, width: int, signs: Signs) -> list[Styled]:
 
 
 def _chain(holders: str, width: int, signs: Signs) -> list[str]:
-    """The way to a root on two lines at most: of a longer one, both ends."""
+    """Return the way to a root on at most two lines; a longer one keeps both ends."""
     lines: list[str] = []
     for link in holders.split(f" {signs.held} "):
         piece = beginning(f"{signs.held} {link}", width, signs)
@@ -102,7 +102,7 @@ def _chain(holders: str, width: int, signs: Signs) -> list[str]:
 
 
 def _about(row: Row, section: Section, room: int, signs: Signs) -> str:
-    """`app.py:12  app.Session  handle`, behind a verdict if there is one; or a type."""
+    """Return `app.py:12  app.Session  handle`, after a verdict if there is one; or a type."""
     names = row.cells[section.numbers :]
     if section.about == "type":
         return shorten(names[0], room, signs)

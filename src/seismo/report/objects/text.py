@@ -1,4 +1,4 @@
-"""Births and deaths of objects on a terminal or a pipe: the story's tables, and below each row its line and holders."""
+"""Births and deaths of objects on a terminal or a pipe: the story's tables, with lines and holders below the rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from seismo.report.story import Row, Section
     from seismo.report.words import Signs
 
-BELOW, BELOW_LEAK = 6, 4  # columns that what stands below a row is indented
-PATH = 6  # functions of a call path that are shown
+BELOW, BELOW_LEAK = 6, 4  # columns of indentation below a row
+PATH = 6  # most functions of a call path to show
 
 
 def write_report(paper: Paper, recording: Recording, view: ObjectsView) -> None:
-    """Writes the report: the facts, then the tables."""
+    """Write the report."""
     words = f"{time_taken(recording, paper.signs).partition(':')[0]}: {objects(recording, paper.signs)}"
     write_opening(paper, recording, words)
     paper.flush()
@@ -40,7 +40,7 @@ def write_report(paper: Paper, recording: Recording, view: ObjectsView) -> None:
 
 
 def write_tables(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
-    """Writes the one table that the view asks for, or those that answer most questions."""
+    """Write the one table that the view asks for, or those of the most common questions."""
     tables, shown = Tables(words, view), []
     for section in [tables.one()] if view.by else tables.all():
         shown.append(section)
@@ -70,7 +70,7 @@ def _write(paper: Paper, section: Section) -> None:
 
 
 def _name(row: Row, at: int, width: int, signs: Signs) -> list[Span]:
-    """Where they were made, then their types, in at most `width` columns. at: the first cell that is a name."""
+    """Return where objects were made, then their types, in at most `width` columns. at: the first cell with a name."""
     types, place = row.cells[at], row.cells[at + 1]
     place = text.shorten(place, max(16, width - max(12, width // 3)), signs)
     room = width - text.cells(place) - 2
@@ -81,7 +81,7 @@ def _name(row: Row, at: int, width: int, signs: Signs) -> list[Span]:
 
 
 def _write_below(paper: Paper, row: ObjectRow, at: int, indent: int) -> None:
-    """What stands below a row: the function and the line's text, or the call path."""
+    """Write below a row the function and the line's text, or the call path."""
     name, source = row.cells[at + 2 : at + 4]
     room, path = paper.width - indent, row.path
     if not name:
@@ -100,11 +100,11 @@ def _write_below(paper: Paper, row: ObjectRow, at: int, indent: int) -> None:
     paper.line((" " * indent + text.beginning(shown, room, paper.signs), "quiet"))
 
 
-# ---- what calls left alive ----
+# ---- Survivors of calls. ----
 
 
 def _write_leaks(paper: Paper, section: Section) -> None:
-    """Writes the verdicts; below each that is no harmless one, what it is about and who holds it."""
+    """Write the verdicts, each unless harmless with its objects and their holders below."""
     write_heading(paper, section.title, section.remark)
     if not section.rows:
         paper.line((f"  {section.none}", "good"))

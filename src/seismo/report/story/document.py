@@ -1,7 +1,7 @@
-"""A story as JSON: one object, whose schema is docs/report-schema.json. A fact, a row, a step stands on its own line.
+"""A story as JSON: one object, whose schema is docs/report-schema.json. Each fact, row and step has a line.
 
-Members are only ever added; `version` rises when the meaning of one changes. Names are as the program has them, and all
-that is not ASCII is escaped: a terminal that shows the document shows nothing else.
+Members are only ever added; `version` rises if the meaning of one changes. Names are unchanged from the program, with
+all non-ASCII characters escaped, so that a document is safe to show on a terminal.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ FORMAT, VERSION = "seismo-report", 1
 
 
 def document(story: Story, max_lines: int | None = None) -> str:
-    """The document, with its last line's end. max_lines: its lines; None: all of the story.
+    """Return the document, which ends with a line feed. max_lines: its most lines, or None for the whole story.
 
-    Of fewer lines than its frame has, it is written in one.
+    If even the empty frame has more lines, the document is written on one.
     """
     if max_lines is None:
         return written(story)
@@ -30,7 +30,7 @@ def document(story: Story, max_lines: int | None = None) -> str:
 
 
 def written(story: Story) -> str:
-    """All of a story."""
+    """Return all of a story."""
     known = {section.name: section for section in story.sections}
     head = {"format": FORMAT, "version": VERSION, "kind": story.kind, "file": story.file, "program": story.program}
     head |= {"complete": not story.lost, "totals": story.totals}
@@ -59,7 +59,7 @@ def _text(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinities; a file from elsewhere may."""
+    """Replace infinities and NaN, which JSON lacks but a foreign file may contain, by None."""
     if isinstance(value, dict):
         return {name: _finite(member) for name, member in value.items()}
     if isinstance(value, (list, tuple)):

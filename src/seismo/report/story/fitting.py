@@ -1,9 +1,8 @@
-"""A story in a length: the most rows with which what is written is no longer than that.
+"""A story in a limited length: as many rows as fit.
 
-Rows are added in the order of their weights, so "the most rows" is one number, found by halving. A row more may at best
-take the place of the line that said of it that it is missing: what is written never gets shorter by a row. What then
-does not fit is passed over, since a lighter row may be a shorter one: a block of source lines must not keep out what
-needs a line.
+Rows are added in the order of their weights, so their number is found by bisection. That works because one more row
+never makes the text shorter: at best it replaces the line that mentions the missing row. A row that then does not fit
+is skipped, since a lighter row may be shorter: a block of source lines must not keep out a row of one line.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 
     from seismo.report.story import Story
 
-PASSED_OVER = 12  # rows, until it is full
+PASSED_OVER = 12  # rows to skip before the document counts as full
 
 
 def fitting(story: Story, write: Callable[[Story], str], fits: Callable[[str], bool]) -> str:
-    """What `write` makes of as much of the story as fits; of nothing but its title where not even that does."""
+    """Return what `write` makes of as much of the story as fits, or of its title alone if nothing fits."""
     best = write(story)
     if fits(best):
         return best

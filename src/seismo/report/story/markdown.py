@@ -1,10 +1,10 @@
-r"""A story as Markdown: GitHub's, which agents read, and which a pull request's comment shows.
+r"""A story as Markdown in GitHub's dialect, for agents and for comments on pull requests.
 
-What the recorded program named may hold anything that Markdown knows. It stands in code spans, in which nothing is a
-link, a heading, HTML or a mention; a span's fence is longer than any run of backticks in it. One sign has a meaning
-even there: a bar ends a table's cell. It is written with a backslash before it, as the rules of tables have it, or,
-where a backslash stands before it already and parsers disagree, as the escape `\x7c`. Characters that are not plainly
-visible, line ends and marks of direction among them, are Python's escapes, as everywhere in seismo.
+Text from the recorded program may contain any Markdown. It is put into code spans, in which nothing is a link, a
+heading, HTML or a mention; a span's fence is longer than any run of backticks in it. Only a bar keeps its meaning
+there: it ends a table's cell. It is escaped by a backslash, as the rules of tables require, or as `\x7c` if a backslash
+precedes it, because parsers disagree on that. Invisible characters, line ends and marks of direction among them, are
+Python's escapes, as everywhere in seismo.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from seismo.report.story.fitting import fitting
 if TYPE_CHECKING:
     from seismo.report.story import Row, Section, Story
 
-BYTES = 8_000  # of a document whose length nobody asked for
-CLOSELY = 60  # lines: with fewer, none is spent on looks
+BYTES = 8_000  # most bytes of a document without a requested length
+CLOSELY = 60  # lines; with fewer, there are no blank lines or tables
 _SIGNS = text.Signs()
 _LONGEST, _SENTENCE, _CODE = 100, 600, 120  # columns of a name, of a fact or a command, of a source line
-_DEEPEST = 8  # levels of a list; what is deeper says its level
-# What is no sign of Markdown's, and none of GitHub's: no underscore but inside of a word, no address, no :emoji:.
+_DEEPEST = 8  # levels of a list; deeper items show their level as a number
+# Text without any Markdown syntax: no underscore except inside of a word, no address, no :emoji:.
 _PLAIN = re.compile(
     r"(?!.*(?:://|www\.|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:[a-z][a-z0-9_+-]*:|<[^ 0-9]))"
     r"[A-Za-z0-9 _%()+,.;:/'=<±≥≤≈µ…→×▸▁▂▃▄▅▆▇█-]*"
@@ -34,7 +34,7 @@ _BACKTICKS = re.compile("`+")
 
 
 def markdown(story: Story, max_lines: int | None = None) -> str:
-    """The document, with its last line's end. max_lines: its lines; None: as many as BYTES have room for."""
+    """Return the document, which ends with a line feed. max_lines: its most lines, or None to fit into BYTES."""
     if max_lines is None:
         return fitting(story, written, lambda shown: len(shown.encode("utf-8", "replace")) <= BYTES)
     write = written_closely if max_lines < CLOSELY else written
@@ -42,7 +42,7 @@ def markdown(story: Story, max_lines: int | None = None) -> str:
 
 
 def written_closely(story: Story) -> str:
-    """All of a story without a line that says nothing: no blank ones, and lists in place of tables."""
+    """Return all of a story compactly: without blank lines, and with lists instead of tables."""
     lines = [_title(story)]
     if story.sections:
         lines.append(_left_out(story) + NOTE)
@@ -61,7 +61,7 @@ def written_closely(story: Story) -> str:
 
 
 def written(story: Story) -> str:
-    """All of a story."""
+    """Return all of a story."""
     lines = [_title(story)]
     for section in story.sections:
         lines.append("")
@@ -84,16 +84,16 @@ def _title(story: Story) -> str:
 
 
 def _left_out(story: Story) -> str:
-    """Which sections are missing, as a sentence with a blank behind it; "": none."""
+    """Return a sentence with the titles of missing sections and a blank after it, or ""."""
     titles = ", ".join(_words(title) for title in story.left_out if title)
     return f"Left out: {titles}. " if titles else ""
 
 
-# ---- what is said ----
+# ---- Text. ----
 
 
 def code(words: str, most: int = _LONGEST, in_table: bool = False) -> str:
-    """A code span that shows the words and is nothing else, whatever they are; empty for none."""
+    """Return a code span that shows any words literally; empty for none."""
     shown = text.beginning(printable(words), most, _SIGNS)
     if not shown:
         return ""
@@ -105,12 +105,12 @@ def code(words: str, most: int = _LONGEST, in_table: bool = False) -> str:
 
 
 def _sentence(words: str, in_table: bool = False) -> str:
-    """A sentence that may name something of the program's: as it is if no sign in it means anything, or as code."""
+    """Return a sentence that may contain the program's names: as code if it has any Markdown syntax."""
     return str(words) if _PLAIN.fullmatch(words) else code(words, _SENTENCE, in_table)
 
 
 def _words(words: str) -> str:
-    """Words of our own."""
+    """Return our own words with Markdown syntax escaped."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words)
 
 
@@ -120,11 +120,11 @@ def _cell(words: str) -> str:
     return _sentence(words.strip(), in_table=True)
 
 
-# ---- the forms of sections ----
+# ---- The forms of sections. ----
 
 
 def _table(section: Section) -> list[str]:
-    """A table without the columns in which nothing stands."""
+    """Return a table without empty columns."""
     cells = [[_cell(cell) for cell in row.cells] for row in section.rows]
     used = [number for number in range(len(section.headings)) if any(row[number] for row in cells)]
     heads = [_words(section.headings[number].strip()) or " " for number in used]
@@ -134,7 +134,7 @@ def _table(section: Section) -> list[str]:
 
 
 def _items(section: Section) -> list[str]:
-    """A table as a list: the names, then each number behind its heading, an error behind its time."""
+    """Return a table as a list: the names, then each number after its heading, an error after its time."""
     lines = []
     for row in section.rows:
         numbers = ""
@@ -157,7 +157,7 @@ def _item(row: Row, lead: str) -> str:
 
 
 def _list(section: Section) -> list[str]:
-    """Facts, and what to do next: two words each."""
+    """Return facts or next steps, two texts each."""
     facts = section.name == "facts"
     lines = []
     for row in section.rows:

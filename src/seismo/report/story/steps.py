@@ -1,4 +1,4 @@
-"""What to look at next: commands that can be typed as they stand, and why one would."""
+"""Next steps: complete shell commands, each with its purpose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seismo.escape import shell_word
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-_LONGEST = 300  # characters of a program's command line that is repeated
+_LONGEST = 300  # most characters of a program's command line to repeat
 
 
 class Steps:
@@ -23,27 +23,27 @@ class Steps:
         self.found: list[tuple[str, str]] = []
 
     def report(self, why: str, *options: str) -> None:
-        """Another look at the same file."""
+        """Add another report of the same file."""
         self.found.append((" ".join(["seismo report", self._file, *options]), why))
 
     def of_file(self, verb: str, why: str) -> None:
-        """Another command for the same file."""
+        """Add another command for the same file."""
         self.found.append((f"seismo {verb} {self._file}", why))
 
     def record(self, why: str, verb: str, *options: str) -> None:
-        """Another recording of the program; nothing where it is not known how it was started, or by several."""
+        """Add another recording of the program, if its command line is known and unique."""
         if self._program:
             self.found.append((" ".join(["seismo", verb, *options, self._program]), why))
 
 
 def option(name: str, value: str) -> str:
-    """An option with its value, whatever that is, as words for a shell."""
+    """Return an option with its value, whatever that is, quoted for a shell."""
     word = shell_word(value)
     return f"{name} {word}" if not value.startswith("-") else f"{name}={word}"
 
 
 def _program(recording: Recording) -> str:
-    """How the program was started, without its interpreter and the interpreter's own options."""
+    """Return the program's command line without its interpreter and the interpreter's options."""
     lines = {str(process.argv) for process in recording.processes}
     if len(lines) != 1:
         return ""
@@ -56,6 +56,6 @@ def _program(recording: Recording) -> str:
     if words and os.path.basename(words[0]).startswith("python"):
         words = words[1:]
     shown = " ".join(map(shell_word, words))
-    # What an interpreter's option is, and what of the rest is the program, is the interpreter's to say.
+    # Skip command lines with other options of the interpreter: only the interpreter can parse them.
     runs = bool(words) and (words[0] in ("-m", "-c") or not words[0].startswith("-"))
     return shown if runs and len(shown) <= _LONGEST else ""
