@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
+from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here, with_births
 from seismo.check.portable_paths import INSTALLED, PortablePaths
 from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
@@ -223,17 +223,9 @@ class CountedRuns:
 
     def measurement(self) -> Measurement:
         """All runs together, with the stamp of this interpreter."""
-        found = over_runs(self.calls)
-        found = replace(found, functions=dict(found.functions))
+        found = replace(over_runs(self.calls))  # a copy
         if self.objects:
-            born = over_runs(self.objects)
-            for function, counts in born.functions.items():
-                found.functions[function] = {**found.functions.get(function, {}), **counts}
-            found.births = born.births
-            found.sources = {**born.sources, **found.sources}
-            found.first = {**born.first, **found.first}
-            found.texts = {**born.texts, **found.texts}
-            found.codes = {**born.codes, **found.codes}
+            found = with_births(found, over_runs(self.objects))
         found.uncounted = list(dict.fromkeys(line for run in (*self.calls, *self.objects) for line in run.uncounted))
         found.stamp = stamp_for(self.side, found)
         return found
