@@ -22,13 +22,12 @@ def keywords(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_has_each_option(verb):
-    given = {option.key: option for option in home(verb).VERB.options}
+    given = {option.name: option for option in home(verb).VERB.options}
     for setting in options.of(verb):
         if setting.name == "objects":
             assert "types" in given  # its one word besides the default
             continue
-        assert given[setting.name].names == [setting.word]
-        assert given[setting.name].choices == setting.choices_of(verb)
+        assert given[setting.name] is setting
 
 
 @pytest.mark.parametrize(("verb", "type_"), [*TYPES.items(), ("seismo.cover", "CoverOptions")])
