@@ -62,7 +62,7 @@ class Setting:
     """An option of recordings.
 
     name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
-    between; for coverage also seismo.cover and pytest, and of IPython's magics %profile and so on. choices: the words
+    between; also seismo.cover, %profile and so on of IPython, pytest-cover and pytest-check. choices: the words
     that it can be, the default first. but: of a verb, the choices that it lacks. metavar: what help calls its value;
     without it and choices it is a flag. read: what reads its text, by default nothing: a name of seismo.cli.options, or
     a function of the option's name and the text. help: {NAME} in it is the core's default of that name. word: on the
@@ -193,8 +193,8 @@ SETTINGS = {
 }
 
 COVERAGE = (
-    Setting("branch", "cover seismo.cover pytest %cover", "also record which branches were taken"),
-    Setting("counts", "cover seismo.cover pytest %cover", "count how often each line was executed"),
+    Setting("branch", "cover seismo.cover pytest-cover %cover", "also record which branches were taken"),
+    Setting("counts", "cover seismo.cover pytest-cover %cover", "count how often each line was executed"),
     Setting(
         "source",
         "cover seismo.cover %cover",
@@ -233,7 +233,19 @@ COVERAGE = (
     ),
 )
 
+CHECK = (
+    Setting("build", "check pytest-check", "run this shell command in the checkout of REV first", metavar="CMD"),
+    Setting("no_objects", "check pytest-check", "do not count births of objects"),
+    Setting(
+        "tolerate",
+        "check pytest-check",
+        "compare although Python or a dependency has another version; counts may then differ by N percent",
+        metavar="N",
+        read="percent",
+    ),
+)
+
 
 def of(verb: str) -> Iterator[Setting]:
     """Return the options of a verb, in the order of its help."""
-    return (setting for setting in (*SETTINGS.values(), *COVERAGE) if verb in setting.verbs)
+    return (setting for setting in (*SETTINGS.values(), *COVERAGE, *CHECK) if verb in setting.verbs)
