@@ -23,7 +23,7 @@ from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read
-from seismo.model.recording import UNENDED
+from seismo.model.recording import BEHIND
 from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
                 b"" if show else output,
             )
         parts, uncounted = _parts(f"{first}.parts")
-        recordings = [_read(path, ended=True) for path in ([first] if kind == RUN_OF_BIRTHS else [first, lines])]
-        recordings += [_read(path) for path in parts]
+        recordings = [read_counted(path) for path in (first, *([lines] if kind == RUN_OF_CALLS else []), *parts)]
         calls, by_line, births = (
             [recording for recording in recordings if recording.kind == name] for name in (CALLS, COVERAGE, OBJECTS)
         )
@@ -131,15 +130,13 @@ def _ended(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-def _read(path: Path, ended: bool = False) -> Recording:
-    """Read what a process has counted. ended: it was not killed, so a file without an end could not be written."""
+def read_counted(path: Path) -> Recording:
+    """Read what a process has counted; one that was killed may lack its end. CheckError: it could not write all."""
     try:
         recording = read(path)
     except RecordingError as error:
         raise CheckError("what was counted cannot be read", error.what) from None
-    lost = [problem for problem in recording.problems if ended or not problem.startswith("cut off")]
-    if ended and UNENDED in recording.losses["kind"]:
-        lost.append("its end could not be written: is the disk full?")
+    lost = [problem for problem in recording.problems if problem == BEHIND or not problem.startswith("cut off")]
     if lost:
         raise CheckError("what was counted cannot be read whole", lost[0])
     return recording
