@@ -11,7 +11,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypedDict
 
     from seismo.expression import Expression
@@ -62,11 +62,12 @@ class Setting:
     """An option of recordings.
 
     name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
-    between; for coverage also seismo.cover and pytest, and of IPython's magics %profile and so on. choices: the words
+    between; also seismo.cover, %profile and so on of IPython, pytest-cover and pytest-check. choices: the words
     that it can be, the default first. but: of a verb, the choices that it lacks. metavar: what help calls its value;
-    without it and choices it is a flag. read: the function of seismo.cli.options that reads its text. help: {NAME} in
-    it is the core's default of that name. word: on the command line, if it is not the name. many: it may be given
-    several times.
+    without it and choices it is a flag. read: what reads its text, by default nothing: a name of seismo.cli.options, or
+    a function of the option's name and the text. help: {NAME} in it is the core's default of that name. word: on the
+    command line, if it is not the name; several spellings have blanks between. many: it may be given several times, and
+    its value is a list.
     """
 
     __slots__ = ("but", "choices", "help", "many", "metavar", "name", "read", "verbs", "word")
@@ -80,13 +81,18 @@ class Setting:
         *,
         but: dict[str, tuple[str, ...]] | None = None,
         metavar: str = "",
-        read: str = "",
+        read: str | Callable[[str, str], object] = "",
         word: str = "",
         many: bool = False,
     ) -> None:
         self.name, self.verbs, self.help, self.choices = name, verbs.split(), help, choices
         self.but, self.metavar, self.read, self.many = but or {}, metavar, read, many
         self.word = word or "--" + name.replace("_", "-")
+
+    @property
+    def names(self) -> list[str]:
+        """Its spellings on the command line."""
+        return self.word.split(" ")
 
     @property
     def is_flag(self) -> bool:
@@ -186,8 +192,8 @@ SETTINGS = {
 }
 
 COVERAGE = (
-    Setting("branch", "cover seismo.cover pytest %cover", "also record which branches were taken"),
-    Setting("counts", "cover seismo.cover pytest %cover", "count how often each line was executed"),
+    Setting("branch", "cover seismo.cover pytest-cover %cover", "also record which branches were taken"),
+    Setting("counts", "cover seismo.cover pytest-cover %cover", "count how often each line was executed"),
     Setting(
         "source",
         "cover seismo.cover %cover",
@@ -226,7 +232,19 @@ COVERAGE = (
     ),
 )
 
+CHECK = (
+    Setting("build", "check pytest-check", "run this shell command in the checkout of REV first", metavar="CMD"),
+    Setting("no_objects", "check pytest-check", "do not count births of objects"),
+    Setting(
+        "tolerate",
+        "check pytest-check",
+        "compare although Python or a dependency has another version; counts may then differ by N percent",
+        metavar="N",
+        read="percent",
+    ),
+)
+
 
 def of(verb: str) -> Iterator[Setting]:
     """Return the options of a verb, in the order of its help."""
-    return (setting for setting in (*SETTINGS.values(), *COVERAGE) if verb in setting.verbs)
+    return (setting for setting in (*SETTINGS.values(), *COVERAGE, *CHECK) if verb in setting.verbs)

@@ -13,7 +13,7 @@ from seismo.plugins.pytest_plugin import pytest_addoption
 
 PACKAGE = Path(seismo.__file__).parent
 TYPES = {"profile": "CallOptions", "trace": "TraceOptions", "lines": "LineOptions", "objects": "ObjectOptions"}
-VERBS = [*TYPES, "cover"]
+VERBS = [*TYPES, "cover", "check"]
 
 
 def keywords(verb):
@@ -22,13 +22,12 @@ def keywords(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_has_each_option(verb):
-    given = {option.key: option for option in home(verb).VERB.options}
+    given = {option.name: option for option in home(verb).VERB.options}
     for setting in options.of(verb):
         if setting.name == "objects":
             assert "types" in given  # its one word besides the default
             continue
-        assert given[setting.name].names == [setting.word]
-        assert given[setting.name].choices == setting.choices_of(verb)
+        assert given[setting.name] is setting
 
 
 @pytest.mark.parametrize(("verb", "type_"), [*TYPES.items(), ("seismo.cover", "CoverOptions")])
@@ -43,7 +42,7 @@ def test_type_checkers_know_each_option(verb, type_):
     assert fields(type_) == keywords(verb)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [*TYPES, "cover"])
 def test_python_refuses_what_is_no_option(verb):
     with pytest.raises(TypeError, match=rf"{verb}\(\) got an unexpected keyword argument 'tempo'"):
         getattr(seismo, verb)(tempo=1)
@@ -70,9 +69,12 @@ def test_the_core_takes_each_option_of_coverage():
 def test_guests_have_the_options_that_say_so():
     parser = pytest.Parser(_ispytest=True)
     pytest_addoption(parser)
-    for setting in options.of("pytest"):
-        name = f"seismo_cover_{setting.name}"
-        assert vars(parser.parse_known_args([f"--{name.replace('_', '-')}"]))[name] is True
+    for guest, begin in (("pytest-cover", "seismo_cover_"), ("pytest-check", "seismo_")):
+        for setting in options.of(guest):
+            name = begin + setting.name
+            value = True if setting.is_flag else 7.0 if setting.read else "7"
+            words = [f"--{name.replace('_', '-')}", *([] if setting.is_flag else ["7"])]
+            assert vars(parser.parse_known_args(words))[name] == value
     for verb, known in MAGICS.items():
         mine = {setting.word: setting for setting in options.of(verb)}
         for word in known.keys() & mine.keys():

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
+from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here, with_births
 from seismo.check.portable_paths import INSTALLED, PortablePaths
 from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read
-from seismo.model.recording import UNENDED
+from seismo.model.recording import BEHIND
 from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
                 b"" if show else output,
             )
         parts, uncounted = _parts(f"{first}.parts")
-        recordings = [_read(path, ended=True) for path in ([first] if kind == RUN_OF_BIRTHS else [first, lines])]
-        recordings += [_read(path) for path in parts]
+        recordings = [read_counted(path) for path in (first, *([lines] if kind == RUN_OF_CALLS else []), *parts)]
         calls, by_line, births = (
             [recording for recording in recordings if recording.kind == name] for name in (CALLS, COVERAGE, OBJECTS)
         )
@@ -134,15 +133,13 @@ def _ended(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-def _read(path: Path, ended: bool = False) -> Recording:
-    """Read what a process has counted. ended: it was not killed, so a file without an end could not be written."""
+def read_counted(path: Path) -> Recording:
+    """Read what a process has counted; one that was killed may lack its end. CheckError: it could not write all."""
     try:
         recording = read(path)
     except RecordingError as error:
         raise CheckError("what was counted cannot be read", error.what) from None
-    lost = [problem for problem in recording.problems if ended or not problem.startswith("cut off")]
-    if ended and UNENDED in recording.losses["kind"]:
-        lost.append("its end could not be written: is the disk full?")
+    lost = [problem for problem in recording.problems if problem == BEHIND or not problem.startswith("cut off")]
     if lost:
         raise CheckError("what was counted cannot be read whole", lost[0])
     return recording
@@ -228,18 +225,10 @@ class CountedRuns:
         (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:
-        """Return the measurement over all runs, with the stamp of this interpreter."""
-        found = over_runs(self.calls)
-        found = replace(found, functions=dict(found.functions))
+        """All runs together, with the stamp of this interpreter."""
+        found = replace(over_runs(self.calls))  # a copy
         if self.objects:
-            born = over_runs(self.objects)
-            for function, counts in born.functions.items():
-                found.functions[function] = {**found.functions.get(function, {}), **counts}
-            found.births = born.births
-            found.sources = {**born.sources, **found.sources}
-            found.first = {**born.first, **found.first}
-            found.texts = {**born.texts, **found.texts}
-            found.codes = {**born.codes, **found.codes}
+            found = with_births(found, over_runs(self.objects))
         found.uncounted = list(dict.fromkeys(line for run in (*self.calls, *self.objects) for line in run.uncounted))
         found.stamp = stamp_for(self.side, found)
         return found

@@ -209,3 +209,23 @@ def _joined(tables: list[dict[Key, Counts]], measured: list[tuple[str, ...]]) ->
             counts[name] = Range(min(one.low for one in ranges), max(one.high for one in ranges))
         found[key] = counts
     return found
+
+
+def with_births(found: Measurement, born: Measurement) -> Measurement:
+    """Return the measurement with what runs of births have counted."""
+    functions, tests = dict(found.functions), dict(found.tests)
+    for name, counts in born.functions.items():
+        functions[name] = {**functions.get(name, {}), **counts}
+    for test, counts in born.tests.items():
+        if test in tests:
+            tests[test] = {**tests[test], **counts}
+    return replace(
+        found,
+        functions=functions,
+        tests=tests,
+        births=born.births,
+        codes={**born.codes, **found.codes},
+        first={**born.first, **found.first},
+        sources={**born.sources, **found.sources},
+        texts={**born.texts, **found.texts},
+    )

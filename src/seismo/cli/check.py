@@ -24,7 +24,7 @@ import os
 import sys
 
 from seismo.cli.failures import FORESEEN, failed
-from seismo.cli.options import Option, number, one_of, percent, whole
+from seismo.cli.options import Option, number, one_of, settings, whole
 from seismo.cli.verb import Verb
 from seismo.errors import CheckError, UsageError
 
@@ -78,7 +78,7 @@ OPTIONS = (
     ),
     Option("--update", "update", f"write the counts to the file of --against, or to {BASELINE}"),
     Option("--limit", "limits", "what is allowed; may be given several times", metavar="LIMIT", read=_limit, many=True),
-    Option("--build", "build", "run this shell command in the checkout of REV first", metavar="CMD"),
+    *settings("check", "build"),
     Option(
         "--sizes",
         "sizes",
@@ -98,14 +98,7 @@ OPTIONS = (
         metavar="own|all",
         read=_lines,
     ),
-    Option("--no-objects", "no_objects", "do not count births of objects"),
-    Option(
-        "--tolerate",
-        "tolerate",
-        "compare even if Python or a dependency has another version; counts may then differ by N percent",
-        metavar="N",
-        read=percent,
-    ),
+    *settings("check", "no_objects", "tolerate"),
     Option(
         "--format",
         "formats",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
-from seismo.options import of
+from seismo.options import Setting, of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -141,6 +141,7 @@ def _refuse(name: str, text: str, hint: str) -> NoReturn:
 
 # Names for `type=` of argparse options that are declared in modules that cannot import seismo.cli.
 READERS: dict[str, Callable[[str, str], object]] = {
+    "": lambda _name, text: text,
     "number": number,
     "whole": whole,
     "count": count,
@@ -154,14 +155,8 @@ READERS: dict[str, Callable[[str, str], object]] = {
 # ---- options of the verbs that run a program ----
 
 
-class Option:
-    """One option. `names` are its spellings, separated by blanks; `key` is its key among the given options.
-
-    Without metavar and choices it is a flag. `read(name, text)` converts the text, which is the value by default. With
-    `many`, it may occur several times and its value is a list. {NAME} in `help` is the default of that key.
-    """
-
-    __slots__ = ("_help", "choices", "key", "many", "metavar", "names", "read")
+class Option(Setting):
+    """An option of one verb alone, or of all that record. names: its spellings. key: its name in what was given."""
 
     def __init__(
         self,
@@ -171,26 +166,15 @@ class Option:
         *,
         metavar: str = "",
         choices: tuple[str, ...] = (),
-        read: Callable[[str, str], object] | None = None,
+        read: str | Callable[[str, str], object] = "",
         many: bool = False,
     ) -> None:
-        self.names = names.split(" ")
-        self.key = key
-        self._help = help
-        self.metavar = metavar
-        self.choices = choices
-        self.read = read
-        self.many = many
+        super().__init__(key, "", help, choices, metavar=metavar, read=read, word=names, many=many)
 
-    @property
-    def help(self) -> str:
-        """The help text, with defaults filled in."""
-        return self._help.format_map(defaults()) if "{" in self._help else self._help
 
-    @property
-    def is_flag(self) -> bool:
-        """True if it takes no value."""
-        return not self.metavar and not self.choices
+def help_of(option: Setting) -> str:
+    """Return what help says of an option."""
+    return option.help.format_map(defaults()) if "{" in option.help else option.help
 
 
 OUTPUT = Option(
@@ -212,18 +196,6 @@ FLUSH = Option(
 )
 
 
-def settings(verb: str, *names: str) -> tuple[Option, ...]:
+def settings(verb: str, *names: str) -> tuple[Setting, ...]:
     """Return the verb's options that seismo.options declares: those of these names, by default all."""
-    return tuple(
-        Option(
-            setting.word,
-            setting.name,
-            setting.help,
-            metavar=setting.metavar,
-            choices=setting.choices_of(verb),
-            read=READERS[setting.read] if setting.read else None,
-            many=setting.many,
-        )
-        for setting in of(verb)
-        if not names or setting.name in names
-    )
+    return tuple(setting for setting in of(verb) if not names or setting.name in names)

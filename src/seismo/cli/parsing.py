@@ -10,7 +10,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from seismo.cli.options import COLOR_HELP, READERS, one_of
+from seismo.cli.options import COLOR_HELP, READERS, help_of, one_of
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
 
@@ -50,10 +50,10 @@ def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
     """Declare the options of a verb that runs a program."""
     for option in verb.options:
         if option.is_flag:
-            parser.add_argument(*option.names, action="store_true", help=option.help)
+            parser.add_argument(*option.names, action="store_true", help=help_of(option))
         else:
-            choices = list(option.choices) or None
-            parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
+            choices = list(option.choices_of(verb.name)) or None
+            parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=help_of(option))
 
 
 class Parser(argparse.ArgumentParser):

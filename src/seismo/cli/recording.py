@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-    from seismo.cli.options import Option
     from seismo.cli.verb import Given
+    from seismo.options import Setting
     from seismo.process.merge_parts import TakenParts
     from seismo.process.output_file import Output
     from seismo.process.run_program import Program
@@ -78,7 +78,7 @@ class RecordingVerb(Verb):
         self,
         kind: str,
         text: str | None,
-        options: tuple[Option, ...],
+        options: tuple[Setting, ...],
         settings: Callable[[Given, Program], dict[str, object]] = settings_of,
         name: str = "",
     ) -> None:

@@ -10,7 +10,7 @@ that record are in seismo.cli.recording.
 from __future__ import annotations
 
 from seismo.cli.failures import failed
-from seismo.cli.options import one_of
+from seismo.cli.options import READERS, one_of
 from seismo.errors import SeismoError, UsageError, did_you_mean
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
-    from seismo.cli.options import Option
+    from seismo.options import Setting
     from seismo.process.run_program import Program
 
     Given = dict[str, Any]
@@ -43,7 +43,7 @@ class Verb:
     """
 
     def __init__(
-        self, name: str, usage: str, text: str, options: tuple[Option, ...], *, before: str = "", hint: str = ""
+        self, name: str, usage: str, text: str, options: tuple[Setting, ...], *, before: str = "", hint: str = ""
     ) -> None:
         self.name = name
         self.usage = usage
@@ -120,7 +120,7 @@ class Verb:
         for option in self.options:
             if option.is_flag:
                 if word in option.names:
-                    given[option.key] = True
+                    given[option.name] = True
                     return
                 continue
             short = option.names[0] if len(option.names[0]) == 2 else ""
@@ -131,12 +131,12 @@ class Verb:
             else:
                 continue
             if option.choices:
-                one_of(name, value, option.choices)
-            known: object = value if option.read is None else option.read(name, value)
+                one_of(name, value, option.choices_of(self.name))
+            read = READERS[option.read] if isinstance(option.read, str) else option.read
             if option.many:
-                given.setdefault(option.key, []).append(known)
+                given.setdefault(option.name, []).append(read(name, value))
             else:
-                given[option.key] = known
+                given[option.name] = read(name, value)
             return
         known = [name for option in self.options for name in option.names]
         hint = f"options of the program must stand after the program; see: seismo {self.name} --help"

@@ -58,9 +58,10 @@ MAGIC = b"\x8fseismo\n"
 TIMES = ("cpu", "wall", "wait")
 BY_CALLS = "calls"  # replaces times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
-UNENDED = "cut-short"  # the loss that a recorder writes with every flush and withdraws at its end
-OLD_TIMES = "older-times"  # the loss of a file whose times were measured by an older method
-# The key of a function: functions of different recordings that agree in these columns are one.
+UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
+BEHIND = "cut off: its last writes failed, and all that came after them is missing"  # the problem of such a file
+OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
+# The name of a function's place: what makes two functions of different recordings the same one.
 KEY = ("kind", "module", "qualname", "file", "line")
 
 
@@ -144,7 +145,7 @@ def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
     if finished or any("cut off" in problem for problem in recording.problems):
         return []
     if behind:
-        return ["cut off: its last writes failed, and all that came after them is missing"]
+        return [BEHIND]
     if UNENDED in recording.losses["kind"]:
         return []
     return ["cut off after its last write: what wrote it was killed, could not write, or still runs"]

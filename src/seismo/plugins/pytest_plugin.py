@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options, which docs/pytest.md describes."""
-    from seismo.options import of
+    """Declares the options; docs/pytest.md says more of each."""
     from seismo.recording_kinds import KINDS
 
     add = parser.getgroup("seismo", "coverage with seismo").addoption
@@ -41,8 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="do not measure coverage, whatever other options say",
     )
-    for option in of("pytest"):
-        add(f"--seismo-cover-{option.name}", action="store_true", default=None, help=option.help)
+    _add_settings(add, "pytest-cover", "--seismo-cover-")
     add(
         "--seismo-cover-report",
         metavar="TYPE[:DEST]",
@@ -82,6 +80,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "recorded: skip them (skip, the default), let them fail (fail), or run them without the check (run)",
         default="skip",
     )
+
+
+def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
+    """Declare the options that seismo.options has for a guest. begin: of their names."""
+    from seismo.options import of
+
+    for option in of(guest):
+        name = begin + option.name.replace("_", "-")
+        if option.is_flag:
+            add(name, action="store_true", default=None, help=option.help)
+        else:
+            add(name, metavar=option.metavar, type=_percent if option.read == "percent" else str, help=option.help)
 
 
 def _add_files(add: Callable[..., None]) -> None:
@@ -148,14 +158,7 @@ def _add_check(add: Callable[..., None]) -> None:
         help="what is allowed, such as 'test calls <= +5%%'; may be given several times, and replaces the limits that "
         "hold by default",
     )
-    add("--seismo-build", metavar="CMD", help="run this shell command in the checkout of REV first")
-    add(
-        "--seismo-tolerate",
-        metavar="N",
-        type=_percent,
-        help="compare although Python or a dependency has another version; counts may then differ by N percent",
-    )
-    add("--seismo-no-objects", action="store_true", help="do not count births of objects")
+    _add_settings(add, "pytest-check", "--seismo-")
 
 
 def _limit(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.check.counted_runs import run, stamp_for
-from seismo.check.measurement import over_runs
+from seismo.check.measurement import over_runs, with_births
 from seismo.check.portable_paths import PortablePaths
 from seismo.errors import CheckError
 from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_of
@@ -167,7 +167,7 @@ class SuiteSide:
             whole = over_runs([one for one in self.runs if one.lines] or partial).functions
             found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
         if self.births:
-            found = _with_births(found, over_runs(self.births))
+            found = with_births(found, over_runs(self.births))
         found.uncounted = self.runs[0].uncounted
         tests = {name: counts for name, counts in found.tests.items() if test_of(name) not in self.unsteady}
         return replace(found, tests=tests, stamp=stamp_for(replace(self.side, words=["pytest"]), found))
@@ -178,23 +178,3 @@ def _with_lines_of(functions: Mapping[Function, Counts], name: Function, counts:
     lines = functions.get(name, {}).get("lines")
     found = {quantity: count for quantity, count in counts.items() if quantity != "lines"}
     return found if lines is None else {**found, "lines": lines}
-
-
-def _with_births(found: Measurement, born: Measurement) -> Measurement:
-    """Return the measurement with the births that other runs counted."""
-    functions, tests = dict(found.functions), dict(found.tests)
-    for name, counts in born.functions.items():
-        functions[name] = {**functions.get(name, {}), **counts}
-    for test, counts in born.tests.items():
-        if test in tests:
-            tests[test] = {**tests[test], **counts}
-    return replace(
-        found,
-        functions=functions,
-        tests=tests,
-        births=born.births,
-        codes={**born.codes, **found.codes},
-        first={**born.first, **found.first},
-        sources={**born.sources, **found.sources},
-        texts={**born.texts, **found.texts},
-    )

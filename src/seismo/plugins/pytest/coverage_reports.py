@@ -95,7 +95,7 @@ def settings(options: Namespace) -> Settings:
     from seismo.coverage.settings import load
 
     given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
-    for name in (*(option.name for option in of("pytest")), "fail_under"):
+    for name in (*(option.name for option in of("pytest-cover")), "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
             given[name] = value

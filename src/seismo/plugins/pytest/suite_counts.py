@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seismo.check.counted_runs import read_counted
 from seismo.check.measurement import Counts, Range
 from seismo.check.portable_paths import is_import
 from seismo.check.read_recordings import functions_of, of_recordings
@@ -216,11 +217,8 @@ class _CountedFrames(Frames):
 
 
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
-    """Return the measurement of a run, for the tests in `only`. If others ran too, it has no lines of functions."""
-    from seismo.model import read
-
-    calls = [read(path) for path in sorted(Path(folder).glob(f"calls-*{SUFFIX}"))]
-    lines = [read(path) for path in sorted(Path(folder).glob(f"lines-*{SUFFIX}"))]
+    """The measurement of a run. only: of these tests; where more ran, no lines of functions."""
+    calls, lines = _counted(folder, "calls"), _counted(folder, "lines")
     told = _notes(folder)
     by_test = _added(one["lines"] for one in told)
 
@@ -264,18 +262,21 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
-    """Return the measurement of a run of births."""
-    from seismo.model import read
-
+    """What a run of births has counted."""
     told = _notes(folder)
     hidden = tuple({path for one in told for path in one["hidden"]})
-    found = of_recordings(places, objects=[read(path) for path in sorted(Path(folder).glob(f"births-*{SUFFIX}"))])
+    found = of_recordings(places, objects=_counted(folder, "births"))
     ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
     found.functions = {function: counts for function, counts in found.functions.items() if function not in ours}
     for name, number in _added(one["births"] for one in told).items():
         found.tests[name] = {"births": Range(number, number)}
     _add_blocks(found, told)
     return found
+
+
+def _counted(folder: str, what: str) -> list[Recording]:
+    """Return the recordings of a run. Raise CheckError where one could not be written."""
+    return [read_counted(path) for path in sorted(Path(folder).glob(f"{what}-*{SUFFIX}"))]
 
 
 def _notes(folder: str) -> list[dict[str, Any]]:
