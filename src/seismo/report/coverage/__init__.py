@@ -27,13 +27,14 @@ class Coverage(Kind):
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """settings: by which recordings are read; None: those that they carry, or the project's."""
+        """settings: of a session or a run that has just ended; None: those that recordings carry, or the project's."""
         self.settings = settings
         self._known: tuple[Recording, CoverageReport, Settings] | None = None
 
-    def by(self, settings: Settings) -> Coverage:
-        """The kind for one who has settings of his own: a session, a run that has just ended."""
-        return Coverage(settings)
+    def _by(self, options: Options | None, recording: Recording) -> Coverage:
+        from seismo.report.coverage.options import settings_of
+
+        return self if options is None else Coverage(settings_of(options, recording))
 
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
         """The recording held against the source, and the settings by which that was done."""
@@ -92,12 +93,12 @@ class Coverage(Kind):
     ) -> Story:
         from seismo.report.coverage.story import story
 
-        return story(self, recording, file, most, options)
+        return story(self._by(options, recording), recording, file, most)
 
     def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
         from seismo.report.coverage.gutter import gutter
 
-        return gutter(self, recording, file, options)
+        return gutter(self._by(options, recording), recording, file)
 
 
 KIND = Coverage()

@@ -39,8 +39,3 @@ def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001
     ):  # their number is the sources' to tell: not each recorded step is a branch
         counted += ", and which branches were taken"
     return f"{counted} (source: {by})" if by else ""
-
-
-def notes(recording: Recording) -> list[str]:  # noqa: ARG001
-    """Return nothing: there is none besides what every recorder may note."""
-    return []

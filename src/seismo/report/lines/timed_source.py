@@ -72,16 +72,6 @@ class TimedFunction:
         """Its own time with that of the small functions that are shown among its lines."""
         return self.own_ns + sum(small.whole_ns for small in self.small)
 
-    @property
-    def whole_error_ns(self) -> float:
-        """The error of that."""
-        return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
-
-    @property
-    def whole_wait_ns(self) -> float:
-        """What its lines and those of the small functions in it waited, in ns."""
-        return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
-
     def all(self) -> Iterator[TimedFunction]:
         """It, and the small ones in it, those in small ones too."""
         yield self
