@@ -42,9 +42,9 @@ class _End:
         """Write the table and return the exit status."""
         from seismo.coverage.percentages import too_little
         from seismo.model import read
-        from seismo.report.coverage import KIND
+        from seismo.report.coverage import Coverage
 
-        kind = KIND.by(self.settings)
+        kind = Coverage(self.settings)
         recording = read(path)
         if screen.fd >= 0:
             with screen.open() as stream:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -124,4 +128,15 @@ def ranges(lines: list[int], statements: list[int]) -> list[tuple[int, int]]:
             start = 0
     if start:
         found.append((start, last))
+    return found
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return sorted numbers as first and last ones of runs without a gap."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import header, is_watch, write_facts
 from seismo.report.kind import every, of
+from seismo.report.story.document import finite
 
 if TYPE_CHECKING:
     from seismo.model import Recording, Table, ThreadRow
@@ -140,9 +140,4 @@ def as_json(recording: Recording, path: str) -> str:
 
 def _rows(table: Table[Any]) -> list[dict[str, Any]]:
     columns = {name: table[name] for name in table.columns}
-    return [{name: _finite(column[row]) for name, column in columns.items()} for row in range(len(table))]
-
-
-def _finite(value: Any) -> Any:
-    """Return None for infinities and NaN, which JSON lacks but a foreign file may contain."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [{name: finite(column[row]) for name, column in columns.items()} for row in range(len(table))]

@@ -55,6 +55,7 @@ class Kind:
     sorted_by = "story:ORDERS"
     unseen = ""  # what the recorder can never see
     first_page = ""  # the file in a folder that a page is; "": a page is one file
+    notes = ""  # what returns notes that are no loss; "": there are none
     compares = ""  # what writes a page of what changed; "": there is none
     inlined = ""  # what makes an element for a notebook that draws a recording; "": there is only the text
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
@@ -134,14 +135,11 @@ class Kind:
         return ""
 
     def facts(self, recording: Recording, signs: Signs) -> Facts:
-        """Return the facts before the numbers: how long and how much, how it was measured, notes that are no loss.
-
-        Each is a function of facts.py.
-        """
+        """Return the facts before the numbers: how long and how much, how it was measured, notes. Of facts.py."""
         found: Facts = list(own(self, "facts:facts")(recording, signs))
         measured: str = own(self, "facts:measured")(recording, signs)
         found += [("measured", measured)] if measured else []
-        return found + [("note", note) for note in own(self, "facts:notes")(recording)]
+        return found + [("note", note) for note in (own(self, self.notes)(recording) if self.notes else ())]
 
 
 def own(kind: Kind, home: str) -> Any:

@@ -14,11 +14,27 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.story import Row, Section
 
-    # For each column name: the heading, and a function that makes a cell from the common argument and the row's
-    # subject.
-    Columns = Mapping[str, tuple[str, Callable[[Any, Any], str]]]
+    Columns = Mapping[str, "Column"]  # by name
 
 LEAST = 20  # least columns for the subject of a row; rather than less, the line gets too long
+
+
+class Column:
+    """A column, declared once. cell: makes a cell of what all cells are made with, and of what the row is about.
+
+    For a page, about: what it is, in a few words; value: what rows are sorted by, made as a cell is.
+    """
+
+    __slots__ = ("about", "cell", "head", "value")
+
+    def __init__(
+        self,
+        head: str,
+        cell: Callable[[Any, Any], str],
+        about: str = "",
+        value: Callable[[Any, Any], float] | None = None,
+    ) -> None:
+        self.head, self.cell, self.about, self.value = head, cell, about, value
 
 
 def made(
@@ -30,10 +46,10 @@ def made(
     """
     found = []
     for name in names:
-        head, cell = columns[name]
-        texts = ["" if row is None else cell(cells_of, row) for row in rows]
+        column = columns[name]
+        texts = ["" if row is None else column.cell(cells_of, row) for row in rows]
         if any(map(str.strip, texts)):
-            found.append((head, texts))
+            found.append((column.head, texts))
     return [head for head, _ in found], [list(row) for row in zip(*(texts for _, texts in found), strict=True)]
 
 

@@ -132,10 +132,10 @@ class Cover(RecordingSession):
         return page_at(self._kind(), os.fspath(folder))
 
     def _kind(self, show_missing: bool | None = None) -> Coverage:
-        from seismo.report.coverage import KIND
+        from seismo.report.coverage import Coverage
 
         settings = self.settings
-        return KIND.by(settings if show_missing is None else settings.replace(show_missing=show_missing))
+        return Coverage(settings if show_missing is None else settings.replace(show_missing=show_missing))
 
 
 def _added(before: Recording, now: Recording) -> Recording:

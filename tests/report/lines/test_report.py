@@ -17,6 +17,7 @@ from seismo.report.paper import Paper
 from seismo.report.shown_functions import Modules
 from seismo.report.sources import read_source
 from seismo.report.story.markdown import written_closely
+from seismo.report.tables import Column
 from seismo.report.words import Signs
 
 MS = 1_000_000
@@ -92,7 +93,7 @@ def test_source_with_times_beside_it(path):
 
 def test_a_column_is_declared_once(path, monkeypatch):
     """The terminal, Markdown and the summary have it from there."""
-    monkeypatch.setitem(columns.COLUMNS, "hits", ("seen", lambda _, line: f"{line.hits}x"))
+    monkeypatch.setitem(columns.COLUMNS, "hits", Column("seen", lambda _, line: f"{line.hits}x"))
     what = recording(path)
     table = shown(what).split("Lines by own time")[1]
     assert "seen" in table.splitlines()[1]

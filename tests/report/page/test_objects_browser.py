@@ -90,7 +90,7 @@ def test_the_tables_have_the_report_to_the_letter(show, tmp_path, made):
     tables += [("kinds", ALIVE, whole)] if made == "no spans" else []
     for table, columns, lines in tables:
         titles = heads(shown, table)
-        at = [1 + titles.index(COLUMNS[name][0]) for name in columns if COLUMNS[name][0] in titles]
+        at = [1 + titles.index(COLUMNS[name].head) for name in columns if COLUMNS[name].head in titles]
         found = rows(shown, table)
         assert found
         for row in found:

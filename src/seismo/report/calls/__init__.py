@@ -24,6 +24,7 @@ class Calls(Kind):
 
     name = recording_kinds.CALLS
     rows = "functions"
+    notes = "facts:notes"
     compares = "changes_page:write_changes_page"
     inlined = "page:calls_frame"
     sorted_by = "sort_orders:ORDERS"

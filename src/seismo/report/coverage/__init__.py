@@ -27,13 +27,14 @@ class Coverage(Kind):
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Make the kind. settings: to read recordings with, or None for those of the recording or the project."""
+        """settings: of a session or a run that has just ended; None: those that recordings carry, or the project's."""
         self.settings = settings
         self._known: tuple[Recording, CoverageReport, Settings] | None = None
 
-    def by(self, settings: Settings) -> Coverage:
-        """Return the kind with the caller's settings, as for a session or a run that has just ended."""
-        return Coverage(settings)
+    def _by(self, options: Options | None, recording: Recording) -> Coverage:
+        from seismo.report.coverage.options import settings_of
+
+        return self if options is None else Coverage(settings_of(options, recording))
 
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
         """Return the analysis of the recording against the source, and the settings it used."""
@@ -92,12 +93,12 @@ class Coverage(Kind):
     ) -> Story:
         from seismo.report.coverage.story import story
 
-        return story(self, recording, file, most, options)
+        return story(self._by(options, recording), recording, file, most)
 
     def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
         from seismo.report.coverage.gutter import gutter
 
-        return gutter(self, recording, file, options)
+        return gutter(self._by(options, recording), recording, file)
 
 
 KIND = Coverage()

@@ -10,6 +10,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from seismo.coverage.percentages import runs
 from seismo.escape import printable
 from seismo.model.difference import diff_lines
 from seismo.report import words as text
@@ -111,14 +112,8 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
 
 
 def _numbers(lines: Sequence[int]) -> str:
-    """Return line numbers as ranges: `12-15,20`."""
-    parts: list[list[int]] = []
-    for line in lines:
-        if parts and line == parts[-1][1] + 1:
-            parts[-1][1] = line
-        else:
-            parts.append([line, line])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    """`12-15,20`."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs(lines))
 
 
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:

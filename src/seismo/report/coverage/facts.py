@@ -37,8 +37,3 @@ def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001
     if any(part.get("branch") for part in parts):  # without a number, as a recorded step may be no branch
         counted += ", and which branches were taken"
     return f"{counted} (source: {by})" if by else ""
-
-
-def notes(recording: Recording) -> list[str]:  # noqa: ARG001
-    """Return nothing: there is none besides what every recorder may note."""
-    return []

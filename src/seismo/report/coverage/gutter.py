@@ -12,19 +12,14 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
-    from seismo.report.options import Options
     from seismo.report.story import Story
 
 _CHANGED = "the file has changed since: the text of a line may not be what ran"
 CONTEXTS = 5  # most contexts in a note
 
 
-def gutter(kind: Coverage, recording: Recording, file: str, options: Options | None) -> Story:
-    """Return the notes. file: the recording's."""
-    if options is not None:
-        from seismo.report.coverage.options import settings_of
-
-        kind = kind.by(settings_of(options, recording))
+def gutter(kind: Coverage, recording: Recording, file: str) -> Story:
+    """The notes. file: the recording's."""
     report, settings = kind.analysis(recording)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     files = (noted_file(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files)

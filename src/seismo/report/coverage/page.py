@@ -15,6 +15,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.coverage.coverage_report import common_folder
+from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
 from seismo.report.coverage.story import missing_text
 from seismo.report.page.document import drawn_in_parts, save
@@ -22,7 +23,7 @@ from seismo.report.page.payload import counts, packed, shown
 from seismo.report.page.sources import safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.settings import Settings
@@ -201,17 +202,4 @@ class _ContextSets:
                     numbers = tuple(sorted(known.setdefault(name, len(known)) for name in names))
                     self.of[line] = sets.setdefault(numbers, len(sets))
         self.names = [shown(name, _NAME) or "(no context)" for name in known]
-        self.ranges = [list(_ranges(numbers)) for numbers in sets]
-
-
-def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield sorted numbers as runs (first, last)."""
-    first = last = -2
-    for number in numbers:
-        if number != last + 1:
-            if first >= 0:
-                yield first, last
-            first = number
-        last = number
-    if first >= 0:
-        yield first, last
+        self.ranges = [list(runs(numbers)) for numbers in sets]

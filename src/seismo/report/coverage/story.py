@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
     from seismo.report.kind import Facts
-    from seismo.report.options import Options
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
@@ -86,12 +85,8 @@ def nothing_text(report: CoverageReport) -> str:
     return "no line of any file that was to be recorded ran"
 
 
-def story(kind: Coverage, recording: Recording, file: str, most: int, options: Options | None) -> Story:
-    """Return the story. file: the recording's name in commands. most: rows of a section."""
-    if options is not None:
-        from seismo.report.coverage.options import settings_of
-
-        kind = kind.by(settings_of(options, recording))
+def story(kind: Coverage, recording: Recording, file: str, most: int) -> Story:
+    """What there is to tell. file: what commands call it. most: rows of a section."""
     report, settings = kind.analysis(recording)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     sections = [

@@ -14,6 +14,7 @@ The summary uses them: no import that it could not afford.
 
 from __future__ import annotations
 
+from seismo.report.tables import Column
 from seismo.report.waiting import LEAST, reasons
 from seismo.report.words import Signs, aligned, count, error, left, percent, share, time
 
@@ -76,17 +77,17 @@ def hottest(function: Any) -> Any:
 
 
 COLUMNS: Columns = {
-    "own": ("own  ", lambda cells, row: cells.time(row.own_ns, row.own_error_ns)),
-    "error": ("±", lambda cells, row: cells.error(row)),
-    "share": ("own %", lambda cells, row: share(row.own_ns, row.own_error_ns, cells.whole_ns)),
-    "waiting": ("waiting  ", lambda cells, line: cells.waiting(line)),
-    "why": (WHY, lambda cells, line: cells.why(line)),
-    "inner": ("inner  ", lambda cells, line: cells.time(line.inner_ns, line.inner_error_ns)),
-    "each": ("each  ", lambda cells, line: cells.each(line)),
-    "hits": ("hits", lambda _, line: count(line.hits) if line.hits else ""),
-    "awaiting": ("awaiting  ", lambda cells, line: cells.time(line.await_ns)),
-    "lines": ("lines", lambda _, function: count(len(function.lines))),
-    "hottest": ("hottest", lambda cells, function: cells.hottest(function)),
+    "own": Column("own  ", lambda cells, row: cells.time(row.own_ns, row.own_error_ns)),
+    "error": Column("±", LineCells.error),
+    "share": Column("own %", lambda cells, row: share(row.own_ns, row.own_error_ns, cells.whole_ns)),
+    "waiting": Column("waiting  ", LineCells.waiting),
+    "why": Column(WHY, LineCells.why),
+    "inner": Column("inner  ", lambda cells, line: cells.time(line.inner_ns, line.inner_error_ns)),
+    "each": Column("each  ", LineCells.each),
+    "hits": Column("hits", lambda _, line: count(line.hits) if line.hits else ""),
+    "awaiting": Column("awaiting  ", lambda cells, line: cells.time(line.await_ns)),
+    "lines": Column("lines", lambda _, function: count(len(function.lines))),
+    "hottest": Column("hottest", LineCells.hottest),
 }
 OF_LINES = ("own", "error", "share", "waiting", "why", "inner", "each", "hits", "awaiting")
 OF_SOURCES = ("hits", "own", "error", "waiting", "why", "inner", "each", "awaiting")
@@ -95,5 +96,5 @@ OF_SUMMARY = ("own", "error", "share", "inner", "hits")
 
 
 def of_times(times: str) -> Columns:
-    """Return the columns, with their headings for this value of --time."""
-    return {**COLUMNS, "own": ("waiting  ", COLUMNS["own"][1])} if times == "wait" else COLUMNS
+    """The columns as they are called where own times are those of --time."""
+    return {**COLUMNS, "own": Column("waiting  ", COLUMNS["own"].cell)} if times == "wait" else COLUMNS

@@ -32,8 +32,3 @@ def measured(recording: Recording, signs: Signs) -> str:
     by = sources(recording)
     parts = [f"every hit counted (source: {by})"] if by else []
     return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])
-
-
-def notes(recording: Recording) -> list[str]:  # noqa: ARG001
-    """Return nothing: there is none besides what every recorder may note."""
-    return []

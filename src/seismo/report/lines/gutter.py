@@ -37,13 +37,13 @@ def _note(line: TimedLine, program: TimedProgram, hottest: float, times: str) ->
     data = {"function": called(line.function), **line_data(line, program)}
     data["share"] = data.pop("own_share")
     cells = LineCells(_SIGNS, program.whole_ns)
-    shown = {name: COLUMNS[name][1](cells, line) for name in ("own", "error", "share", "hits", *_DETAILS)}
+    shown = {name: COLUMNS[name].cell(cells, line) for name in ("own", "error", "share", "hits", *_DETAILS)}
     own = joined(shown["own"], shown["error"])
     details = [
         ("function", text.function_name(text.PYTHON, line.function.module, line.function.qualname)),
         ("hits", shown["hits"]),
-        (of_times(times)["own"][0].strip(), f"{own}, {shown['share']}" if own else ""),
-        *((COLUMNS[name][0].strip(), shown[name].strip()) for name in _DETAILS),
+        (of_times(times)["own"].head.strip(), f"{own}, {shown['share']}" if own else ""),
+        *((COLUMNS[name].head.strip(), shown[name].strip()) for name in _DETAILS),
     ]
     if times != "wait" and line.wait_ns:
         details.append(("waiting", text.duration(line.wait_ns, _SIGNS)))

@@ -72,16 +72,6 @@ class TimedFunction:
         """Return its own time and that of the small functions shown among its lines, in ns."""
         return self.own_ns + sum(small.whole_ns for small in self.small)
 
-    @property
-    def whole_error_ns(self) -> float:
-        """Return the error of whole_ns."""
-        return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
-
-    @property
-    def whole_wait_ns(self) -> float:
-        """Return the waiting of its lines and of the small functions in it, in ns."""
-        return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
-
     def all(self) -> Iterator[TimedFunction]:
         """Yield this function and all small ones nested in it."""
         yield self

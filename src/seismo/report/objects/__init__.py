@@ -23,6 +23,7 @@ class Objects(Kind):
     rows = "objects"
     others_are_in = "their callers' own time"
     unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
+    notes = "facts:notes"
     also = ("limit", "libraries")
     tables = (
         ("types", ("type",)),

@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.objects.facts import by_type_only
+from seismo.report.objects.group_descriptions import median
 from seismo.report.objects.leak_descriptions import each
+from seismo.report.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from seismo.model.objects.groups import ObjectGroup
+    from seismo.model.objects.leaks import Leak
     from seismo.report.objects.group_descriptions import ObjectWords
     from seismo.report.tables import Columns
 
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 # Plain values and the interpreter's internal types. They count, but do not lead a table of suspects.
 PLAIN = ("bool", "bytes", "cell", "code", "complex", "float", "int", "str", "types.CodeType")
 PLAIN_WEIGHT = 0.25
+_LIVES_ON = 1e18  # ns: longer than any life
 
 
 class Order(NamedTuple):
@@ -76,22 +81,26 @@ class Cells:
         self.died_at, self.live_at = (self.signs.at_most, self.signs.at_least) if types_only else ("", "")
         self.calls = sum(one.calls for one in judged.spans(recording))
 
-    def count(self, number: int, group: ObjectGroup, estimated: bool = True) -> str:
-        """Return a count, marked as an estimate if the group's counts are, unless this one is exact."""
-        return f"{self.signs.about if group.approximate and number and estimated else ''}{number:,}"
+    def count(self, number: int, group: ObjectGroup) -> str:
+        """A count that is an estimate where the group's are."""
+        return f"{self.signs.about if group.approximate and number else ''}{number:,}"
+
+    def some(self, number: int, group: ObjectGroup) -> str:
+        """The same; empty for none."""
+        return self.count(number, group) if number else ""
+
+    def died(self, group: ObjectGroup) -> str:
+        """How many died."""
+        return f"{self.died_at}{group.died:,}" if self.died_at else self.count(group.died, group)
 
     def live(self, group: ObjectGroup) -> str:
-        """Return the number alive at the end, or "" if it is certainly 0."""
-        if self.live_at:
-            return f"{self.live_at}{group.live:,}"
-        return self.count(group.live, group) if group.live else ""
+        """How many are alive at the end; empty for none, unless there may be some."""
+        return f"{self.live_at}{group.live:,}" if self.live_at else self.some(group.live, group)
 
     def peak(self, group: ObjectGroup) -> str:
-        """Return the peak; the peak of several lines is at most the sum of theirs."""
-        if self.live_at:
-            return f"{self.live_at}{group.peak:,}"
+        """The peak: of several lines together it is at most the sum of theirs."""
         sign = self.signs.at_most if group.peak_at_most else self.signs.about if group.approximate else ""
-        return f"{sign}{group.peak:,}"
+        return f"{self.live_at or sign}{group.peak:,}"
 
     def size(self, number: int, at_least: bool) -> str:
         """Return a number of bytes with its unit aligned; a lower bound if the types keep memory elsewhere."""
@@ -100,41 +109,75 @@ class Cells:
         shown = text.size(number)
         return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
 
+    def live_bytes(self, group: ObjectGroup) -> str:
+        """The bytes of those alive at the end."""
+        return self.size(group.bytes_live, group.live_at_least or bool(self.live_at))
+
+    def own_ns(self, group: ObjectGroup) -> float:
+        """What the function that made them ran itself; 0 without a call tree beside."""
+        return self.words.running_ns[group.function] if group.function >= 0 else 0.0
+
     def own(self, group: ObjectGroup) -> str:
-        """Return the own running time of the creating function as a share of all; needs a recorded call tree."""
-        running_ns = self.words.running_ns
-        return text.percent(running_ns[group.function], self.whole_ns) if group.function >= 0 else ""
+        """The same as a share of what all functions ran."""
+        return text.percent(self.own_ns(group), self.whole_ns) if group.function >= 0 else ""
 
     @functools.cached_property
     def whole_ns(self) -> float:
         """Return the own running time of all functions."""
         return sum(self.words.running_ns)
 
+    def each(self, number: int, calls: int, approximate: bool = False) -> str:
+        """So many a call."""
+        return each(number, calls, approximate, self.signs)
 
+    def calls_with(self, leak: Leak) -> str:
+        """How many calls left some."""
+        return f"{self.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"
+
+
+def _share(part: str, whole: str) -> Callable[[Cells, ObjectGroup], str]:
+    """A cell with one number of a group as a part of another; empty for none."""
+    return lambda _, group: text.percent(getattr(group, part), getattr(group, whole)) if getattr(group, part) else ""
+
+
+def _of(name: str) -> Callable[[Cells, Any], float]:
+    return lambda _, about: getattr(about, name)
+
+
+def _life(_: Cells, group: ObjectGroup) -> float:
+    return _LIVES_ON if 2 * group.live > group.born else median(group.in_ns) or 0.0
+
+
+def _gc_share(_: Cells, group: ObjectGroup) -> float:
+    return group.died_by_gc / max(1, group.died)
+
+
+_SHORT = "died before 256 others were born, or within a millisecond"
+_LIFE = "median age at death: in objects born meanwhile, and in time"
+_OWN = "own time of the function that made them, of all"
+# Of a group; what has no value of its own is sorted by the order of its name.
 COLUMNS: Columns = {
-    "born": ("born", lambda _, group: f"{group.born:,}"),
-    "died": ("died", lambda cells, group: cells.died_at + cells.count(group.died, group, not cells.died_at)),
-    "gc": ("by gc", lambda cells, group: cells.count(group.died_by_gc, group) if group.died_by_gc else ""),
-    "live": ("live", lambda cells, group: cells.live(group)),
-    "peak": ("peak", lambda cells, group: cells.peak(group)),
-    "bytes": ("bytes", lambda cells, group: cells.size(group.bytes, group.at_least)),
-    "live-bytes": (
-        "live bytes",
-        lambda cells, group: cells.size(group.bytes_live, group.live_at_least or bool(cells.live_at)),
+    "born": Column("born", lambda _, group: f"{group.born:,}", "objects that were made"),
+    "died": Column("died", Cells.died, "objects that were freed"),
+    "gc": Column("by gc", lambda cells, group: cells.some(group.died_by_gc, group), "freed by the cycle collector"),
+    "live": Column("live", Cells.live, "alive at the end"),
+    "peak": Column("peak", Cells.peak, "the most alive at once"),
+    "bytes": Column("bytes", lambda cells, group: cells.size(group.bytes, group.at_least), "bytes of those born"),
+    "live-bytes": Column("live bytes", Cells.live_bytes, "bytes of those alive at the end"),
+    "short": Column("short", _share("short", "born"), f"part that {_SHORT}", _of("short_share")),
+    "short-lived": Column("short-lived", lambda cells, group: cells.count(group.short, group), _SHORT, _of("short")),
+    "share": Column(
+        "of all", lambda cells, row: text.percent(row.born, cells.whole), "part of all births", _of("born")
     ),
-    "short": ("short", lambda _, group: text.percent(group.short, group.born) if group.short else ""),
-    "short-lived": ("short-lived", lambda cells, group: cells.count(group.short, group)),
-    "share": ("of all", lambda cells, group: text.percent(group.born, cells.whole)),
-    "of-died": ("of died", lambda _, group: text.percent(group.died_by_gc, group.died)),
-    "own": ("own time", lambda cells, group: cells.own(group)),
-    "life": ("life", lambda cells, group: text.aligned(cells.words.life(group))),
+    "of-died": Column("of died", _share("died_by_gc", "died"), "part of those that died", _gc_share),
+    "own": Column("own time", Cells.own, _OWN, Cells.own_ns),
+    "life": Column("life", lambda cells, group: text.aligned(cells.words.life(group)), _LIFE, _life),
 }
 BY_TYPE: Sequence[str] = ("born", "died", "gc", "live", "peak", "bytes", "live-bytes", "life")
 BY_LINE: Sequence[str] = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
 CHURN = ("short-lived", "share", "own", "bytes", "life")
 ALIVE = ("live", "live-bytes", "born", "peak")
 CYCLES = ("gc", "of-died", "born", "life")
-_SHORT = "died before 256 others were born, or within a millisecond"
 MEANINGS = {
     "short": _SHORT,
     "short-lived": _SHORT,
@@ -142,18 +185,35 @@ MEANINGS = {
 }
 NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # headings to drop first on a narrow paper
 
-# The columns for what calls left alive; cells are made from a Leak.
+# Of a Leak: what calls left alive.
 LEAKS: Columns = {
-    "alive": ("alive", lambda cells, leak: cells.count(leak.alive, leak.group)),
-    "call": ("a call", lambda cells, leak: each(leak.alive, leak.calls, leak.group.approximate, cells.signs)),
-    "calls": ("in calls", lambda cells, leak: f"{cells.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"),
-    "over": ("over calls", lambda cells, leak: text.sparkline(leak.parts, cells.signs)),
+    "alive": Column("alive", lambda cells, leak: cells.count(leak.alive, leak.group), "alive at the end", _of("alive")),
+    "call": Column(
+        "a call",
+        lambda cells, leak: cells.each(leak.alive, leak.calls, leak.group.approximate),
+        "alive a call",
+        _of("per_call"),
+    ),
+    "calls": Column("in calls", Cells.calls_with, "calls that left some", _of("calls_with")),
+    "over": Column(
+        "over calls",
+        lambda cells, leak: text.sparkline(leak.parts, cells.signs),
+        "alive, by tenths of the calls",
+        _of("alive"),
+    ),
 }
-# The columns for what was born in the chosen calls.
+# Of a group: what was born in the calls that were chosen.
 IN_CALLS: Columns = {
-    "each": ("a call", lambda cells, group: each(group.span_born, cells.calls, False, cells.signs)),
-    "inside": ("born", lambda _, group: f"{group.span_born:,}"),
-    "died": ("died inside", lambda cells, group: cells.count(group.span_died, group)),
-    "escaped": ("escaped", lambda cells, group: cells.count(group.span_born - group.span_died, group)),
-    "alive": ("alive", lambda cells, group: cells.count(group.span_live, group)),
+    "each": Column(
+        "a call", lambda cells, group: cells.each(group.span_born, cells.calls), "born in a call", _of("span_born")
+    ),
+    "inside": Column("born", lambda _, group: f"{group.span_born:,}", "born in the calls", _of("span_born")),
+    "died": Column("died inside", lambda cells, group: cells.count(group.span_died, group)),
+    "escaped": Column(
+        "escaped",
+        lambda cells, group: cells.count(group.span_born - group.span_died, group),
+        "outlived the call that they were born in",
+        lambda _, group: group.span_born - group.span_died,
+    ),
+    "alive": Column("alive", lambda cells, group: cells.count(group.span_live, group)),
 }

@@ -39,7 +39,7 @@ def _note(group: ObjectGroup, words: ObjectWords, cells: Cells, most: int, whole
     }
     numbers["share"] = round(group.born / whole, 6) if whole else None
     details = [("types", words.types(group, 6))]
-    details += [(COLUMNS[name][0], COLUMNS[name][1](cells, group).strip()) for name in _DETAILS]
+    details += [(COLUMNS[name].head, COLUMNS[name].cell(cells, group).strip()) for name in _DETAILS]
     size = cells.size(group.bytes, group.at_least).strip()
     live = f"{cells.live(group)} live" if group.live else ""
     words_ = joined(f"{group.born:,} born", live, size)

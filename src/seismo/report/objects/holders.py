@@ -32,14 +32,25 @@ DEEPEST = 30  # most levels, as a file may be damaged or forged
 
 
 @dataclass
-class Holder:
-    """A holder of survivors, and its own holders. `count`: the survivors that are held this way."""
+class Held:
+    """Survivors with their holders. `asked`: how many of them were asked about."""
 
-    name: str
-    by: str
+    asked: int = 0
+    held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
+
+    def ranked(self) -> list[Holder]:
+        """Those who hold them, those of most survivors first."""
+        return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
+
+
+@dataclass
+class Holder(Held):
+    """A holder of survivors, and who holds it. `count`: the survivors that are held this way."""
+
+    name: str = ""
+    by: str = ""
     flags: int = 0
     count: int = 0
-    held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
 
     def words(self) -> str:
         """Return the holder and the name it holds by: `.sessions of app.Store`."""
@@ -53,26 +64,10 @@ class Holder:
             return "a cycle: it is on this path already"
         return "not followed further" if self.flags & HOLDER_FAR else ""
 
-    def ranked(self) -> list[Holder]:
-        """Return its holders, most survivors first."""
-        return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
-
     @property
     def is_root(self) -> bool:
         """Return True for a holder that needs none itself: a module or a frame."""
         return bool(self.flags & HOLDER_ROOT)
-
-
-@dataclass
-class Held:
-    """Survivors with their holders. `asked`: the number of survivors that were examined."""
-
-    asked: int = 0
-    held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
-
-    def ranked(self) -> list[Holder]:
-        """Return the direct holders, most survivors first."""
-        return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
 
 
 class Holders:
@@ -105,7 +100,7 @@ class Holders:
             return
         for number in rows:
             row = self._rows[number]
-            holder = on.setdefault((row.holder, row.by), Holder(row.holder, row.by))
+            holder = on.setdefault((row.holder, row.by), Holder(name=row.holder, by=row.by))
             holder.flags |= row.flags
             holder.count += row.count
             self._lay(self._above.get(number, []), holder.held_by, depth + 1)

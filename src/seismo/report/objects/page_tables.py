@@ -21,7 +21,6 @@ from seismo.report.objects.columns import (
     led,
     ranked,
 )
-from seismo.report.objects.group_descriptions import median
 from seismo.report.objects.holders import Holders
 from seismo.report.objects.leak_descriptions import told
 from seismo.report.objects.libraries import others_in_words
@@ -30,50 +29,22 @@ from seismo.report.page.payload import doubles, shown
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
     from seismo.report.objects.group_descriptions import ObjectWords
+    from seismo.report.tables import Column
 
     Row = tuple[str, str, float]  # a cell: the text, its style, and the number to sort by
 
-ROWS = 500  # most rows of a table
-_FUNCTIONS = 8  # most functions of a call path
-_LIVES_ON = 1e18  # ns; longer than any life
-_ABOUT = {
-    "born": "objects that were made",
-    "died": "objects that were freed",
-    "gc": "freed by the cycle collector",
-    "live": "alive at the end",
-    "peak": "the most alive at once",
-    "bytes": "bytes of those born",
-    "live-bytes": "bytes of those alive at the end",
-    "short": "part that died before 256 others were born, or within a millisecond",
-    "short-lived": "died before 256 others were born, or within a millisecond",
-    "share": "part of all births",
-    "of-died": "part of those that died",
-    "own": "own time of the function that made them, of all",
-    "life": "median age at death: in objects born meanwhile, and in time",
+ROWS = 500  # of a table
+_FUNCTIONS = 8  # of a call path
+_DEAD = {
+    "inside": ("born inside", IN_CALLS["inside"]),
+    "escaped": ("escaped", IN_CALLS["escaped"]),
+    "each": ("born a call", IN_CALLS["each"]),
 }
-# The columns for the chosen calls: the words for each, and True if it is left-aligned.
-_OF_LEAKS = {
-    "verdict": ("what the pattern of survivors over the calls means", True),
-    "alive": ("alive at the end", False),
-    "call": ("alive a call", False),
-    "calls": ("calls that left some", False),
-    "over": ("alive, by tenths of the calls", True),
-    "inside": ("born in the calls", False),
-    "escaped": ("outlived the call that they were born in", False),
-    "each": ("born in a call", False),
-}
-_HEADS = {name: head for name, (head, _) in LEAKS.items()} | {
-    "verdict": "verdict",
-    "inside": "born inside",
-    "escaped": "escaped",
-    "each": "born a call",
-}
-_DEAD = ("inside", "escaped", "each")
 
 
 class Tables:
@@ -110,29 +81,17 @@ class Tables:
     ) -> None:
         """Add a table of groups with columns of the report."""
         kept = groups[:ROWS]
-        cells = {
-            column: [(COLUMNS[column][1](self._cells, group).strip(), "", self._value(column, group)) for group in kept]
-            for column in columns
-        }
+        cells = {column: [self._cell(column, COLUMNS[column], group) for group in kept] for column in columns}
         there = [one for one in columns if any(cell[0] for cell in cells[one])]
-        heads = [(one, COLUMNS[one][0], _ABOUT[one], False) for one in there]
+        heads = [(one, COLUMNS[one].head, COLUMNS[one].about, False) for one in there]
         rows = [[cells[one][number] for one in there] for number in range(len(kept))]
-        self._add(
-            name, title, remark, kept, heads, rows, len(groups) - len(kept), bar="born" if "born" in there else ""
-        )
+        bar = "live" if name == "alive" else "born" if "born" in there else ""
+        self._add(name, title, remark, kept, heads, rows, len(groups) - len(kept), bar)
 
-    def _value(self, column: str, group: ObjectGroup) -> float:
-        """Return the number that a cell is sorted by."""
-        if column == "life":
-            return _LIVES_ON if 2 * group.live > group.born else median(group.in_ns) or 0.0
-        if column == "own":
-            return self._said.running_ns[group.function] if group.function >= 0 else 0.0
-        if column == "of-died":
-            return group.died_by_gc / max(1, group.died)
-        if column == "short":
-            return group.short_share
-        key: Callable[[ObjectGroup], float] = ORDERS[{"share": "born", "short-lived": "short"}.get(column, column)].key
-        return key(group)
+    def _cell(self, name: str, column: Column, about: Any) -> Row:
+        """The text of a cell, how it looks, and what it is sorted by."""
+        value = column.value(self._cells, about) if column.value else ORDERS[name].key(about)
+        return column.cell(self._cells, about).strip(), "spark" if name == "over" else "", float(value)
 
     def _add(
         self,
@@ -195,32 +154,24 @@ class Tables:
         born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
         remark = f"{named}: {born:,} born inside, {died:,} died inside, {live:,} alive at the end"
         kept = found[:ROWS]
+        dead_heads = [(name, head, column.about, False) for name, (head, column) in _DEAD.items()]
+        heads = [("verdict", "verdict", "what the pattern of survivors over the calls means", True)]
+        heads += [(name, column.head, column.about, name == "over") for name, column in LEAKS.items()] + dead_heads
         rows = [self._leak(leak) for leak in kept]
         left = len(found) - len(kept)
-        self._add(
-            "leaks", "What the calls left behind", remark, [one.group for one in kept], _heads(_OF_LEAKS), rows, left
-        )
+        groups = [one.group for one in kept]
+        self._add("leaks", "What the calls left behind", remark, groups, heads, rows, left)
         if rest:
             remark = f"nothing is left of what {words.number_of(len(rest), 'other line')} made in the calls"
             dead = rest[:ROWS]
             inside = [self._inside(group) for group in dead]
-            self._add("dead", "Dead at the end", remark, dead, _heads(_DEAD), inside, len(rest) - len(dead), "inside")
+            self._add("dead", "Dead at the end", remark, dead, dead_heads, inside, len(rest) - len(dead), "inside")
 
     def _leak(self, leak: Leak) -> list[Row]:
         _, verdict, look = told(leak)
         order = judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS)
-        sorted_by = {"alive": leak.alive, "call": leak.per_call, "calls": leak.calls_with, "over": leak.alive}
-        cells = [
-            (LEAKS[name][1](self._cells, leak), "spark" if name == "over" else "", float(number))
-            for name, number in sorted_by.items()
-        ]
+        cells = [self._cell(name, column, leak) for name, column in LEAKS.items()]
         return [(verdict, look, -order), *cells, *self._inside(leak.group)]
 
     def _inside(self, group: ObjectGroup) -> list[Row]:
-        born, calls = group.span_born, max(1, self._cells.calls)
-        sorted_by = {"inside": born, "escaped": born - group.span_died, "each": born / calls}
-        return [(IN_CALLS[name][1](self._cells, group), "", float(number)) for name, number in sorted_by.items()]
-
-
-def _heads(names: Iterable[str]) -> list[tuple[str, str, str, bool]]:
-    return [(name, _HEADS[name], *_OF_LEAKS[name]) for name in names]
+        return [self._cell(name, column, group) for name, (_, column) in _DEAD.items()]

@@ -31,7 +31,7 @@ from seismo.report.objects.columns import (
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import HARMLESS, each, style, told
+from seismo.report.objects.leak_descriptions import HARMLESS, style, told
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.story import (
     Name,
@@ -60,20 +60,37 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-# The rows of each table in a report that has all tables, and the weight of its first row.
-_ROWS = {"alive": 6, "churn": 6, "types": 15, "lines": 10, "cycles": 6, "leaks": 8, "born": 8, "one": 20}
-_WEIGHTS = {
-    "alive": 0.9,
-    "churn": 0.7,
-    "types": 0.8,
-    "lines": 0.75,
-    "cycles": 0.6,
-    "leaks": 0.96,
-    "born": 0.55,
-    "one": 0.8,
-}
 FEW = 0.01  # of the largest number: a row with less says nothing of what grew
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
+
+
+class _Table(NamedTuple):
+    """What a table has. names: its columns. rows: how many are shown beside other tables. weight: of the first one.
+
+    leads: types of the program come before plain ones (columns.led), and rows with too little are left out.
+    """
+
+    title: str
+    names: Iterable[str]
+    rows: int
+    weight: float
+    columns: Columns = COLUMNS
+    leads: bool = False
+
+
+_TABLES = {
+    "leaks": _Table("Alive after the calls they were born in", LEAKS, 8, 0.96, LEAKS),
+    "born": _Table("Born in the calls", IN_CALLS, 8, 0.55, IN_CALLS),
+    "alive": _Table("Alive at the end", ALIVE, 6, 0.9, leads=True),
+    "churn": _Table("Made and dropped at once", CHURN, 6, 0.7, leads=True),
+    "types": _Table("Types", BY_TYPE, 15, 0.8),
+    "lines": _Table("Lines", BY_LINE, 10, 0.75),
+    "cycles": _Table("Cycles", CYCLES, 6, 0.6),
+    "type": _Table("Types", BY_TYPE, 20, 0.8),  # from here on by themselves
+    "line": _Table("Lines", BY_LINE, 20, 0.8),
+    "path": _Table("Call paths", BY_LINE, 20, 0.8),
+    "all": _Table("Types, lines and call paths", BY_LINE, 20, 0.8),
+}
 
 
 @dataclass
@@ -94,8 +111,8 @@ class ObjectsView:
     libraries: bool = False
 
     def rows(self, table: str) -> int | None:
-        """Return how many rows of a table to show, or None for all."""
-        return self.limit or (None if self.everything else _ROWS[table])
+        """How many rows of a table are shown; None: all."""
+        return self.limit or (None if self.everything else _TABLES[table].rows)
 
 
 @dataclass(slots=True)
@@ -165,20 +182,6 @@ def _is_called(name: str, glob: str) -> bool:
     return fnmatchcase(name, glob) or fnmatchcase(name.rpartition(".")[2], glob) or glob == f"builtins.{name}"
 
 
-class _Table(NamedTuple):
-    """The parts of a table: its columns by name, and the number that its rows are sorted by.
-
-    leads: the program's types come before plain ones (columns.led).
-    """
-
-    name: str
-    title: str
-    names: Iterable[str]
-    key: Callable[[Any], float]
-    columns: Columns = COLUMNS
-    leads: bool = False
-
-
 class Tables:
     """The tables of a report, as sections of its story."""
 
@@ -190,24 +193,20 @@ class Tables:
     def all(self) -> Iterator[Section]:
         """Yield tables for the most common questions: live objects and holders, short-lived ones, and all objects."""
         recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
-        by = ORDERS[order].words
-        if len(recording.object_spans):  # the calls' survivors are then the live objects
+        both = chosen(self._words.lines, types)
+        if len(recording.object_spans):  # what they left is what is alive
             yield self.leaks()
             yield self.born()
-        both = chosen(self._words.lines, types)
-        if both and not len(recording.object_spans):
-            most = "live-bytes" if order == "live-bytes" else "live"
-            yield self._of_lines(_Table("alive", "Alive at the end", ALIVE, ORDERS[most].key, leads=True), both, most)
+        elif both:
+            yield self._of_lines("alive", both, "live-bytes" if order == "live-bytes" else "live")
         if both:
-            table = _Table("churn", "Made and dropped at once", CHURN, ORDERS["short"].key, leads=True)
             remark = f"short-lived objects; 100 % is {text.number_of(sum(recording.types['born']), 'birth')}"
-            yield self._of_lines(table, both, "short", remark)
-        yield self._of_types("types", f"Types by {by}", grouped.by_type(recording), order)
+            yield self._of_lines("churn", both, "short", remark)
+        yield self._of_types("types", order)
         if both:
-            lines = both if types else grouped.by_line(recording)
-            yield self._of_lines(_Table("lines", f"Lines by {by}", BY_LINE, ORDERS[order].key), lines, order)
+            yield self._of_lines("lines", both if types else grouped.by_line(recording), order)
             remark = "objects in reference cycles: only the cycle collector could free them"
-            cycles = self._of_lines(_Table("cycles", "Cycles", CYCLES, ORDERS["gc"].key), both, "gc", remark)
+            cycles = self._of_lines("cycles", both, "gc", remark)
             if cycles.rows or cycles.besides:
                 yield cycles
 
@@ -215,39 +214,29 @@ class Tables:
         """Return the one table that the view asks for."""
         recording, types, by = self._words.recording, self._view.types, self._view.by
         order = self._view.order or "born"
-        titles = {"type": "Types", "line": "Lines", "path": "Call paths", "all": "Types, lines and call paths"}
-        title = f"{titles[by]} by {ORDERS[order].words}"
         remark = printable(f"types {', '.join(types)}") if types else ""
         if by == "type":
-            section = self._of_types("one", title, grouped.by_type(recording), order)
-            section.remark = remark
-            return section
+            return self._of_types("type", order, remark)
         lines = self._words.lines if types else grouped.by_line(recording)
-        groups = lines if by == "line" else grouped.by_path(recording)
-        return self._of_lines(_Table("one", title, BY_LINE, ORDERS[order].key), chosen(groups, types), order, remark)
+        return self._of_lines(by, chosen(lines if by == "line" else grouped.by_path(recording), types), order, remark)
 
     def leaks(self) -> Section:
         """Return the objects that the calls left alive, the more alarming first."""
         found = judged.leaks(self._words.recording, self._words.lines)
         wanted = {group.rows for group in chosen([leak.group for leak in found], self._view.types)}
         leaks = [leak for leak in found if leak.group.rows in wanted]
-        return self._section(
-            _Table("leaks", "Alive after the calls they were born in", LEAKS, lambda leak: leak.alive, LEAKS),
-            leaks,
-            remark=self._whose_calls(),
-            none="nothing: everything born in a call was dead at the end",
-            about="verdict",
-        )
+        none = "nothing: everything born in a call was dead at the end"
+        return self._section("leaks", leaks, lambda leak: leak.alive, remark=self._whose_calls(), none=none)
 
     def born(self) -> Section:
         """Return what was born in the calls, by type and line."""
         words = self._words
-        table = _Table("born", "Born in the calls", IN_CALLS, lambda group: group.span_born, IN_CALLS)
-        groups = led([group for group in chosen(words.lines, self._view.types) if group.span_born], table.key)
+        groups = [group for group in chosen(words.lines, self._view.types) if group.span_born]
         spans = judged.spans(words.recording)
         whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
-        total = [each(whole[0], self._cells.calls, False, words.signs), *(f"{one:,}" for one in whole)]
-        return self._section(table, groups, remark=self._whose_calls(), none="nothing", total=total)
+        total = [self._cells.each(whole[0], self._cells.calls), *(f"{one:,}" for one in whole)]
+        more: dict[str, Any] = {"remark": self._whose_calls(), "none": "nothing", "total": total}
+        return self._section("born", led(groups, _born_in_calls), _born_in_calls, **more)
 
     def _whose_calls(self) -> str:
         """Return `1,000 calls of app:handle`."""
@@ -260,62 +249,61 @@ class Tables:
         running = sum(one.running for one in spans)
         return ", ".join(parts) + more + (f"; {running:,} had not ended" if running else "")
 
-    def _of_types(self, name: str, title: str, groups: Sequence[ObjectGroup], order: str) -> Section:
-        table = _Table(name, title, BY_TYPE, ORDERS[order].key)
-        return self._section(table, ranked(chosen(groups, self._view.types), order), about="type")
+    def _of_types(self, name: str, order: str, remark: str = "") -> Section:
+        groups = ranked(chosen(grouped.by_type(self._words.recording), self._view.types), order)
+        return self._section(name, groups, ORDERS[order].key, remark=remark, by=f" by {ORDERS[order].words}")
 
-    def _of_lines(self, table: _Table, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
-        """Return a table of lines: the program's own, with a remark on the others, unless all are wanted."""
-        view, whose = self._view, self._words.libraries
-        besides = ""
+    def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
+        """A table of lines: the program's own, and what others have in one remark, unless all are wanted."""
+        view, whose, key = self._view, self._words.libraries, ORDERS[order].key
+        more = {"remark": remark}
         if not (view.libraries or view.everything or view.types):
             counted = text.size if "bytes" in order else "{:,.0f}".format
-            besides = others_in_words(whose.others(groups, ORDERS[order].key), counted)
+            more["besides"] = others_in_words(whose.others(groups, key), counted)
             groups = whose.own(groups)
         groups = ranked(groups, order)
-        return self._section(table, led(groups, table.key) if table.leads else groups, remark=remark, besides=besides)
+        if _TABLES[name].leads:
+            return self._section(name, led(groups, key), key, **more)
+        return self._section(name, groups, key, by="" if name == "cycles" else f" by {ORDERS[order].words}", **more)
 
-    def _section(self, table: _Table, found: Sequence[Any], about: str = "line and types", **more: Any) -> Section:
-        """Return a section with the rows of a table that are shown. found: groups or leaks."""
-        shown = found[: self._view.rows(table.name)]
+    def _section(
+        self, name: str, found: Sequence[Any], key: Callable[[Any], float], by: str = "", **more: Any
+    ) -> Section:
+        """The rows of a table that are shown. found: groups, or leaks. key: what the first row has most of."""
+        table, held_by, of_types = _TABLES[name], name in ("alive", "leaks"), name in ("type", "types")
+        shown = found[: self._view.rows(name)]
+        largest = max(map(key, shown), default=0)
         if table.leads and not (self._view.limit or self._view.everything):
-            least = FEW * max(map(table.key, shown), default=0)
-            shown = [one for one in shown if table.key(one) >= least]
+            shown = [one for one in shown if key(one) >= FEW * largest]
         headings, texts = made(table.columns, table.names, self._cells, shown)
-        keys = [table.key(one) for one in shown]
-        largest = max(keys, default=0)
-        rows = []
-        for at, (one, numbers, key) in enumerate(zip(shown, texts, keys, strict=True)):
-            leak = one if table.name == "leaks" else None
+        rows: list[Row] = []
+        for at, (one, numbers) in enumerate(zip(shown, texts, strict=True)):
+            leak = one if name == "leaks" else None
             group = one if leak is None else leak.group
-            weight = _WEIGHTS[table.name] if leak is None or style(leak.verdict) != HARMLESS else 0.5
-            held = self._holders.of(group.rows) if table.name in ("alive", "leaks") else None
-            row = ObjectRow(self._data(table.name, group), numbers, falling(weight, at, key / largest), held=held)
+            weight = table.weight if leak is None or style(leak.verdict) != HARMLESS else 0.5
+            row = ObjectRow(self._data(name, group), numbers, falling(weight, at, key(one) / largest))
             if leak is not None:
                 row.data |= _judged(leak)
                 row.cells = [*numbers, told(leak)[1]]
-            if about == "type":
-                row.cells = [*row.cells, Name(self._words.types(group))]
-            else:
-                row.cells = [*row.cells, *_names(self._words, group)]
-                row.path = self._words.path(group)
-            if table.name in ("alive", "leaks"):
-                row.data["held_by"] = _held(held)
-                row.cells = [*row.cells, Name(chain_of(held, self._words.signs))]
+            row.cells = [*row.cells, *(_names(self._words, group)[: 1 if of_types else None])]
+            row.path = self._words.path(group)
+            if held_by:
+                row.held = self._holders.of(group.rows)
+                row.data["held_by"] = _held(row.held)
+                row.cells = [*row.cells, Name(chain_of(row.held, self._words.signs))]
             rows.append(row)
-        named = ["type"] if about == "type" else ["types", "where", "function", "source"]
-        named = ["verdict", *named] if table.name == "leaks" else named
+        named = ["type"] if of_types else ["types", "where", "function", "source"]
         return Section(
-            table.name,
-            table.title,
-            list(rows),
-            headings=[*headings, *named, *(["held by"] if table.name in ("alive", "leaks") else [])],
+            name,
+            table.title + by,
+            rows,
+            headings=[*headings, *["verdict"][: name == "leaks"], *named, *["held by"][:held_by]],
             numbers=len(headings),
             more=len(found) - len(shown),
-            about=about,
-            noun="type" if about == "type" else "line",
+            about="type" if of_types else "verdict" if name == "leaks" else "line and types",
+            noun="type" if of_types else "line",
             narrow=NARROW,
-            least=26 if about == "type" else 40,
+            least=26 if of_types else 40,
             **more,
         )
 
@@ -324,6 +312,10 @@ class Tables:
             return data(self._words, group)
         spans = {one: getattr(group, one) for one in ("span_born", "span_died", "span_live")}
         return {**place(self._words, group), **spans, "calls": self._cells.calls}
+
+
+def _born_in_calls(group: ObjectGroup) -> float:
+    return group.span_born
 
 
 def _judged(leak: Leak) -> dict[str, Any]:

@@ -105,10 +105,6 @@ class Story:
         weights = [(place, weight) for at in range(len(self.sections)) for place, weight in self._weights(at)]
         return [place for place, _ in sorted(weights, key=lambda item: (-item[1], item[0]))]
 
-    def kept(self, number: int) -> Story:
-        """Return the story with so many rows, those with the largest weights."""
-        return self.only(set(self.order()[:number]))
-
     def only(self, chosen: AbstractSet[Place]) -> Story:
         """Return the story with these rows."""
         sections, left_out = [], []
@@ -138,11 +134,6 @@ class Story:
             above.append(weight)
             found.append(((at, index), weight))
         return found
-
-    @property
-    def rows(self) -> int:
-        """Return the number of rows in all sections."""
-        return sum(len(section.rows) for section in self.sections)
 
 
 def falling(weight: float, place: int, share: float = 0.0) -> float:

@@ -55,13 +55,13 @@ def _rows(section: Section | None) -> str:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(_finite(value), separators=(",", ":"))
+    return json.dumps(finite(value), separators=(",", ":"))
 
 
-def _finite(value: Any) -> Any:
-    """Replace infinities and NaN, which JSON lacks but a foreign file may contain, by None."""
+def finite(value: Any) -> Any:
+    """Return the value without infinities, which JSON does not have and a file from elsewhere may."""
     if isinstance(value, dict):
-        return {name: _finite(member) for name, member in value.items()}
+        return {name: finite(member) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(member) for member in value]
+        return [finite(member) for member in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
