@@ -78,7 +78,8 @@ class Calls(Kind):
 
         check_page(options)
         modules = chosen_modules(options)
-        write_calls(recording, path, times=options.time or ELAPSED, modules=modules, threads=options.thread)
+        times, imports = options.time or ELAPSED, options.imports or options.all
+        write_calls(recording, path, times=times, modules=modules, threads=options.thread, imports=imports)
         return 0
 
     def inline(self, recording: Recording) -> str:
