@@ -11,6 +11,7 @@ from page_data import Elements, data_of
 from seismo.model import Builder
 from seismo.report.calls.functions import COLUMNS
 from seismo.report.calls.page import SMALLER, calls_page, write_calls
+from seismo.report.calls.page_selection import Chosen
 from seismo.report.calls.paths import Paths
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
@@ -57,7 +58,7 @@ def test_names_are_text_in_the_data(hostile):
 
 
 def test_the_data_has_the_numbers_of_the_report(json_tool):
-    head, columns = data_of(calls_page(json_tool))
+    head, columns = data_of(calls_page(json_tool, chosen=Chosen(json_tool, imports=True)))
     assert columns["f.calls"] == json_tool.functions["calls"].tolist()
     for times in ("cpu", "wall", "wait"):
         table = json_tool.timed(times).functions
@@ -79,7 +80,7 @@ def walk(columns):
 
 
 def test_depths_tell_the_paths(json_tool):
-    _, columns = data_of(calls_page(json_tool))
+    _, columns = data_of(calls_page(json_tool, chosen=Chosen(json_tool, imports=True)))
     tree = json_tool.tree
     expected = []
     for node in range(len(tree)):
@@ -103,6 +104,56 @@ def test_what_is_left_out_stays_in_the_sums(json_tool):
             assert sum(columns[name][1]) == pytest.approx(sum(whole[name][1]), rel=1e-6)
     assert 99 in some.functions
     assert re.fullmatch("0(1(2(3)*)*)*.*", "".join(map(str, some.depths)))
+
+
+def _importing():
+    """A program that imports a library's module, which imports another one; finding and loading takes 10 each."""
+    b = Builder()
+    process = b.process(waits="ready,lock")
+    thread = b.thread(process, name="MainThread", main=1)
+    find = b.function("importlib._bootstrap", "_find_and_load", "<frozen importlib._bootstrap>", 1)
+    loads = b.function("marshal", "loads", "", 0, kind=1)
+    above = b.node(-1, thread, b.function("__main__", "<module>", "/app.py", 1), calls=1, own_ns=50)
+    b.node(above, thread, loads, calls=1, own_ns=3)
+    for name in ("json", "json.decoder"):
+        found = b.node(above, thread, find, calls=1, own_ns=10)
+        b.node(found, thread, loads, calls=1, own_ns=7)
+        body = b.function(name, "<module>", f"/usr/lib/python3.12/{name}.py", 1)
+        above = b.node(found, thread, body, calls=1, own_ns=100)
+    return b, process, b.function
+
+
+def test_imports_are_one_thing():
+    """A module's body is below its importer; the import system is one row, and a path below each importer."""
+    b, _, _ = _importing()
+    head, columns = data_of(calls_page(b.build({"recorder": "calltree"})))
+    names = head["names"]
+    assert names[-2:] == ["<import system>", SMALLER]
+    paths = {" > ".join(names[function] for function in path): calls for path, calls in walk(columns)}
+    assert paths == {
+        "<module>": 1,
+        "<module> > loads": 1,
+        "<module> > <import system>": 2,
+        "<module> > import json": 1,
+        "<module> > import json > <import system>": 2,
+        "<module> > import json > import json.decoder": 1,
+    }
+    rows = dict(zip(names, zip(columns["f.calls"], columns["f.wall.own"], strict=True), strict=False))
+    assert rows["<import system>"] == (4, 34)
+    assert rows["loads"] == (1, 3)
+    assert rows["_find_and_load"] == (0, 0)
+    assert sum(columns["f.wall.own"]) == sum(columns["t.own"]) == head["wholes"]["wall"]
+
+
+def test_idle_waits_are_in_no_number():
+    b, process, function = _importing()
+    worker = b.thread(process, name="worker")
+    at = b.node(-1, worker, function("concurrent.futures.thread", "_worker", "/usr/lib/python3.12/t.py", 1), calls=1)
+    b.node(at, worker, function("_queue", "SimpleQueue.get", "", 0, kind=1), calls=9, wait_ns=5_000_000_000)
+    head, columns = data_of(calls_page(b.build({"recorder": "calltree"})))
+    assert head["wholes"]["wall"] == 287
+    assert "t.wait" not in columns
+    assert dict(head["facts"])["idle"] == "1 thread waited for work for 5.00 s, which no number here includes"
 
 
 def test_an_empty_recording_has_a_page():

@@ -116,18 +116,20 @@ def test_all_of_it_is_not_called_a_part(page):
 @pytest.mark.parametrize("where", ["", "calls > 1000", 'module("json*")'])
 def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where):
     modules = Modules(where=about_functions(where)) if where else Modules()
-    chosen = Chosen(json_tool, "cpu", modules, threads)
+    chosen = Chosen(json_tool, "cpu", modules, threads, imports=True)
     head, columns = data_of(calls_page(json_tool, chosen=chosen))
     report = json_tool.timed("cpu")
     numbers = [row.id for row in json_tool.threads if not threads or threads == ("*",) or row.name in threads]
     table = report.combined(numbers).functions if threads else report.functions
     rows = sorted(selected_rows(table, "own", modules))
     names = head["names"][: len(columns["f.calls"])]
-    assert names == [table["qualname"][row] for row in rows]
+    cells = FunctionCells(table, words.Signs(), "cpu")
+    assert [name.removeprefix("import ") for name in names] == [
+        table["module" if cells.name(row).startswith("import ") else "qualname"][row] for row in rows
+    ]
     for name in ("own", "own_error", "total", "total_error"):
         assert columns[f"f.cpu.{name}"] == [table[f"{name}_ns"][row] for row in rows], name
     assert columns["f.calls"] == [table["calls"][row] for row in rows]
-    cells = FunctionCells(table, words.Signs(), "cpu")
     assert head["wholes"]["cpu"] == cells.whole_ns
 
 

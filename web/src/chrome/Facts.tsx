@@ -18,6 +18,7 @@ const FIRST = [
   "contexts",
   "matches",
   "waiting",
+  "idle",
   "change",
   "old",
   "new",

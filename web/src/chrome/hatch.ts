@@ -38,6 +38,14 @@ export function striped(context: CanvasRenderingContext2D, colour: string, line:
   });
 }
 
+/** A dot every four pixels. */
+export function dotted(context: CanvasRenderingContext2D, colour: string): CanvasPattern | null {
+  return tiled(context, `dots ${colour}`, 4, (brush) => {
+    brush.fillStyle = colour;
+    brush.fillRect(1, 1, 1, 1);
+  });
+}
+
 /** Level lines of two pixels, as far apart. */
 export function brushed(context: CanvasRenderingContext2D, colour: string): CanvasPattern | null {
   return tiled(context, `brush ${colour}`, 4, (brush) => {

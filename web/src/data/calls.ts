@@ -86,11 +86,17 @@ export class Functions {
     return [this.column(`${times}.${of}`), this.column(`${times}.${of}_error`)];
   }
 
-  /** `module:qualname`, as the report names it. */
-  name(row: number): string {
+  /** `module:qualname` or `import module`, as the report names it, in two parts. */
+  parts(row: number): { lead: string; name: string } {
     const module = this.head.modules[row];
     const name = this.head.names[row] ?? "?";
-    return this.kind[row] === SYNTHETIC || !module ? name : `${module}:${name}`;
+    const plain = this.kind[row] === SYNTHETIC || !module || name === `import ${module}`;
+    return { lead: plain ? "" : `${module}:`, name };
+  }
+
+  name(row: number): string {
+    const { lead, name } = this.parts(row);
+    return lead + name;
   }
 
   /** All own time of the functions, in ns: what shares are of. */

@@ -75,7 +75,8 @@ export class Lines {
     this.size = this.fn.length;
     this.whole = sum(this.own);
     this.hottest = largest(this.own);
-    this.notable = times === "cpu" ? Math.max(1, NOTABLE * (this.whole + sum(this.wait))) : Number.POSITIVE_INFINITY;
+    const everything = this.whole + (times === "cpu" ? sum(this.wait) : 0);
+    this.notable = times === "wait" ? Number.POSITIVE_INFINITY : Math.max(1, NOTABLE * everything);
     this.rowsOfFile = head.files.map(() => []);
     const files = column("f.file");
     for (let row = 0; row < this.size; row++) this.rowsOfFile[files[this.fn[row]]].push(row);

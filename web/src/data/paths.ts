@@ -18,6 +18,8 @@ export interface Weights {
   totalError: Float64Array;
   /** The part of a total's error that it shares with those of other paths; the rest is its own. */
   common: Float64Array;
+  /** The part of the totals, and of the own values, that is waiting; null: there is no such part. */
+  waiting: { own: ArrayLike<number>; total: ArrayLike<number> } | null;
   whole: number;
 }
 
@@ -103,7 +105,9 @@ export class Paths {
     }
     let whole = 0;
     for (let path = 0; path < size; path++) if (parent[path] < 0) whole += total[path];
-    const weights = { own, total, ownError, totalError, common, whole };
+    const { own: waited, total: waitedBelow } = metric === "wall" ? this.weights("wait") : { own: null, total: null };
+    const waiting = waited && waitedBelow && { own: waited, total: waitedBelow };
+    const weights = { own, total, ownError, totalError, common, waiting, whole };
     this.weighed.set(metric, weights);
     return weights;
   }
@@ -131,12 +135,15 @@ const STEPS = [
   [0, 0, 0, 0],
   [1, 1, 3, 3],
   [0, 1, 2, 3],
+  [1, 1, 3, 3],
 ];
+
+export const IMPORT = 3; // the body of a library's module: a library's, but never a part of the fold around it
 
 /**
  * The paths with what lies together in libraries as one path, under which the program's own code that they call stands.
  *
- * group: for each function 0, the program's own; 1, a library's; 2, of whoever calls it. foldOf: the function that
+ * group: for each function 0, the program's own; 1, a library's; 2, of whoever calls it; or IMPORT. foldOf: the function that
  * stands for a library which is entered by this function. Returns the paths, and for each old one the new one.
  */
 export function folded(paths: Paths, group: ArrayLike<number>, foldOf: (fn: number) => number): [Paths, Int32Array] {
@@ -150,7 +157,7 @@ export function folded(paths: Paths, group: ArrayLike<number>, foldOf: (fn: numb
     const above = parent[path];
     const here = STEPS[group[fn[path]] ?? TOP][above < 0 ? TOP : place[above]];
     place[path] = here;
-    if (here & 1 && above >= 0 && place[above] & 1) {
+    if (here & 1 && above >= 0 && place[above] & 1 && group[fn[path]] !== IMPORT) {
       to[path] = to[above];
       continue;
     }

@@ -16,6 +16,7 @@ export interface Told {
 
 const MOST_ZOOM = 1e-7; // of all
 const GLIDE = 160; // ms
+const FEWEST = 5; // rows that a pane has room for
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 export class FlameView {
@@ -121,6 +122,9 @@ export class FlameView {
   private measure(): void {
     if (!this.frames || !this.width) return;
     const rows = rowsOf(this.frames, this.goal ? { ...this.view, ...this.goal } : this.view, this.width);
+    if (!this.goal && this.view.x0 === 0 && this.view.x1 === 1) {
+      this.pane.style.flexBasis = `${Math.max(FEWEST, rows) * ROW}px`; // where the pane may be as high as what it shows
+    }
     const height = `${Math.max(0, rows * ROW - this.height)}px`;
     if (this.spacer.style.height !== height) this.spacer.style.height = height;
   }
@@ -306,6 +310,7 @@ export class FlameView {
     };
     const action = actions[event.key];
     if (!action) return;
+    this.hover(-1, 0, 0); // what the pointer is at changes below it
     action();
     event.preventDefault();
   }

@@ -28,7 +28,8 @@ export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { wh
   const errorNs = frames.error[frame];
   const rows: [string, string][] = [[wordsOf(metric, graph.head.told), said(metric, value, errorNs)]];
   const share = percent(value, whole);
-  if (share) rows.push(["share of all", share]);
+  if (share) rows[0][1] += `, ${share} of all`;
+  if (frames.weights.waiting) rows.push(["waiting", said("wait", frames.waiting[frame], 0)]);
   if (!frames.up && fn >= 0) {
     const bases = frames.basesOf(frame);
     const sum = (values: ArrayLike<number>) => bases.reduce((all, path) => all + values[path], 0);

@@ -4,7 +4,7 @@
 // - frames are filled colour by colour, as setting a colour costs more than filling a frame;
 // - how wide a text is, is added up from the widths of its characters, which are measured once.
 
-import { striped } from "../chrome/hatch.ts";
+import { dotted } from "../chrome/hatch.ts";
 import type { Frames } from "./frames.ts";
 import type { Palette } from "./palette.ts";
 
@@ -206,17 +206,29 @@ export function draw(
       context.fillRect(drawn.x[at], drawn.y[at], drawn.width[at] - gap, ROW - 1);
     }
   }
-  uncertain(context, frames, drawn, (width / (view.x1 - view.x0)) * (1 / (frames.value[0] || 1)));
+  const scale = width / (view.x1 - view.x0) / (frames.value[0] || 1);
+  waits(context, frames, drawn, palette, scale);
+  uncertain(context, frames, drawn, scale);
   write(context, frames, drawn, look);
   mark(context, frames, drawn, look);
   return drawn;
 }
 
-/** Stripes as wide as the error, at the frame's end; over all of a frame of which only a bound is known. */
+/** A paler end of each frame, as wide as its waiting. */
+function waits(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, palette: Palette, scale: number): void {
+  context.fillStyle = palette.waiting;
+  for (let at = 0; at < drawn.frames.length; at++) {
+    const right = drawn.x[at] + drawn.width[at];
+    const from = Math.max(drawn.x[at], drawn.end[at] - frames.waiting[drawn.frames[at]] * scale);
+    if (right - from >= 1) context.fillRect(from, drawn.y[at], right - from - 1, ROW - 1);
+  }
+}
+
+/** Dots as wide as the error, at the frame's end; over all of a frame of which only a bound is known. */
 function uncertain(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, scale: number): void {
-  const hatch = striped(context, "rgba(20,16,8,0.34)", 2);
-  if (!hatch) return;
-  context.fillStyle = hatch;
+  const dots = dotted(context, "rgba(20,16,8,0.3)");
+  if (!dots) return;
+  context.fillStyle = dots;
   for (let at = 0; at < drawn.frames.length; at++) {
     const frame = drawn.frames[at];
     const part = frames.error[frame] / (frames.value[frame] || 1);

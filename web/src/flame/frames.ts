@@ -48,6 +48,8 @@ export class Frames {
   lastChild = new Int32Array(256);
   value = new Float64Array(256);
   error = new Float64Array(256);
+  /** The part of the value that is waiting. */
+  waiting = new Float64Array(256);
   private from = new Int32Array(256);
   private until = new Int32Array(256);
   private holder = new Uint8Array(256); // 1: the members are the children's, not its own
@@ -57,6 +59,7 @@ export class Frames {
   private readonly weightOf: Float64Array;
   private readonly errorOf: Float64Array;
   private readonly commonOf: Float64Array;
+  private readonly waitingOf: ArrayLike<number> | undefined;
   size = 0;
   /** The rows that are not drawn: that of frame 0, where only one frame is below it. */
   skipped = 0;
@@ -74,6 +77,7 @@ export class Frames {
     this.weightOf = own ? weights.own : weights.total;
     this.errorOf = own ? weights.ownError : weights.totalError;
     this.commonOf = own ? weights.ownError : weights.common;
+    this.waitingOf = weights.waiting?.[own ? "own" : "total"];
   }
 
   /** From the root. labels: what stands above the roots, such as threads; none: all threads are one. */
@@ -160,6 +164,7 @@ export class Frames {
     this.lastChild = larger(this.lastChild);
     this.value = larger(this.value);
     this.error = larger(this.error);
+    this.waiting = larger(this.waiting);
     this.from = larger(this.from);
     this.until = larger(this.until);
     this.holder = larger(this.holder);
@@ -174,6 +179,7 @@ export class Frames {
     let plain = 0;
     let common = 0;
     let square = 0;
+    let waiting = 0;
     const bases = this.bases.values;
     for (let member = this.from[at]; member < this.until[at]; member++) {
       const path = bases[member];
@@ -182,9 +188,11 @@ export class Frames {
       value += this.weightOf[path];
       plain += error;
       common += shared;
+      waiting += this.waitingOf?.[path] ?? 0;
       square += error * error - shared * shared;
     }
     this.value[at] = value;
+    this.waiting[at] = waiting;
     this.error[at] = Math.min(plain, Math.hypot(Math.sqrt(Math.max(0, square)), common));
   }
 

@@ -1,7 +1,7 @@
 // What the page of calls draws from: functions and paths, as they are or with libraries folded, and what they are called.
 
 import { type CallsHead, Functions, Whose } from "../data/calls.ts";
-import { folded, type Metric, type Paths, pathsOf } from "../data/paths.ts";
+import { folded, IMPORT, type Metric, type Paths, pathsOf } from "../data/paths.ts";
 import type { Payload } from "../data/payload.ts";
 import { count, error, isUnknown, percent, time } from "../data/words.ts";
 import type { Label } from "./frames.ts";
@@ -9,7 +9,7 @@ import type { Label } from "./frames.ts";
 const METRIC_WORDS: Record<Metric, string> = {
   cpu: "running time",
   wait: "waiting time",
-  wall: "time, running or waiting",
+  wall: "elapsed time",
   calls: "calls",
   exceptions: "exceptions",
 };
@@ -59,8 +59,10 @@ export class Graph {
     if (!this.less) {
       const known = new Map<string, number>();
       const { modules, names } = this.head;
+      const group = this.payload.column("f.group");
       const foldOf = (fn: number) => {
-        const library = (modules[fn] ?? "").split(".")[0] || "libraries";
+        const library =
+          group[fn] === IMPORT ? this.functions.name(fn) : (modules[fn] ?? "").split(".")[0] || "libraries";
         let made = known.get(library);
         if (made === undefined) {
           made = names.length + this.folds.push(library) - 1;
@@ -69,7 +71,7 @@ export class Graph {
         }
         return made;
       };
-      this.less = folded(this.paths, this.payload.column("f.group"), foldOf)[0];
+      this.less = folded(this.paths, group, foldOf)[0];
     }
     return this.less;
   }

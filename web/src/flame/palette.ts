@@ -7,6 +7,8 @@ export interface Palette {
   paper: string;
   line: string;
   accent: string;
+  /** What lies over the part of a frame that waited. */
+  waiting: string;
   /** By colour number: three shades for each of the base colours. */
   fills: string[];
   /** The same for what a search does not match. */
@@ -48,6 +50,7 @@ export function palette(changes: boolean): Palette {
     paper: value("--panel"),
     line: value("--line"),
     accent: value("--accent"),
+    waiting: value("--waiting"),
     fills,
     dim,
   };

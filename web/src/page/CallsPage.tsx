@@ -1,7 +1,7 @@
 // The page of calls: the flame graph, beside it the functions, below them what is known of the chosen one.
 
 import type { ComponentChildren } from "preact";
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Pick, Search, Switch, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
 import { useKeys, useTheme } from "../chrome/keys.ts";
@@ -96,6 +96,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   }, [graph, paths, found.matches, selected, theme]);
 
   const turnView = useCallback((to: View) => setView(to), []);
+  useEffect(() => setTip(null), [shown]); // what is below the pointer is another frame
   useKeys({
     "/": () => field.current?.focus(),
     "1": () => turnView("root"),
@@ -153,14 +154,14 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
           search={setWords}
         />
       </nav>
-      <main>
+      <main class="calls">
         <section class="graph" aria-label="flame graph">
           {weights.whole > 0 ? (
             <Graphs {...{ shown, look, toldOf, view, sandwiched }} attach={(made) => (flame.current = made)} />
           ) : (
             <p class="state">{nothing(metric, graph)}</p>
           )}
-          <Legend graph={graph} leftOut={head.leftOut} uncertain={metric !== "calls" && metric !== "exceptions"}>
+          <Legend graph={graph} leftOut={head.leftOut} uncertain={isTime(metric)} waiting={metric === "wall"}>
             {zoomed && (
               <button type="button" class="button" onClick={() => flame.current?.reset()}>
                 Show all (Esc)

@@ -75,16 +75,18 @@ function figuresOf(graph: Graph, times: Times, fn: number): [string, string][] {
   const own = of(`${times}.own`);
   const ownError = of(`${times}.own_error`);
   const timed: [string, string][] = [
-    [times === "wait" ? "waiting" : "own", `${time(own, ownError)} ${error(ownError, own)}`],
+    [
+      times === "wait" ? "waiting" : "own",
+      `${time(own, ownError)} ${error(ownError, own)} (${percent(own, functions.whole(times)) || "0 %"} of all)`,
+    ],
     ["total", time(of(`${times}.total`), of(`${times}.total_error`))],
-    ["of all", percent(own, functions.whole(times))],
   ];
   const calls: [string, string] = ["calls", (functions.bound[fn] ? "≥" : "") + count(functions.calls[fn])];
   const found = graph.head.timeless ? [calls] : [...timed, calls];
   if (functions.calls[fn] && !graph.head.timeless) {
-    found.push(["own a call", time(own / functions.calls[fn], ownError / functions.calls[fn])]);
+    found.push(["own per call", time(own / functions.calls[fn], ownError / functions.calls[fn])]);
   }
-  if (times === "cpu" && of("wait.own") > 0) {
+  if (times !== "wait" && of("wait.own") > 0) {
     found.push(["waiting", [duration(of("wait.own")), graph.head.reasons[fn]].filter(Boolean).join(", ")]);
   }
   if (of("resumes")) found.push(["resumes", count(of("resumes"))]);

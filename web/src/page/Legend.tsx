@@ -1,4 +1,4 @@
-// What the colours and the stripes of a flame graph mean.
+// What the colours, shades and dots of a flame graph mean.
 
 import type { ComponentChildren } from "preact";
 import { count } from "../data/words.ts";
@@ -10,10 +10,11 @@ interface Props {
   graph: Graph;
   leftOut: number;
   uncertain: boolean;
+  waiting: boolean;
   children: ComponentChildren;
 }
 
-export function Legend({ graph, leftOut, uncertain, children }: Props) {
+export function Legend({ graph, leftOut, uncertain, waiting, children }: Props) {
   const there = new Set(graph.functions.whose);
   return (
     <p class="legend">
@@ -25,10 +26,15 @@ export function Legend({ graph, leftOut, uncertain, children }: Props) {
             </span>
           ),
       )}
+      {waiting && graph.head.told && (
+        <span class="swatch pale" title="The paler end of a frame is as wide as its waiting">
+          waiting
+        </span>
+      )}
       {uncertain && (
         <span
-          class="swatch hatch"
-          title="The true end lies within the stripes in 19 of 20 cases; for a folded library from the leaf, or more often"
+          class="swatch dots"
+          title="The true end lies within the dots in 19 of 20 cases; for a folded library from the leaf, or more often"
         >
           within the error
         </span>

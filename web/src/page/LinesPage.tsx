@@ -13,6 +13,7 @@ import { LINE, linesWith, next } from "../source/rows.ts";
 import { type Goal, type Gutter, SourceView } from "../source/SourceView.tsx";
 import { Grid } from "../table/Grid.tsx";
 import { type Column, divided, type Sort, sorted } from "../table/grid.ts";
+import { Name } from "../table/Name.tsx";
 import { Path, placed } from "./Path.tsx";
 
 type List = "functions" | "lines" | "files";
@@ -288,9 +289,7 @@ function tableOfLines(lines: Lines): TableOf {
     rows,
     name: (row) => (
       <>
-        <bdi class="whole">
-          <span class="short">{lineName(lines, row)}</span>
-        </bdi>
+        <Name name={lineName(lines, row)} />
         <bdi class="place">{(lines.text(row) ?? lines.head.names[lines.fn[row]]).trim()}</bdi>
       </>
     ),
@@ -361,10 +360,10 @@ function tableOfFunctions(lines: Lines): TableOf {
     rows,
     name: (fn) => (
       <>
-        <bdi class="whole">
-          <span class="module">{lines.functionName(fn).slice(0, -lines.head.names[fn].length || undefined)}</span>
-          <span class="short">{lines.head.names[fn]}</span>
-        </bdi>
+        <Name
+          lead={lines.functionName(fn).slice(0, -lines.head.names[fn].length || undefined)}
+          name={lines.head.names[fn]}
+        />
         <bdi class="place">{lines.head.places[fn]}</bdi>
       </>
     ),

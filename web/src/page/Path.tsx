@@ -1,14 +1,11 @@
 // Paths of files: as they are shown, and as a place in the address of a page.
 
-/** A path of which the folders give way first. */
+import { Name } from "../table/Name.tsx";
+
+/** A path of which the folders are cut first. */
 export function Path({ path }: { path: string }) {
   const at = path.lastIndexOf("/") + 1;
-  return (
-    <bdi class="whole path" title={path}>
-      <span class="module">{path.slice(0, at)}</span>
-      <span class="short">{path.slice(at)}</span>
-    </bdi>
-  );
+  return <Name lead={path.slice(0, at)} name={path.slice(at)} title={path} />;
 }
 
 /** The path and the line that `#path:line` names; null for anything else. */

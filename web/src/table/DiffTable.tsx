@@ -5,6 +5,7 @@ import { Choice } from "../chrome/controls.tsx";
 import type { DiffHead } from "../data/diff.ts";
 import type { Payload } from "../data/payload.ts";
 import { count } from "../data/words.ts";
+import { Name } from "./Name.tsx";
 
 export type Rank = "calls" | "time" | "came" | "went";
 
@@ -105,10 +106,10 @@ export function DiffTable({ payload, name, rank, setRank, matches, selected, sel
                 <tr key={row} class={row === selected ? "selected" : ""} onClick={() => select(row)}>
                   <th scope="row" class="name">
                     <button type="button" class="function plain">
-                      <bdi class="whole">
-                        <span class="module">{name(row).slice(0, name(row).length - head.names[row].length)}</span>
-                        <span class="short">{head.names[row]}</span>
-                      </bdi>
+                      <Name
+                        lead={name(row).slice(0, name(row).length - head.names[row].length)}
+                        name={head.names[row]}
+                      />
                       <bdi class="place">{head.places[row]}</bdi>
                     </button>
                   </th>

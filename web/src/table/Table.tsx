@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Functions, Times } from "../data/calls.ts";
 import { largest } from "../data/numbers.ts";
 import { type Cells, type Columns, ordered } from "./functions.ts";
+import { Name } from "./Name.tsx";
 
 const ROW = 26; // px, as in the style
 const AROUND = 8; // rows above and below what is in sight
@@ -56,7 +57,7 @@ export function Table({ functions, columns, times, matches, selected, select }: 
 
   const first = Math.max(0, Math.min(Math.floor(top / ROW) - AROUND, rows.length - 1));
   const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + AROUND);
-  const own = functions.column(`${times}.own`);
+  const [own, waits] = [times, "wait"].map((one) => functions.column(`${one}.own`));
   const sorted = (name: string) => (name === sort.name ? (sort.descending ? "descending" : "ascending") : "none");
   const turn = (name: string) => setSort({ name, descending: name === sort.name ? !sort.descending : true });
   return (
@@ -87,11 +88,22 @@ export function Table({ functions, columns, times, matches, selected, select }: 
               onClick={() => select(row)}
             >
               <th scope="row" class="name">
-                <Name functions={functions} row={row} tab={row === (rows.includes(selected) ? selected : rows[0])} />
+                <button
+                  type="button"
+                  class={`function whose${functions.whose[row]}`}
+                  tabIndex={row === (rows.includes(selected) ? selected : rows[0]) ? 0 : -1}
+                >
+                  <Name {...functions.parts(row)} />
+                  <bdi class="place">{functions.head.places[row]}</bdi>
+                </button>
               </th>
               {columns.names.map((name) => (
                 <td key={name} class={name}>
-                  {name === "own" && <span class="bar" style={{ width: `${(100 * own[row]) / (scale || 1)}%` }} />}
+                  {name === "own" && (
+                    <span class="bar" style={{ width: `${(100 * own[row]) / (scale || 1)}%` }}>
+                      {times === "wall" && <i style={{ width: `${(100 * waits[row]) / (own[row] || 1)}%` }} />}
+                    </span>
+                  )}
                   {columns.of[name].text(row)}
                 </td>
               ))}
@@ -102,26 +114,5 @@ export function Table({ functions, columns, times, matches, selected, select }: 
       </table>
       {rows.length === 0 && <p class="state">{matches ? "No function matches the search." : "No function ran."}</p>}
     </div>
-  );
-}
-
-function Name({ functions, row, tab }: { functions: Functions; row: number; tab: boolean }) {
-  return (
-    <button type="button" class={`function whose${functions.whose[row]}`} tabIndex={tab ? 0 : -1}>
-      <bdi class="whole">
-        <FunctionName name={functions.name(row)} short={functions.head.names[row]} />
-      </bdi>
-      <bdi class="place">{functions.head.places[row]}</bdi>
-    </button>
-  );
-}
-
-/** A name of which the module gives way first. */
-function FunctionName({ name, short }: { name: string; short: string }) {
-  return (
-    <>
-      <span class="module">{name.slice(0, name.length - short.length)}</span>
-      <span class="short">{short}</span>
-    </>
   );
 }

@@ -9,7 +9,7 @@ import type { Told } from "./marks.ts";
 import { CallPanel, RangePanel } from "./Panels.tsx";
 import type { Gap, Instant } from "./said.ts";
 import { cut, type Spot } from "./scene.ts";
-import type { TraceSource } from "./source.ts";
+import { nameOf as fullName, type TraceSource } from "./source.ts";
 import { Timeline, UNWRITTEN_NS } from "./timeline.ts";
 import { moment, type Viewport } from "./viewport.ts";
 
@@ -136,7 +136,7 @@ export function TraceView({ source, live = false, open }: Props) {
 
   useEffect(() => timeline.current?.setTheme(theme), [theme]);
 
-  const nameOf = (fn: number) => `${info.modules[fn] ? `${info.modules[fn]}:` : ""}${info.names[fn] ?? "?"}`;
+  const nameOf = (fn: number) => fullName(info, fn);
   const found = useMemo(() => search(text, info.names.length, nameOf), [text, info]);
   const { matches } = found;
   const named = useMemo(() => (matches ? Array.from(matches.keys()).filter((fn) => matches[fn]) : []), [matches]);

@@ -20,6 +20,12 @@ export interface TraceInfo {
   readonly waits: (node: number) => boolean;
 }
 
+/** `module:name`; the body of an imported module, whose name has the module, is called that alone. */
+export function nameOf({ modules, names }: TraceInfo, fn: number): string {
+  const [module, name] = [modules[fn], names[fn] ?? "?"];
+  return module && name !== `import ${module}` ? `${module}:${name}` : name;
+}
+
 /** What a call is labelled with: the function alone, but for the bodies of modules, which all have the same name. */
 export function labelOf(info: TraceInfo, fn: number): string {
   const name = info.names[fn] ?? "?";

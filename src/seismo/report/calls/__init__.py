@@ -71,7 +71,8 @@ class Calls(Kind):
 
         check_page(options)
         modules = chosen_modules(options)
-        write_calls(recording, path, times=options.time or ELAPSED, modules=modules, threads=options.thread)
+        times, imports = options.time or ELAPSED, options.imports or options.all
+        write_calls(recording, path, times=times, modules=modules, threads=options.thread, imports=imports)
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

@@ -168,7 +168,7 @@ COLUMNS = {
 }
 
 # The columns of the page, in its order; the page leaves out those that would be empty.
-OF_PAGE = ("own", "error", "percent", "total", "calls", "waiting", "for", "resumes", "exceptions", "awaiting")
+OF_PAGE = ("own", "error", "percent", "waiting", "for", "total", "calls", "resumes", "exceptions", "awaiting")
 
 
 def page_columns() -> list[dict[str, object]]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.functions import page_columns
-from seismo.report.calls.imports import import_system
+from seismo.report.calls.imports import IMPORT, ImportSystem, import_system, imported_module
+from seismo.report.calls.imports import NAME as IMPORT_SYSTEM
 from seismo.report.calls.library_folding import Folds
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
@@ -27,7 +28,7 @@ from seismo.report.page.payload import counts, doubles, packed, shown
 from seismo.report.waiting import ELAPSED, reasons, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from seismo.model import Recording
     from seismo.report.calls.paths import Columns
@@ -46,6 +47,7 @@ FOLLOWING = (
 )
 UNTRUSTED = "The picture is hidden until the notebook is trusted (File, Trust Notebook), or the cell is run again."
 _LIBRARY = 1  # as in seismo.report.calls.library_folding
+_IMPORT = 3  # the body of a module of a library
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
 
@@ -57,12 +59,14 @@ def write_calls(
     times: str = ELAPSED,
     modules: Modules | None = None,
     threads: Sequence[str] = (),
+    imports: bool = False,
 ) -> None:
-    """Writes the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
+    """Write the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
 
-    FormatError: it cannot be written. UsageError: there is no such thread.
+    Raise FormatError if it cannot be written, and UsageError if there is no such thread.
     """
-    save(os.fspath(path), calls_page(recording, title, times, chosen=Chosen(recording, times, modules, threads)))
+    chosen = Chosen(recording, times, modules, threads, imports)
+    save(os.fspath(path), calls_page(recording, title, times, chosen=chosen))
 
 
 def calls_frame(recording: Recording) -> str:
@@ -109,8 +113,8 @@ def calls_data(
     functions = recording.functions
     signs = words.Signs()
     known = told(recording)
-    columns = _function_columns(recording, pick)
-    paths = Paths.of(recording, len(functions), most, chosen.hidden)
+    columns = _function_columns(chosen)
+    paths = Paths.of(recording, len(functions), most, chosen.left_out())
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
     columns["t.function"] = counts(_renumbered(chosen, paths.functions))
@@ -119,7 +123,11 @@ def calls_data(
     kinds, modules, names, files, rows = (
         pick(functions[name]) for name in ("kind", "module", "qualname", "file", "line")
     )
-    whose, groups, folded = _whose(recording)
+    whose, groups, folded = _whose(recording, chosen.system)
+    names = [_import(*row) or row[2] for row in zip(kinds, modules, names, files, strict=True)]
+    # After the functions: the import system, which is a row of the table, and what is no row.
+    system = [IMPORT_SYSTEM] if chosen.system.functions else []
+    others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
     head: dict[str, object] = {
         "kind": "calls",
         "times": times,
@@ -128,12 +136,12 @@ def calls_data(
         "told": bool(known) or any(functions["wait_ns"]),
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
         "modules": _texts(modules),
-        "names": [*_texts(names), SMALLER, *([NOT_SHOWN] if chosen.hidden else [])],
+        "names": [*_texts(names), *system, *others],
         "files": _texts(files),
         "places": [
             shown(words.location(kind, file, line)) for kind, file, line in zip(kinds, files, rows, strict=True)
         ],
-        "reasons": pick(_reasons(recording, known)),
+        "reasons": _reasons(chosen, known),
         "wholes": {times: sum(recording.timed(times).functions["own_ns"]) for times in TIMES},
         "folded": folded,
         "threads": _threads(recording),
@@ -145,9 +153,9 @@ def calls_data(
     if whole.calls and most_calls:
         head["trace"], every = page_trace(whole, chosen, most_calls)
         columns |= every
-    more = 1 + bool(chosen.hidden)
+    more = len(system) + len(others)
     columns["f.kind"] = counts([*kinds, *[words.SYNTHETIC] * more])
-    columns["f.whose"] = counts([*pick(whose), *[OTHER] * more])
+    columns["f.whose"] = counts([*pick(whose), *[STANDARD_LIBRARY] * len(system), *[OTHER] * len(others)])
     columns["f.group"] = counts([*pick(groups), *[2] * more])
     columns["f.line"] = counts([max(0, line) for line in rows])
     return head, columns
@@ -164,29 +172,36 @@ def _texts(texts: Iterable[str]) -> list[str]:
     return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
 
 
-def _function_columns(recording: Recording, pick: Callable[[Sequence[Any]], list[Any]]) -> Columns:
-    """What the table of functions shows, for each of the times that there are."""
-    functions = recording.functions
-    columns: Columns = {name: counts(pick(functions[name])) for name in ("calls", "resumes", "exceptions", "awaits")}
-    columns["bound"] = counts(pick(functions["lower_bound"]))
-    columns["await"] = doubles(pick(functions["await_ns"]))
+def _function_columns(chosen: Chosen) -> Columns:
+    """Return what the table of functions shows, for each of the times that there are."""
+    sums = chosen.sums(TIMES[0])
+    columns: Columns = {name: counts(sums(name)) for name in ("calls", "resumes", "exceptions", "awaits")}
+    columns["bound"] = counts(sums("lower_bound"))
+    columns["await"] = doubles(sums("await_ns"))
     for times in TIMES:
-        table = recording.timed(times).functions
+        sums = chosen.sums(times)
         for column in ("own_ns", "own_error_ns", "total_ns", "total_error_ns"):
-            columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(pick(table[column]))
+            columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(sums(column))
     return {f"f.{name}": column for name, column in columns.items()}
 
 
-def _reasons(recording: Recording, known: set[str]) -> list[str]:
-    functions = recording.functions
-    rows = zip(*(functions[name] for name in ("wait_ns", "ready_ns", "lock_ns")), strict=True)
+def _import(kind: int, module: str, qualname: str, file: str) -> str:
+    """Return `import NAME` for the body of an imported module, and nothing for any other function."""
+    imported = imported_module(kind, module, qualname, file)
+    return IMPORT + imported if imported else ""
+
+
+def _reasons(chosen: Chosen, known: set[str]) -> list[str]:
+    sums = chosen.sums(TIMES[0])
+    rows = zip(*(sums(name) for name in ("wait_ns", "ready_ns", "lock_ns")), strict=True)
     return [reasons(wait, ready, lock, known) for wait, ready, lock in rows]
 
 
-def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
+def _whose(recording: Recording, system: ImportSystem) -> tuple[list[int], list[int], bool | None]:
     """Return whose each function is, and of what it is a part where libraries are folded (library_folding.py).
 
-    Then whether they are folded at first; None: there is nothing to fold.
+    An imported module of a library begins a fold of its own, wherever it is. The last value: whether libraries are
+    folded at first, or None if there is nothing to fold.
     """
     functions = recording.functions
     kinds: list[Any] = functions["kind"].tolist()
@@ -194,10 +209,8 @@ def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
     whose = [C_FUNCTION if kind == words.C else OTHER for kind in kinds]
     for row, library in of_functions(recording, python).items():
         whose[row] = _WHOSE[library]
-    imports = import_system(recording).functions
-    folds = Folds(recording, imports)
-    # The report leaves frames of imports out of its tree; a picture would not add up, so that they are folded here.
-    groups = [_LIBRARY if row in imports and kinds[row] == words.PYTHON else one for row, one in enumerate(folds.whose)]
+    folds = Folds(recording, import_system(recording).functions)
+    groups = [_IMPORT if row in system.bodies and one == _LIBRARY else one for row, one in enumerate(folds.whose)]
     return whose, groups, folds.any if folds.inside else None
 
 

@@ -1,21 +1,23 @@
-"""What a page of calls shows where not all of it was asked for: some threads, some functions.
+"""Select what a page of calls shows: some threads, some functions, no idle waits, the import system as one function.
 
-A function that was not asked for has no name in the page, and no frame: what it called stands below its own caller, as
-in the report's tree. Its own time is still in its caller's total. So that every sum over the tree stays what it was,
-that time is in a path of its own, of the function "not shown", one below each caller.
+A function that is left out has no frame: what it called is below its own caller, as in the report's tree. Its own time
+is still in its caller's total. So that every sum over the tree stays what it was, that time is in a path of a function
+that stands for those that are left out, one below each caller: "filtered out", or the import system.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from seismo.model.idle import without_idle
 from seismo.report import words
+from seismo.report.calls.imports import ImportSystem, import_system, with_imports_as_one
 from seismo.report.calls.text import chosen_threads, thread_names
 from seismo.report.shown_functions import Modules
 from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Recording, Table
 
@@ -26,17 +28,26 @@ TREE = ("calls", "exceptions", "own", "own_error", "wait", "wait_error")  # of a
 class Chosen:
     """What is shown of a recording.
 
-    recording: what is left of it, with the chosen threads only. threads: their numbers in the whole. hidden: the
-    functions that are left out. kept: the others, in order.
+    recording: what is left of it, with the chosen threads only, without idle waits. threads: their numbers in the
+    whole. hidden: the functions that are left out. kept: the others, in order. system: the import system, if one
+    function stands for it.
     """
 
     def __init__(
-        self, whole: Recording, times: str = ELAPSED, modules: Modules | None = None, threads: Sequence[str] = ()
+        self,
+        whole: Recording,
+        times: str = ELAPSED,
+        modules: Modules | None = None,
+        threads: Sequence[str] = (),
+        imports: bool = False,
     ) -> None:
-        """threads: names, globs or ids; none: all. Raises UsageError: there is no such thread."""
+        """Select. threads: names, globs or ids; none: all. imports: show the import system's functions.
+
+        Raise UsageError if there is no such thread.
+        """
         modules = modules or Modules()
         numbers = sorted(chosen_threads(whole, threads)) if threads else None
-        self.recording = whole if numbers is None else whole.restricted(numbers)
+        self.recording, idle = without_idle(whole if numbers is None else whole.restricted(numbers))
         self.threads: Sequence[int] = range(len(whole.threads)) if numbers is None else numbers
         functions: Table[FunctionRow] = self.recording.timed(times).functions
         self.hidden = modules.left_out(functions) if modules else set()
@@ -45,15 +56,53 @@ class Chosen:
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
         self.all = numbers is None and not modules
         self.facts = [("shown", _told(whole, numbers, modules))] if not self.all else []
+        if idle.threads:
+            waited = f"waited for work for {words.duration(idle.ns, words.Signs())}, which no number here includes"
+            self.facts.append(("idle", f"{words.number_of(idle.threads, 'thread')} {waited}"))
+        # What a filter chose is shown as it is, as in the report's tree.
+        self.system = ImportSystem() if imports or modules else import_system(self.recording)
+        self._one = min(self.system.functions, default=-1)  # the row that has the sums of the system
 
     def pick(self, column: Sequence[Any]) -> list[Any]:
         """Those of the functions that are shown."""
         return [column[row] for row in self.kept]
 
+    def sums(self, times: str) -> Callable[[str], list[Any]]:
+        """Return a function that gives a column of what is shown, with the import system at the end if it is one."""
+        functions = self.recording.timed(times).functions
+        table = with_imports_as_one(self.recording.timed(times)) if self.system.functions else functions
+
+        def column(name: str) -> list[Any]:
+            values = table[name]
+            found = [0 if row == self._one else values[row] for row in self.kept]
+            return [*found, values[self._one]] if self.system.functions else found
+
+        return column
+
     def numbers(self) -> dict[int, int]:
-        """The functions' numbers in the page, with the two behind them that stand for others: smaller and hidden."""
+        """The functions' numbers in the page, those that stand for others among them.
+
+        After the last row of the recording are smaller paths, what was filtered out, and the import system. In the page
+        the import system comes first, since it is a row of the table.
+        """
         size = len(self.kept) + len(self.hidden)
-        return {row: number for number, row in enumerate([*self.kept, size, size + 1])}
+        others = [*([size + 2] if self.system.functions else []), size, size + 1]
+        return {row: number for number, row in enumerate([*self.kept, *others])}
+
+    def left_out(self) -> list[int]:
+        """Return for each node of the tree the function that stands for it, or -1; nothing if no node is left out."""
+        if not self.hidden and not self.system.functions:
+            return []
+        size = len(self.kept) + len(self.hidden)
+        functions, parents = self.recording.tree["function"], self.recording.tree["parent"]
+        return [
+            size + 1
+            if function in self.hidden
+            else size + 2
+            if self.system.has(function, functions[parent] if parent >= 0 else -1)
+            else -1
+            for function, parent in zip(functions, parents, strict=True)
+        ]
 
 
 def _told(recording: Recording, threads: list[int] | None, modules: Modules) -> str:
@@ -66,38 +115,37 @@ def _told(recording: Recording, threads: list[int] | None, modules: Modules) -> 
 
 
 def without(
-    hidden: Collection[int], other: int, tree: Table[NodeRow], values: Mapping[str, list[Any]]
+    left_out: Sequence[int], tree: Table[NodeRow], values: Mapping[str, list[Any]]
 ) -> tuple[list[int], list[int], list[int], dict[str, list[Any]]]:
-    """Parents, functions, threads and values of the paths without the hidden functions.
+    """Return parents, functions, threads and values of the paths without those that are left out.
 
-    other: the function that stands for them. values: as seismo.report.calls.paths has them.
+    left_out: for each node the function that stands for it, or -1. values: as seismo.report.calls.paths has them.
     """
     parents: list[int] = []
     functions: list[int] = []
     threads: list[int] = []
     kept: dict[str, list[Any]] = {name: [] for name in values}
     to: list[int] = []  # for each node its path; of one that is left out that of its caller
-    rest: dict[tuple[int, int], int] = {}  # the path of what is left out, by caller and thread
-    rows = zip(tree["parent"], tree["function"], tree["thread"], strict=True)
-    for node, (parent, function, thread) in enumerate(rows):
+    rest: dict[tuple[int, int, int], int] = {}  # the path of what is left out, by caller, thread and stand-in
+    rows = zip(tree["parent"], tree["function"], tree["thread"], left_out, strict=True)
+    for node, (parent, function, thread, other) in enumerate(rows):
         above = to[parent] if parent >= 0 else -1
-        left_out = function in hidden
-        path = rest.get((above, thread)) if left_out else None
+        path = rest.get((above, thread, other)) if other >= 0 else None
         if path is None:
             path = len(parents)
             parents.append(above)
-            functions.append(other if left_out else function)
+            functions.append(other if other >= 0 else function)
             threads.append(thread)
             for name, column in kept.items():
-                column.append(values[name][node] * 0 if left_out else values[name][node])
-            if left_out:
-                rest[above, thread] = path
-        if left_out:
+                column.append(values[name][node] * 0 if other >= 0 else values[name][node])
+            if other >= 0:
+                rest[above, thread, other] = path
+        if other >= 0:
             for name in TREE:
                 kept[name][path] += values[name][node]
             kept["total_error"][path] += values["own_error"][node]
             kept["common"][path] = COMMON  # errors of different functions are added up here
-        to.append(above if left_out else path)
+        to.append(above if other >= 0 else path)
     return parents, functions, threads, kept
 
 

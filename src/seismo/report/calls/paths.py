@@ -19,7 +19,7 @@ from seismo.report.calls.page_selection import COMMON, without
 from seismo.report.page.payload import counts, singles
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.model import Recording
 
@@ -80,12 +80,12 @@ class Paths:
         self._walk(self._kept(most))
 
     @classmethod
-    def of(cls, recording: Recording, smaller: int, most: int = MOST, hidden: Collection[int] = ()) -> Paths:
-        """Those of a recording, with running and waiting apart; without some functions (page_selection.py).
+    def of(cls, recording: Recording, smaller: int, most: int = MOST, left_out: Sequence[int] = ()) -> Paths:
+        """Return those of a recording, with running and waiting apart; without some nodes (page_selection.py).
 
         `common` is the part of a total's error that it shares with those of other paths, in 255ths: where paths are
         summed, these are added up, and the rest is added in quadrature, as Recording.total_error() has it.
-        smaller: the number of the function that stands for what is left out; that of hidden ones is the next.
+        smaller: the number of the function that stands for the paths for which the page has no room.
         """
         tree, waiting = recording.timed("cpu").tree, recording.timed("wait").tree
         parents: list[int] = tree["parent"].tolist()
@@ -100,8 +100,8 @@ class Paths:
             "wait_error": waiting["own_error_ns"].tolist(),
         }
         functions, threads = tree["function"].tolist(), tree["thread"].tolist()
-        if hidden:
-            parents, functions, threads, values = without(hidden, smaller + 1, tree, values)
+        if left_out:
+            parents, functions, threads, values = without(left_out, tree, values)
         weights = [summed(values[name], parents) for name in ("own", "wait", "calls")]
         return cls(parents, functions, threads, values, weights, smaller, most)
 
