@@ -16,8 +16,9 @@ from seismo.model.enums import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+ALIASES = {"wait_ns": "own_waiting_ns"}  # names of columns in files and exports that tables take, too
 # A numeric column: int64 or float64 values outside Python's heap.
 Numbers = memoryview
 
@@ -25,9 +26,10 @@ Numbers = memoryview
 class FunctionRow(NamedTuple):
     """One function. Times are in ns; if `lower_bound` is set, it was called at least `calls` times.
 
-    Own and total times are wall times. `wait_ns` is the part of the own time off the CPU. Its own parts are known as
-    far as the machine reports them (`ProcessRow.waits`): `ready_ns` is ready to run but without a CPU, and `lock_ns` is
-    waiting for the GIL. `total_wait_ns` is the part of the total time off the CPU. `await_ns` is part of none of them.
+    Own and total times are elapsed times. `own_ns` is the sum of `own_running_ns`, on the CPU, and `own_waiting_ns`,
+    off the CPU. Two parts of the latter are known as far as the machine reports them (`ProcessRow.waits`): `ready_ns`
+    is ready to run but without a CPU, and `lock_ns` is waiting for the GIL. `total_wait_ns` is the part of the total
+    time off the CPU. `await_ns` is part of none of them.
     """
 
     id: int
@@ -46,11 +48,17 @@ class FunctionRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
     total_wait_ns: float
     lower_bound: int
+
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
 
 class NodeRow(NamedTuple):
@@ -73,11 +81,17 @@ class NodeRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
     total_wait_ns: float
     flags: NodeFlags
+
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
 
 class ThreadRow(NamedTuple):
@@ -140,9 +154,9 @@ class ProcessRow(NamedTuple):
 class LineRow(NamedTuple):
     """A line of a function. Times are in ns, 0 in a recording without times.
 
-    Own time is spent in the line itself and the C functions that it called; `wait_ns` of it was off the CPU (as in
-    FunctionRow). Inner time is spent in Python functions that it called; under recursion, only its outermost activation
-    counts. With flag 1, a positive `hits` only means that it ran. Errors are 95 % half-widths.
+    Own time is spent in the line itself and the C functions that it called; its parts are as in FunctionRow. Inner time
+    is spent in Python functions that it called; under recursion, only its outermost activation counts. With flag 1, a
+    positive `hits` only means that it ran. Errors are 95 % half-widths.
     """
 
     id: int
@@ -158,9 +172,15 @@ class LineRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
+
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
 
 class ArcRow(NamedTuple):
@@ -261,7 +281,10 @@ class Table(Generic[Row]):
     (`__arrow_c_stream__`).
     """
 
-    def __init__(self, row: type[Row], columns: dict[str, memoryview | _Column], length: int) -> None:
+    def __init__(
+        self, row: type[Row], columns: dict[str, memoryview | _Column | Callable[[], memoryview]], length: int
+    ) -> None:
+        """Initialize with a column for each field of the row, or a function that returns it, called on first use."""
         self._row = row
         self._columns = columns
         self._length = length
@@ -282,6 +305,13 @@ class Table(Generic[Row]):
         values = [self._values(name) for name in self._columns]
         make: Any = self._row
         return map(make._make, zip(*values, strict=True))
+
+    def _column(self, name: str) -> memoryview | _Column:
+        name = ALIASES.get(name, name)
+        column = self._columns[name]
+        if callable(column):
+            column = self._columns[name] = column()
+        return column
 
     def _values(self, name: str) -> list[Any]:
         """Return the values of a column as they appear in rows."""
@@ -304,7 +334,7 @@ class Table(Generic[Row]):
     def __getitem__(self, key: str | int) -> Any:
         """Return a column by its name (or raise KeyError), or a row by its number (or raise IndexError)."""
         if isinstance(key, str):
-            column = self._columns[key]
+            column = self._column(key)
             return column if isinstance(column, memoryview) else column.strings()
         if not -self._length <= key < self._length:
             raise IndexError(f"row {key} of {self._length}")
@@ -315,21 +345,22 @@ class Table(Generic[Row]):
 
     def numbers(self, name: str) -> memoryview:
         """Return a column of numbers. Raise KeyError if there is no such column, TypeError if it holds strings."""
-        column = self._columns[name]
+        column = self._column(name)
         if not isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has strings")
         return column
 
     def strings(self, name: str) -> list[str]:
         """Return a column of strings. Raise KeyError if there is no such column, TypeError if it holds numbers."""
-        column = self._columns[name]
+        column = self._column(name)
         if isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has numbers")
         return column.strings()
 
     def sort(self, by: str, descending: bool = True) -> list[int]:
         """Return the rows' numbers sorted by a column; the sort is stable."""
-        values = self.strings(by) if not isinstance(self._columns[by], memoryview) else self.numbers(by).tolist()
+        column = self[by]
+        values = column if isinstance(column, list) else column.tolist()
         return sorted(range(self._length), key=values.__getitem__, reverse=descending)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -338,7 +369,8 @@ class Table(Generic[Row]):
         The requested schema is ignored, as the interface permits.
         """
         columns: list[tuple[str, str, Any] | tuple[str, str, Any, Any]] = []
-        for name, column in self._columns.items():
+        for name in self._columns:
+            column = self._column(name)
             if isinstance(column, memoryview):
                 columns.append((name, "g" if column.format == "d" else "l", column))
             else:

@@ -6,7 +6,7 @@ it. Only rows that are shown become Python objects: filters and order work on th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
@@ -38,7 +38,7 @@ class FunctionCells:
         """times: which ones they are, as --time has it. known: what waiting was told apart (report.waiting.told)."""
         self.signs = signs
         self.size = len(functions)
-        self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
+        self.columns = functions
         self.whole_ns = sum(functions["own_ns"])
         self.times = times
         self.known = known
