@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
-from seismo import _core
+from seismo import _core, recording_kinds
 from seismo.model.enums import (
     OF_ROWS,
     BranchFlags,
@@ -21,8 +21,23 @@ if TYPE_CHECKING:
 ALIASES = {"wait_ns": "own_waiting_ns"}  # names of columns in files and exports that tables take, too
 # A numeric column: int64 or float64 values outside Python's heap.
 Numbers = memoryview
+Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 
+def readable(row: type[Row]) -> type[Row]:
+    """Give a type of rows a repr and HTML for notebooks, with units."""
+    row.__repr__ = lambda self: _shown("row_text", self)  # type: ignore[method-assign]
+    row._repr_html_ = lambda self: _shown("row_html", self)  # type: ignore[attr-defined]
+    return row
+
+
+def _shown(how: str, *of: object) -> str:
+    """Return the result of a function of seismo.report.rows, which is imported on first use."""
+    text: str = recording_kinds.load(f"seismo.report.rows:{how}")(*of)
+    return text
+
+
+@readable
 class FunctionRow(NamedTuple):
     """One function. Times are in ns; if `lower_bound` is set, it was called at least `calls` times.
 
@@ -61,6 +76,7 @@ class FunctionRow(NamedTuple):
         return self.own_waiting_ns
 
 
+@readable
 class NodeRow(NamedTuple):
     """One node of the call tree: a distinct path on one thread. `parent` is -1 for a root.
 
@@ -94,6 +110,7 @@ class NodeRow(NamedTuple):
         return self.own_waiting_ns
 
 
+@readable
 class ThreadRow(NamedTuple):
     """One thread, or `folded` threads in one row (0 for a single one).
 
@@ -112,6 +129,7 @@ class ThreadRow(NamedTuple):
     folded: int
 
 
+@readable
 class ProcessRow(NamedTuple):
     """One process, with the cost of its probes (`cost_error` is relative). `argv` is a JSON list.
 
@@ -151,6 +169,7 @@ class ProcessRow(NamedTuple):
     deep_ns: float
 
 
+@readable
 class LineRow(NamedTuple):
     """A line of a function. Times are in ns, 0 in a recording without times.
 
@@ -183,6 +202,7 @@ class LineRow(NamedTuple):
         return self.own_waiting_ns
 
 
+@readable
 class ArcRow(NamedTuple):
     """An arc that was taken from one line to another.
 
@@ -197,6 +217,7 @@ class ArcRow(NamedTuple):
     flags: LineFlags
 
 
+@readable
 class BranchRow(NamedTuple):
     """A conditional jump: its position in the source (columns in bytes of UTF-8), and the count of each direction.
 
@@ -217,6 +238,7 @@ class BranchRow(NamedTuple):
     flags: BranchFlags
 
 
+@readable
 class ContextRow(NamedTuple):
     """A context that the program named, such as a test."""
 
@@ -224,6 +246,7 @@ class ContextRow(NamedTuple):
     name: str
 
 
+@readable
 class InstructionRow(NamedTuple):
     """An instruction of a function, as the interpreter disassembles it, with its execution count.
 
@@ -238,6 +261,7 @@ class InstructionRow(NamedTuple):
     hits: int
 
 
+@readable
 class SourceRow(NamedTuple):
     """A source file of functions, as it was when the recording ended.
 
@@ -252,6 +276,7 @@ class SourceRow(NamedTuple):
     crc: int
 
 
+@readable
 class LossRow(NamedTuple):
     """A fact that the recording lacks or estimates. `thread` is -1 if it concerns all threads."""
 
@@ -259,9 +284,6 @@ class LossRow(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count, which rows do not need
     thread: int
     detail: str
-
-
-Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 
 class _Column(Protocol):
@@ -299,7 +321,11 @@ class Table(Generic[Row]):
         return self._length
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._length} rows: {', '.join(self._columns)}>"
+        return _shown("table_text", self, self._row.__name__)
+
+    def _repr_html_(self) -> str:
+        """Return the first rows for a notebook."""
+        return _shown("table_html", self, self._row.__name__)
 
     def __iter__(self) -> Iterator[Row]:
         values = [self._values(name) for name in self._columns]
