@@ -55,6 +55,8 @@ def _program(recording: Recording) -> str:
         return ""
     if words and os.path.basename(words[0]).startswith("python"):
         words = words[1:]
+    elif words and not words[0].endswith(".py"):  # a notebook, or a program that embeds Python
+        return ""
     shown = " ".join(map(shell_word, words))
     # What an interpreter's option is, and what of the rest is the program, is the interpreter's to say.
     runs = bool(words) and (words[0] in ("-m", "-c") or not words[0].startswith("-"))
