@@ -233,10 +233,8 @@ def _notebook() -> list[str]:
     """Return the name of the notebook that this process is the kernel of, or an empty list if it is no kernel."""
     if "ipykernel_launcher" not in sys.orig_argv:
         return []
-    names = (
-        os.environ.get("JPY_SESSION_NAME"),
-        vars(sys.modules["__main__"]).get("__vsc_ipynb_file__"),
-    )  # Jupyter, VS Code
+    variables = getattr(sys.modules.get("__main__"), "__dict__", {})
+    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")  # of Jupyter, of VS Code
     return [next((os.path.basename(name) for name in names if isinstance(name, str) and name), "Jupyter kernel")]
 
 
