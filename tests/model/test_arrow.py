@@ -100,7 +100,7 @@ def test_an_empty_table_is_taken(make):
     recording = make()
     taken = pa.table(recording.subtract(recording).tree)
     assert taken.num_rows == 0
-    assert taken.num_columns == 19
+    assert taken.num_columns == 20
 
 
 # ---- the structures ----

@@ -40,7 +40,7 @@ def test_a_table_gives_columns_rows_and_order(make):
         functions.numbers("module")
     with pytest.raises(TypeError):
         functions.strings("calls")
-    assert "4 rows" in repr(functions)
+    assert "4 FunctionRows" in repr(functions)
 
 
 def test_functions_sum_up_their_nodes(make):

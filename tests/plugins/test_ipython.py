@@ -11,6 +11,8 @@ import children
 import pytest
 
 import seismo
+from seismo.report.facts import command_line
+from seismo.report.story.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -385,6 +387,28 @@ def test_a_notebook_says_an_error_once(notebook):
 def test_tables_are_in_a_fixed_width_font(notebook):
     notebook.run("%%seismo profile\nsign(1)")
     assert notebook.html.startswith('<pre style="font-family: ui-monospace')
+
+
+@pytest.mark.parametrize(
+    ("path", "main", "title"),
+    [
+        ("/home/me/My sales.ipynb", None, "'My sales.ipynb'"),
+        ("", "/home/me/<b>.ipynb", "'<b>.ipynb'"),
+        ("", None, "'Jupyter kernel'"),
+    ],
+)
+def test_a_recording_in_a_kernel_is_titled_by_the_notebook(notebook, monkeypatch, path, main, title):
+    monkeypatch.setattr(sys, "orig_argv", ["/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "kernel-1234.json"])
+    monkeypatch.setenv("JPY_SESSION_NAME", path)  # by Jupyter's server
+    monkeypatch.setitem(vars(sys.modules["__main__"]), "__vsc_ipynb_file__", main)  # by VS Code
+    recording = notebook.run("%seismo profile -q -r sign(1)").result
+    assert command_line(recording) == title
+    with seismo.cover(rcfile="") as session:
+        pass
+    assert command_line(session.recording) == title
+    steps = Steps(recording, "cell.seismo")
+    steps.record("the lines", "lines")
+    assert steps.found == [], "no command runs the cell again"
 
 
 def test_a_kernel(tmp_path, monkeypatch):

@@ -367,3 +367,32 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     )
     hot = [line for line in done.stdout.splitlines() if line.startswith("▸")]
     assert "__main__:page" in hot[-1], "\n".join(hot)
+
+
+@pytest.mark.parametrize("times", ["wall", "cpu", "wait", "calls"])
+def test_running_and_waiting_have_columns_of_their_own_whichever_times_rank(times):
+    page = next(row for row in server().timed(times).functions if row.qualname == "page")
+    path = next(row for row in server().timed(times).tree if row.function == page.id)
+    line = timed_lines().timed(times).lines[1]
+    for row, running, waiting in ((page, 100 * MS, 870 * MS), (path, 100 * MS, 870 * MS), (line, 20 * MS, 1_900 * MS)):
+        assert row.own_running_ns == pytest.approx(running)
+        assert row.own_waiting_ns == waiting
+        assert row.wait_ns == waiting
+        if times != "calls":
+            assert row.own_ns == pytest.approx({"wall": running + waiting, "cpu": running, "wait": waiting}[times])
+    functions = server().timed(times).functions
+    assert functions["own_waiting_ns"] == functions["wait_ns"]
+    assert functions.numbers("own_running_ns")[page.id] == 100 * MS
+
+
+def test_the_import_systems_running_and_waiting_are_moved_with_its_time():
+    from seismo.report.calls.imports import NAME, with_imports_as_one
+
+    b = Builder()
+    thread = b.thread(b.process(waits=TOLD), wall_ns=100 * MS)
+    top = b.node(-1, thread, b.function("app", "main", "/x/app.py", 1), calls=1, own_ns=10 * MS)
+    for qualname in ("_find_and_load", "_load"):
+        function = b.function("importlib._bootstrap", qualname, "<frozen importlib._bootstrap>", 3)
+        top = b.node(top, thread, function, calls=1, own_ns=30 * MS, wait_ns=20 * MS)
+    row = next(row for row in with_imports_as_one(b.build({"recorder": "calltree"})) if row.qualname == NAME)
+    assert (row.own_ns, row.own_running_ns, row.own_waiting_ns) == (60 * MS, 20 * MS, 40 * MS)

@@ -1,16 +1,25 @@
-"""The public API's types as a user's type checker sees them. `make lint` has mypy read this file; nothing runs it."""
+"""The public API's types as a user's type checker sees them. Nothing runs this file: mypy reads it.
+
+`make lint` and tests/sessions/test_typed.py run mypy.
+"""
 
 from collections.abc import Iterator
 from typing import assert_type
 
 import seismo
 from seismo.model import CallFlags, DiffRow, FunctionFlags, FunctionKind, FunctionRow, NodeRow, Table, diff
+from seismo.sessions.cover import Cover
+from seismo.sessions.lines import Lines
+from seismo.sessions.objects import Objects
 from seismo.sessions.profile import Profile
+from seismo.sessions.trace import Trace
+from seismo.sessions.watch import Watch
 
 
 def sessions() -> None:
     with seismo.profile(output="part.seismo", c_functions="none") as p:
         pass
+    assert_type(p, Profile)
     assert_type(p.recording, seismo.Recording)
     p.print(color="never")
     p.report(sort="cumulative", limit=3)
@@ -19,6 +28,27 @@ def sessions() -> None:
     assert_type(session, Profile)
     assert_type(session._repr_html_(), str)
     assert_type(seismo.stop(), seismo.Recording)
+
+
+def other_sessions() -> None:
+    with seismo.trace(depth=9) as t, seismo.lines(only="app.*") as lines, seismo.cover(branch=True) as c:
+        pass
+    assert_type(t, Trace)
+    assert_type(lines, Lines)
+    assert_type(c, Cover)
+    assert_type(c.report(limit=3), float)
+    with seismo.objects() as r, seismo.watch("call") as w:
+        pass
+    assert_type(r, Objects)
+    assert_type(w, Watch)
+
+
+named = seismo.profile()
+
+
+@named
+def decorated_by_name(number: int) -> str:
+    return str(number)
 
 
 @seismo.profile
@@ -73,6 +103,8 @@ def counted(number: int) -> str:
 def decorators_keep_types() -> None:
     assert_type(counted(3), str)
     assert_type(decorated(3), str)
+    assert_type(decorated_by_name(3), str)
+    assert_type(named.recording, seismo.Recording)
     assert_type(generator(3), Iterator[int])
 
 
@@ -86,6 +118,8 @@ def tables() -> None:
         assert_type(row.kind, FunctionKind)
         assert_type(row.flags, FunctionFlags)
         assert_type(row.own_error_ns, float)
+        assert_type(row.own_running_ns, float)
+        assert_type(row.own_waiting_ns, int)
     assert_type(recording.tree[0], NodeRow)
     assert_type(seismo.merge([recording, recording]), seismo.Recording)
     assert_type(diff(recording, recording), list[DiffRow])

@@ -288,6 +288,7 @@ class Recording:
         columns = {name: memoryview(column) for name, column in sums.items()}
         flags = columns["node_flags"].tolist()
         columns["own_ns"] = estimated["function_own_ns"]
+        columns |= self._own_parts("functions", columns)
         columns["own_error_ns"] = estimated["function_own_error_ns"]
         columns["lower_bound"] = memoryview(array.array("q", [flag & LOWER_BOUND for flag in flags]))
         return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
@@ -296,7 +297,24 @@ class Recording:
     def tree(self) -> Table[NodeRow]:
         """The call tree: a row for each distinct path on each thread, parents before children."""
         raw = self._table("nodes")
-        return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
+        columns = {**raw, **self._estimated}
+        return Table(NodeRow, _pick(NodeRow, columns, self._own_parts("tree", columns)), len(raw["id"]))
+
+    def _own_parts(self, table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns own_running_ns and own_waiting_ns of the table, given the columns that it has anyway."""
+
+        def running() -> memoryview:
+            if self.times == "wall":
+                pairs = zip(columns["own_ns"], columns["wait_ns"], strict=True)
+                return memoryview(array.array("d", [max(0.0, own - waiting) for own, waiting in pairs]))
+            of_cpu: memoryview = (
+                columns["own_ns"] if self.times == "cpu" else getattr(self.timed("cpu"), table)["own_ns"]
+            )
+            return of_cpu
+
+        if "wait_ns" not in columns:
+            return {}  # _pick() reports it
+        return {"own_running_ns": running, "own_waiting_ns": columns["wait_ns"]}
 
     def total_error(self, nodes: Sequence[int]) -> float:
         """Return the error of the sum of these nodes' total times. No node may be below another.
@@ -348,7 +366,8 @@ class Recording:
         from seismo.model.lines.times import estimated
 
         raw = self._table("lines")
-        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw, self.times)), len(raw["id"]))
+        columns = {**raw, **estimated(self._raw, self.times)}
+        return Table(LineRow, _pick(LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:
@@ -492,9 +511,10 @@ class Recording:
     def timed(self, by: str) -> Recording:
         """Return the recording with times of another sort: "wall" (the default), "cpu" (running) or "wait" (waiting).
 
-        With "cpu", time off the CPU counts only as waiting (`wait_ns` and its parts). If running and waiting were not
-        distinguished, all time counts as running. With "calls", the columns of own and total times hold numbers of
-        calls, so that code that ranks and draws times does so by calls. Raise ValueError for another `by`.
+        With "cpu", time off the CPU counts only as waiting. `own_running_ns`, `own_waiting_ns` and its parts are the
+        same with all of them. If running and waiting were not distinguished, all time counts as running. With "calls",
+        the columns of own and total times hold numbers of calls, so that code that ranks and draws times does so by
+        calls. Raise ValueError for another `by`.
         """
         if by not in (*TIMES, BY_CALLS):
             raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
-from seismo import _core
+from seismo import _core, recording_kinds
 from seismo.model.enums import (
     OF_ROWS,
     BranchFlags,
@@ -16,18 +16,35 @@ from seismo.model.enums import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+ALIASES = {"wait_ns": "own_waiting_ns"}  # names of columns in files and exports that tables take, too
 # A numeric column: int64 or float64 values outside Python's heap.
 Numbers = memoryview
+Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 
+def readable(row: type[Row]) -> type[Row]:
+    """Give a type of rows a repr and HTML for notebooks, with units."""
+    row.__repr__ = lambda self: _shown("row_text", self)  # type: ignore[method-assign]
+    row._repr_html_ = lambda self: _shown("row_html", self)  # type: ignore[attr-defined]
+    return row
+
+
+def _shown(how: str, *of: object) -> str:
+    """Return the result of a function of seismo.report.rows, which is imported on first use."""
+    text: str = recording_kinds.load(f"seismo.report.rows:{how}")(*of)
+    return text
+
+
+@readable
 class FunctionRow(NamedTuple):
     """One function. Times are in ns; if `lower_bound` is set, it was called at least `calls` times.
 
-    Own and total times are wall times. `wait_ns` is the part of the own time off the CPU. Its own parts are known as
-    far as the machine reports them (`ProcessRow.waits`): `ready_ns` is ready to run but without a CPU, and `lock_ns` is
-    waiting for the GIL. `total_wait_ns` is the part of the total time off the CPU. `await_ns` is part of none of them.
+    Own and total times are elapsed times. `own_ns` is the sum of `own_running_ns`, on the CPU, and `own_waiting_ns`,
+    off the CPU. Two parts of the latter are known as far as the machine reports them (`ProcessRow.waits`): `ready_ns`
+    is ready to run but without a CPU, and `lock_ns` is waiting for the GIL. `total_wait_ns` is the part of the total
+    time off the CPU. `await_ns` is part of none of them.
     """
 
     id: int
@@ -46,13 +63,20 @@ class FunctionRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
     total_wait_ns: float
     lower_bound: int
 
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
+
+@readable
 class NodeRow(NamedTuple):
     """One node of the call tree: a distinct path on one thread. `parent` is -1 for a root.
 
@@ -73,13 +97,20 @@ class NodeRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
     total_wait_ns: float
     flags: NodeFlags
 
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
+
+@readable
 class ThreadRow(NamedTuple):
     """One thread, or `folded` threads in one row (0 for a single one).
 
@@ -98,6 +129,7 @@ class ThreadRow(NamedTuple):
     folded: int
 
 
+@readable
 class ProcessRow(NamedTuple):
     """One process, with the cost of its probes (`cost_error` is relative). `argv` is a JSON list.
 
@@ -137,12 +169,13 @@ class ProcessRow(NamedTuple):
     deep_ns: float
 
 
+@readable
 class LineRow(NamedTuple):
     """A line of a function. Times are in ns, 0 in a recording without times.
 
-    Own time is spent in the line itself and the C functions that it called; `wait_ns` of it was off the CPU (as in
-    FunctionRow). Inner time is spent in Python functions that it called; under recursion, only its outermost activation
-    counts. With flag 1, a positive `hits` only means that it ran. Errors are 95 % half-widths.
+    Own time is spent in the line itself and the C functions that it called; its parts are as in FunctionRow. Inner time
+    is spent in Python functions that it called; under recursion, only its outermost activation counts. With flag 1, a
+    positive `hits` only means that it ran. Errors are 95 % half-widths.
     """
 
     id: int
@@ -158,11 +191,18 @@ class LineRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    wait_ns: int
+    own_running_ns: float
+    own_waiting_ns: int
     ready_ns: int
     lock_ns: int
 
+    @property
+    def wait_ns(self) -> int:
+        """The name of `own_waiting_ns` in files and exports."""
+        return self.own_waiting_ns
 
+
+@readable
 class ArcRow(NamedTuple):
     """An arc that was taken from one line to another.
 
@@ -177,6 +217,7 @@ class ArcRow(NamedTuple):
     flags: LineFlags
 
 
+@readable
 class BranchRow(NamedTuple):
     """A conditional jump: its position in the source (columns in bytes of UTF-8), and the count of each direction.
 
@@ -197,6 +238,7 @@ class BranchRow(NamedTuple):
     flags: BranchFlags
 
 
+@readable
 class ContextRow(NamedTuple):
     """A context that the program named, such as a test."""
 
@@ -204,6 +246,7 @@ class ContextRow(NamedTuple):
     name: str
 
 
+@readable
 class InstructionRow(NamedTuple):
     """An instruction of a function, as the interpreter disassembles it, with its execution count.
 
@@ -218,6 +261,7 @@ class InstructionRow(NamedTuple):
     hits: int
 
 
+@readable
 class SourceRow(NamedTuple):
     """A source file of functions, as it was when the recording ended.
 
@@ -232,6 +276,7 @@ class SourceRow(NamedTuple):
     crc: int
 
 
+@readable
 class LossRow(NamedTuple):
     """A fact that the recording lacks or estimates. `thread` is -1 if it concerns all threads."""
 
@@ -239,9 +284,6 @@ class LossRow(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count, which rows do not need
     thread: int
     detail: str
-
-
-Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 
 class _Column(Protocol):
@@ -261,7 +303,10 @@ class Table(Generic[Row]):
     (`__arrow_c_stream__`).
     """
 
-    def __init__(self, row: type[Row], columns: dict[str, memoryview | _Column], length: int) -> None:
+    def __init__(
+        self, row: type[Row], columns: dict[str, memoryview | _Column | Callable[[], memoryview]], length: int
+    ) -> None:
+        """Initialize with a column for each field of the row, or a function that returns it, called on first use."""
         self._row = row
         self._columns = columns
         self._length = length
@@ -276,12 +321,23 @@ class Table(Generic[Row]):
         return self._length
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._length} rows: {', '.join(self._columns)}>"
+        return _shown("table_text", self, self._row.__name__)
+
+    def _repr_html_(self) -> str:
+        """Return the first rows for a notebook."""
+        return _shown("table_html", self, self._row.__name__)
 
     def __iter__(self) -> Iterator[Row]:
         values = [self._values(name) for name in self._columns]
         make: Any = self._row
         return map(make._make, zip(*values, strict=True))
+
+    def _column(self, name: str) -> memoryview | _Column:
+        name = ALIASES.get(name, name)
+        column = self._columns[name]
+        if callable(column):
+            column = self._columns[name] = column()
+        return column
 
     def _values(self, name: str) -> list[Any]:
         """Return the values of a column as they appear in rows."""
@@ -304,7 +360,7 @@ class Table(Generic[Row]):
     def __getitem__(self, key: str | int) -> Any:
         """Return a column by its name (or raise KeyError), or a row by its number (or raise IndexError)."""
         if isinstance(key, str):
-            column = self._columns[key]
+            column = self._column(key)
             return column if isinstance(column, memoryview) else column.strings()
         if not -self._length <= key < self._length:
             raise IndexError(f"row {key} of {self._length}")
@@ -315,21 +371,22 @@ class Table(Generic[Row]):
 
     def numbers(self, name: str) -> memoryview:
         """Return a column of numbers. Raise KeyError if there is no such column, TypeError if it holds strings."""
-        column = self._columns[name]
+        column = self._column(name)
         if not isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has strings")
         return column
 
     def strings(self, name: str) -> list[str]:
         """Return a column of strings. Raise KeyError if there is no such column, TypeError if it holds numbers."""
-        column = self._columns[name]
+        column = self._column(name)
         if isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has numbers")
         return column.strings()
 
     def sort(self, by: str, descending: bool = True) -> list[int]:
         """Return the rows' numbers sorted by a column; the sort is stable."""
-        values = self.strings(by) if not isinstance(self._columns[by], memoryview) else self.numbers(by).tolist()
+        column = self[by]
+        values = column if isinstance(column, list) else column.tolist()
         return sorted(range(self._length), key=values.__getitem__, reverse=descending)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -338,7 +395,8 @@ class Table(Generic[Row]):
         The requested schema is ignored, as the interface permits.
         """
         columns: list[tuple[str, str, Any] | tuple[str, str, Any, Any]] = []
-        for name, column in self._columns.items():
+        for name in self._columns:
+            column = self._column(name)
             if isinstance(column, memoryview):
                 columns.append((name, "g" if column.format == "d" else "l", column))
             else:

@@ -221,8 +221,17 @@ def about_process() -> dict[str, str]:
     return {
         "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
         "host": printable(os.uname().nodename),
-        "argv": _value(masked(sys.orig_argv)),
+        "argv": _value(_notebook() or masked(sys.orig_argv)),
     }
+
+
+def _notebook() -> list[str]:
+    """Return the name of the notebook that this process is the kernel of, or an empty list if it is no kernel."""
+    if "ipykernel_launcher" not in sys.orig_argv:
+        return []
+    variables = getattr(sys.modules.get("__main__"), "__dict__", {})
+    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")  # of Jupyter, of VS Code
+    return [next((os.path.basename(name) for name in names if isinstance(name, str) and name), "Jupyter kernel")]
 
 
 def after_fork(fd: int, meta: str = "{}") -> None:

@@ -159,13 +159,13 @@ if TYPE_CHECKING:
 
 
 def cover(
-    function: Callable[..., Any] | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
     output: str | os.PathLike[str] | None = None,
     rcfile: str | None = None,
     **options: Unpack[CoverOptions],
-) -> Any:
+) -> Cover | Callable[P, R]:
     """Record the lines and branches that a `with` block, or a function whenever it runs, executes on all threads.
 
         with seismo.cover(source="app", branch=True) as c: ...     c.report()

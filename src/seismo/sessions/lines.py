@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
-    from typing import Any, ParamSpec, TypeVar, Unpack, overload
+    from typing import ParamSpec, TypeVar, Unpack, overload
 
     from seismo.options import LineOptions
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 def lines(
-    function: Callable[..., Any] | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
     only: str | Iterable[str] = (),
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[LineOptions],
-) -> Any:
+) -> Lines | Callable[P, R]:
     """Count and time the lines of a `with` block, or of a function whenever it runs.
 
         with seismo.lines(only="app.core.*") as p: ...     p.recording.lines

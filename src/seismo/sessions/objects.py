@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any, ParamSpec, Self, TypeVar, Unpack, overload
+    from typing import ParamSpec, Self, TypeVar, Unpack, overload
 
     from seismo import _core
     from seismo.model import Recording
@@ -330,13 +330,13 @@ if TYPE_CHECKING:
 
 
 def objects(
-    function: Callable[..., Any] | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
     collect: bool = False,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[ObjectOptions],
-) -> Any:
+) -> Objects | Callable[P, R]:
     """Record the objects that are born and die in a `with` block, or in a function whenever it runs.
 
         with seismo.objects() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-    from typing import Any, ParamSpec, TypeVar, Unpack, overload
+    from typing import ParamSpec, TypeVar, Unpack, overload
 
     from seismo.model import Recording
     from seismo.options import CallOptions
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 
 def profile(
-    function: Callable[..., Any] | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[CallOptions],
-) -> Any:
+) -> Profile | Callable[P, R]:
     """Record a `with` block, or a function whenever it runs; the result has the attribute `recording`.
 
         with seismo.profile(output="block.seismo") as p: ...     p.recording

@@ -14,7 +14,7 @@ from seismo.sessions.profile import Profile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, ParamSpec, TypeVar, Unpack, overload
+    from typing import ParamSpec, TypeVar, Unpack, overload
 
     from seismo.model import Recording
     from seismo.options import TraceOptions
@@ -137,12 +137,12 @@ if TYPE_CHECKING:
 
 
 def trace(
-    function: Callable[..., Any] | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[TraceOptions],
-) -> Any:
+) -> Trace | Callable[P, R]:
     """Record every call in a `with` block, or in a function whenever it runs, with its times.
 
         with seismo.trace(output="block.seismo") as t: ...     t.recording

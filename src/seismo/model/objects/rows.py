@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from seismo.model.enums import HolderFlags, ObjectFlags, TypeFlags  # noqa: TC001  seismo.query looks them up
+from seismo.model.table import readable
 
 # The values of lifetimes.unit
 IN_BIRTHS, IN_NS = 0, 1
 
 
+@readable
 class TypeRow(NamedTuple):
     """One type whose objects were born or died. The counts cover all its objects; sizes are in bytes.
 
@@ -40,6 +42,7 @@ class TypeRow(NamedTuple):
         return full_name(self.module, self.name)
 
 
+@readable
 class ObjectRow(NamedTuple):
     """Objects of one type created by one line, and by one call path if paths were recorded.
 
@@ -66,6 +69,7 @@ class ObjectRow(NamedTuple):
     span_live: int
 
 
+@readable
 class LifetimeRow(NamedTuple):
     """The number of a row's objects with one range of lifetimes.
 
@@ -79,6 +83,7 @@ class LifetimeRow(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count, which rows do not need
 
 
+@readable
 class ObjectTimeRow(NamedTuple):
     """The number of objects of all types born and died until a time (ns since the Unix epoch)."""
 
@@ -88,6 +93,7 @@ class ObjectTimeRow(NamedTuple):
     died: int
 
 
+@readable
 class ObjectSpanRow(NamedTuple):
     """A watched call or several consecutive ones: `calls` of them, the first with number `first`.
 
@@ -107,6 +113,7 @@ class ObjectSpanRow(NamedTuple):
     process: int
 
 
+@readable
 class ObjectSurvivorRow(NamedTuple):
     """Objects of a row of `objects` that were born in a span and alive at the end of the recording."""
 
@@ -116,6 +123,7 @@ class ObjectSurvivorRow(NamedTuple):
     count: int  # type: ignore[assignment]
 
 
+@readable
 class HolderRow(NamedTuple):
     """A holder of surviving objects: a node of a tree for each row of `objects` that was searched.
 
@@ -134,6 +142,7 @@ class HolderRow(NamedTuple):
     by: str
 
 
+@readable
 class MarkRow(NamedTuple):
     """A named moment of the program: objects born until then in its process, and the time (ns since the Unix epoch)."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
 from seismo.model.recording import FOREVER
-from seismo.model.table import Table
+from seismo.model.table import Table, readable
 from seismo.model.trace.pieces import take_uvarint
 from seismo.model.trace.process_clocks import starts
 
@@ -29,6 +29,7 @@ LOOK_BACK = 4 << 20
 """Bytes of a thread's journal, some million events, in which a window looks for the beginnings of calls before it."""
 
 
+@readable
 class CallRow(NamedTuple):
     """A call, or a step of a generator or coroutine.
 
@@ -51,6 +52,7 @@ class CallRow(NamedTuple):
     flags: CallFlags
 
 
+@readable
 class RunRow(NamedTuple):
     """One call, or calls of one depth that are too close together to distinguish in a picture: within a column's width.
 
@@ -81,6 +83,7 @@ class Overview(NamedTuple):
     problems: list[str]
 
 
+@readable
 class InstantRow(NamedTuple):
     """An event of the journal other than a call.
 
@@ -99,6 +102,7 @@ class InstantRow(NamedTuple):
     call: int
 
 
+@readable
 class GapRow(NamedTuple):
     """An interval of a thread in which events are missing."""
 
@@ -108,6 +112,7 @@ class GapRow(NamedTuple):
     stream: int
 
 
+@readable
 class BlockRow(NamedTuple):
     """A block of a thread's journal, which can be decoded alone, with its first time and the bytes of its events."""
 

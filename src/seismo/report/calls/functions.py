@@ -6,7 +6,7 @@ that are shown become Python objects: filters and orders work on the columns of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
@@ -38,7 +38,7 @@ class FunctionCells:
         """Prepare cells. times: as --time. known: the distinguished kinds of waiting."""
         self.signs = signs
         self.size = len(functions)
-        self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
+        self.columns = functions
         self.whole_ns = sum(functions["own_ns"])
         self.times = times
         self.known = known

@@ -24,7 +24,8 @@ NAME = "<import system>"
 IMPORT = "import "  # the prefix for the body of a module
 BODY = "<module>"  # the qualified name of a module's body
 
-_SUMS = ("calls", "resumes", "exceptions", "awaits", "own_ns", "wait_ns", "ready_ns", "lock_ns", "await_ns")
+_WAITS = ("own_waiting_ns", "ready_ns", "lock_ns", "await_ns")
+_SUMS = ("calls", "resumes", "exceptions", "awaits", "own_ns", "own_running_ns", *_WAITS)
 
 
 class ImportSystem:

@@ -55,6 +55,8 @@ def _program(recording: Recording) -> str:
         return ""
     if words and os.path.basename(words[0]).startswith("python"):
         words = words[1:]
+    elif words and not words[0].endswith(".py"):  # a notebook, or a program that embeds Python
+        return ""
     shown = " ".join(map(shell_word, words))
     # Skip command lines with other options of the interpreter: only the interpreter can parse them.
     runs = bool(words) and (words[0] in ("-m", "-c") or not words[0].startswith("-"))
