@@ -45,7 +45,8 @@ def test_a_file_that_is_there(recorded, name, words, known):
     path.write_bytes(b"precious")
     refused = seismo(recorded, *words)
     assert refused.returncode == 2
-    assert "--force" in refused.stderr
+    assert f"{name} exists" in refused.stderr
+    assert "--force overwrites it" in refused.stderr
     assert path.read_bytes() == b"precious"
     assert seismo(recorded, words[0], "--force", *words[1:]).returncode == 0
     assert path.read_bytes() != b"precious"

@@ -243,7 +243,7 @@ def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsy
 def test_a_profile_is_refused(name):
     made = recording()
     made._journal = None
-    with pytest.raises(FormatError, match="does not say") as error:
+    with pytest.raises(FormatError, match="hold a trace") as error:
         formats.write(made, io.BytesIO(), name)
     assert "seismo trace" in error.value.hint
     assert name not in formats.names("calltree")

@@ -80,8 +80,8 @@ def run(args: Namespace) -> int:
     if not args.format and not args.output:
         given = open_recording(args.file)
         fitting = formats.names(given.kind, bool(given.calls))
-        hint = f"give -o OUT, whose suffix says the format, or -f FORMAT, one of {', '.join(fitting)}"
-        raise UsageError("no format is given", hint=hint)
+        hint = f"name a file with -o, or a format with -f: {', '.join(fitting)}"
+        raise UsageError("the format is missing", hint=hint)
     named = formats.by_name(args.format) if args.format else formats.by_path(args.output)
     rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)

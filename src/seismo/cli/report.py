@@ -173,7 +173,7 @@ def _check_format(args: argparse.Namespace) -> None:
     options |= {"sort": None, "all": False, "html": None, "open": False}
     for name, default in options.items():
         if name not in _WITH_FORMAT and getattr(args, name) != default:
-            hint = "leave it out: everything is told, as much as --max-lines has room for"
+            hint = "leave it out: --format shows everything that --max-lines has room for"
             raise UsageError(f"--{name.replace('_', '-')} does not go with --format", f"--format {args.format}", hint)
 
 
