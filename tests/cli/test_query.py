@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 
 import children
 import duckdb
@@ -120,7 +118,7 @@ def test_without_duckdb_the_command_that_installs_it_is_given(seismo, recording,
 def test_the_command_is_of_the_tool_that_installed_seismo(recording, tmp_path, receipt, origin, command):
     """A folder as the tool leaves it: an environment without pip, the tool's receipt, and seismo's metadata."""
     place = tmp_path / "place"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    children.python("-m", "venv", "--without-pip", place)
     about = next(place.glob("lib/python*/site-packages")) / "seismo-0.1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text('Name: seismo\nVersion: 0.1.0\nRequires-Dist: duckdb>=2; extra == "query"\n')
@@ -128,8 +126,7 @@ def test_the_command_is_of_the_tool_that_installed_seismo(recording, tmp_path, r
     if receipt:
         (place / receipt).touch()
     python = place / "bin" / "python"
-    run = [python, "-m", "seismo", "query", recording, "select 1"]
-    done = subprocess.run(run, env=children.environment(), capture_output=True, text=True, check=False)
+    done = children.run([python, "-m", "seismo", "query", recording, "select 1"], env=children.environment())
     assert done.stderr.splitlines()[1].strip() == command.format(python=python)
 
 

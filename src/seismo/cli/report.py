@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from seismo.cli.options import FORCE, OPEN
 from seismo.errors import UsageError, did_you_mean
+from seismo.escape import shell_word
 
 if TYPE_CHECKING:
     import argparse
@@ -248,4 +249,9 @@ def run(args: argparse.Namespace) -> int:
         from seismo.cli.pages import page
 
         return page(args, lambda path: kind.page(recording, path, options), kind.page_at)
-    return kind.report(paper_for(sys.stdout, args.color), recording, options)
+    paper = paper_for(sys.stdout, args.color)
+    status = kind.report(paper, recording, options)
+    if recording.calls and args.file != "-":
+        paper.line()
+        paper.line((f"seismo view {shell_word(args.file)}   shows the timeline", "quiet"))
+    return status

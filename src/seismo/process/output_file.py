@@ -146,6 +146,8 @@ def path_of(option: str, path: str) -> str:
     elif suffix and suffix.lower() in EXPORTS.split():
         out = shell_word(f"{stem}.coverage.xml" if suffix == ".xml" else path)
         what, how = "another tool's file", f"export {made} -o {out}"
+        if suffix == ".json" and "." not in os.path.basename(stem):
+            how += f" (timeline: -o {shell_word(stem + '.trace.json')})"
     else:
         return "/dev/stdout" if path == "-" else path
     raise RecordingError(f"a recording cannot be named like {what}", path, f"{option} {made}, and then: seismo {how}")
