@@ -81,6 +81,40 @@ def missing_folder(path: str, other: str = "name another file") -> str:
     return f"there is no folder {folder}: create it, or {other}" if folder and not os.path.isdir(folder) else ""
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra of seismo, by pip, pipx or uv, whichever installed seismo."""
+    import os
+    import sys
+    from importlib import metadata, util
+    from shlex import join
+    from shutil import which
+
+    try:
+        needs = [need for need in metadata.requires("seismo") or () if need.endswith((f'"{extra}"', f"'{extra}'"))]
+    except metadata.PackageNotFoundError:  # seismo runs from its sources
+        needs = []
+    packages = [need.partition(";")[0].strip() for need in needs] or [f"seismo[{extra}]"]
+    if os.path.isfile(os.path.join(sys.prefix, "pipx_metadata.json")):  # pipx refuses an extra of what is installed
+        return join(["pipx", "inject", os.path.basename(sys.prefix), *packages])
+    if os.path.isfile(os.path.join(sys.prefix, "uv-receipt.toml")):
+        return join(["uv", "tool", "install", *(word for one in packages for word in ("--with", one)), *_tool()])
+    if util.find_spec("pip") is None:
+        return join(["uv", "pip", "install", "--python", sys.executable, f"seismo[{extra}]"])
+    python = "python" if which("python") == sys.executable else sys.executable
+    return join([python, "-m", "pip", "install", f"seismo[{extra}]"])
+
+
+def _tool() -> list[str]:
+    """Return the words by which uv installs seismo as a tool again: its name, or the folder of its sources."""
+    import json
+    from importlib import metadata
+
+    origin = json.loads(metadata.distribution("seismo").read_text("direct_url.json") or "{}")
+    folder = origin.get("url", "").removeprefix("file://")
+    editable = origin.get("dir_info", {}).get("editable")
+    return ["--editable", folder] if editable else [folder or "seismo"]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the start of a hint with the most similar known word ("did you mean --sort? "), or "" if none is similar.
 

@@ -311,7 +311,7 @@ def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
     )
     done = lab.run("merge", "-o", "m.seismo", "r.seismo", "p.seismo")
     assert (done.returncode, "cannot be merged" in done.stderr) == (2, True)
-    assert "recorder coverage" in lab.run("info", "r.seismo").stdout
+    assert "recorder cover\n" in lab.run("info", "r.seismo").stdout
 
 
 def test_start_loads_little(lab):

@@ -183,5 +183,5 @@ def test_a_profile_has_nothing_to_cut(seismo, recording):
     for words in (["--from", "1s", "-o", "part.seismo"], ["--where", "call", "-f", "pstats"]):
         done = seismo("export", recording, *words)
         assert done.returncode == 2
-        assert "does not say what happened when" in done.stderr
-        assert "seismo trace makes one that does" in done.stderr
+        assert "this recording is not a trace" in done.stderr
+        assert "to record one: seismo trace SCRIPT" in done.stderr

@@ -46,8 +46,8 @@ def test_version(seismo):
     ("word", "hint"),
     [
         ("repotr", "did you mean: seismo report"),
-        ("app.py", "to record a program: seismo profile SCRIPT"),
-        ("app-1.seismo", "to look at a recording: seismo report FILE"),
+        ("app.py", "to record a program: seismo profile app.py"),
+        ("app-1.seismo", "to look at a recording: seismo report app-1.seismo"),
         ("cut", "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT"),
         ("top", "to see what a program does now: seismo report --live, seismo view --live"),
         (
@@ -61,6 +61,13 @@ def test_an_unknown_verb(seismo, word, hint):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == f"seismo: there is no verb {word!a}\n        {hint}\n"
+
+
+def test_a_program_without_a_verb_is_answered_by_its_command(seismo):
+    """The hint can be pasted into a shell."""
+    hint = "to record a program: seismo profile 'my app.py' --fast 'a b'"
+    assert seismo("my app.py", "--fast", "a b", status=2).stderr.splitlines()[1].strip() == hint
+    assert "seismo profile -m pytest -x\n" in seismo("-m", "pytest", "-x", status=2).stderr
 
 
 @pytest.mark.parametrize(

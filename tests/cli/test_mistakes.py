@@ -140,6 +140,12 @@ def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatc
         ("x.html", "a page", "x.seismo", "report x.seismo --html x.html"),
         ("x.SVG", "a page", "x.seismo", "report x.seismo --html x.html"),
         ("x.prof", "another tool's file", "x.seismo", "export x.seismo -o x.prof"),
+        (
+            "x.json",
+            "another tool's file",
+            "x.seismo",
+            "export x.seismo -o x.json (timeline: -o x.trace.json)",
+        ),
         ("x.cov.xml", "another tool's file", "x.cov.seismo", "export x.cov.seismo -o x.cov.coverage.xml"),
         (".coverage", "another tool's file", "recording.seismo", "export recording.seismo -o .coverage"),
     ):
@@ -158,6 +164,15 @@ def test_the_two_commands_that_are_named_instead_work(seismo, tmp_path):
     assert seismo(*words[words.index("seismo") + 1 :]).returncode == 0
     assert pstats.Stats(str(tmp_path / "a b.pstats")).total_calls >= 1
     assert seismo("profile", "-q", "-o", "a.name", "-c", "pass").stderr == ""
+
+
+def test_a_trace_in_json_without_a_timeline_says_how_to_get_one(seismo, traced, tmp_path):
+    traced("len('')")
+    done = seismo("export", "t.seismo", "-o", "t.json", status=0)
+    (said,) = done.stderr.splitlines()
+    assert seismo(*shlex.split(said.rpartition(": seismo ")[2])).returncode == 0
+    assert "traceEvents" in (tmp_path / "t.trace.json").read_text()
+    assert seismo("export", "t.seismo", "-f", "json", "-o", "other.json", status=0).stderr == ""
 
 
 def test_every_suffix_of_a_format_is_known_without_loading_it():

@@ -45,11 +45,21 @@ def test_a_file_that_is_there(recorded, name, words, known):
     path.write_bytes(b"precious")
     refused = seismo(recorded, *words)
     assert refused.returncode == 2
-    assert "--force" in refused.stderr
+    assert f"{name} exists" in refused.stderr
+    assert "--force overwrites it" in refused.stderr
     assert path.read_bytes() == b"precious"
     assert seismo(recorded, words[0], "--force", *words[1:]).returncode == 0
     assert path.read_bytes() != b"precious"
     assert seismo(recorded, *words).returncode == (0 if known else 2)  # its own output, where that can be told
+
+
+def test_a_foreign_file_is_called_so_and_one_of_seismo_is_not(recorded):
+    (recorded / "page.html").write_text("<p>mine")
+    done = seismo(recorded, "report", "lines.seismo", "--html", "page.html")
+    assert done.stderr.splitlines()[0] == "seismo: page.html exists and was not written by seismo"
+    assert seismo(recorded, "export", "profile.seismo", "-f", "json", "-o", "both.json").returncode == 0
+    done = seismo(recorded, "export", "profile.seismo", "-f", "speedscope", "-o", "both.json")
+    assert done.stderr.splitlines()[0] == "seismo: both.json exists"
 
 
 @pytest.mark.parametrize("target", ["empty.json", "/dev/null"])

@@ -82,7 +82,7 @@ def test_several_recordings_and_options_between_them(seismo, recording, slower):
         (["query", "nothing.seismo"], "no query is given"),
         (["query", "FILE", "select 1", "--format", "xml"], "--format"),
         (["query", "FILE", "select 1", "--memory", "much"], "DuckDB does not start"),
-        (["query", "FILE", "select 1", "--from", "1s"], "does not say what happened when"),
+        (["query", "FILE", "select 1", "--from", "1s"], "this recording is not a trace"),
         (["query", "FILE", "select 1", "--time", "wait"], "does not separate waiting"),
         (["query", "FILE", "select 1", "-o", "."], "directory"),
     ],
@@ -95,11 +95,39 @@ def test_mistakes_are_said(seismo, recording, words, said):
     assert done.stdout == ""
 
 
-def test_without_duckdb_the_extra_is_named(seismo, recording, tmp_path):
+def test_without_duckdb_the_command_that_installs_it_is_given(seismo, recording, tmp_path):
     (tmp_path / "duckdb.py").write_text("raise ImportError('no')")
     without = {"PYTHONPATH": children.environment(tmp_path)["PYTHONPATH"]}
     assert "pip install 'seismo[query]'" in seismo("query", recording, "select 1", env=without, status=2).stderr
     seismo("query", recording, "--tables", env=without, status=0)
+
+
+@pytest.mark.parametrize(
+    ("receipt", "origin", "command"),
+    [
+        ("pipx_metadata.json", "{}", "pipx inject place 'duckdb>=2'"),
+        ("uv-receipt.toml", "", "uv tool install --with 'duckdb>=2' seismo"),
+        (
+            "uv-receipt.toml",
+            '{"url": "file:///my/seismo", "dir_info": {"editable": true}}',
+            "uv tool install --with 'duckdb>=2' --editable /my/seismo",
+        ),
+        ("", "", "uv pip install --python {python} 'seismo[query]'"),
+    ],
+)
+def test_the_command_is_of_the_tool_that_installed_seismo(recording, tmp_path, receipt, origin, command):
+    """A folder as the tool leaves it: an environment without pip, the tool's receipt, and seismo's metadata."""
+    place = tmp_path / "place"
+    children.python("-m", "venv", "--without-pip", place)
+    about = next(place.glob("lib/python*/site-packages")) / "seismo-0.1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text('Name: seismo\nVersion: 0.1.0\nRequires-Dist: duckdb>=2; extra == "query"\n')
+    (about / "direct_url.json").write_text(origin)
+    if receipt:
+        (place / receipt).touch()
+    python = place / "bin" / "python"
+    done = children.run([python, "-m", "seismo", "query", recording, "select 1"], env=children.environment())
+    assert done.stderr.splitlines()[1].strip() == command.format(python=python)
 
 
 def test_the_tables_are_listed_with_their_columns(seismo, recording):

@@ -1,6 +1,8 @@
 """The table of options of recordings, and those who take them: the command line, Python, type checkers, the core."""
 
 import ast
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,26 @@ def test_guests_have_the_options_that_say_so():
 def test_the_core_refuses_what_it_cannot_do(settings, why_not):
     with pytest.raises(ValueError, match=why_not):
         _core.start(**settings)
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("profile", "--c-functions all --flush 2.5"),
+        ("trace", "--min-duration 10us --depth 5 --where 'module(\"*\")'"),
+        ("lines", "--rate 500"),
+        ("cover", "--branch --contexts test --context night"),
+        pytest.param(
+            "objects",
+            "--paths --leaks 'call(\"f\")' --holders 2",
+            marks=pytest.mark.skipif(sys.version_info < (3, 13, 3), reason="objects need CPython 3.13.3"),
+        ),
+    ],
+)
+def test_info_shows_the_verb_and_its_options_as_they_were_given(seismo, tmp_path, verb, given):
+    (tmp_path / "app.py").write_text("def f(): return 1\nf()\n")
+    seismo(verb, "-q", *shlex.split(given), "-o", "r.seismo", "app.py", status=0)
+    lines = seismo("info", "r.seismo", status=0).stdout.splitlines()
+    (made,) = (line for line in lines if line.startswith("made by "))
+    assert made.endswith(f", recorder {verb}")
+    assert f"settings  {given}" in lines

@@ -131,3 +131,13 @@ def test_a_trace_is_exported_whole(seismo, traced, tmp_path):
     assert sum(event["ph"] == "X" for event in events) == calls
     profiles = json.loads((tmp_path / "t.speedscope.json").read_text())["profiles"]
     assert sum(len(profile["events"]) for profile in profiles) == 2 * calls
+
+
+def test_the_next_step_is_named(seismo, tmp_path):
+    """The summary, and the report, end with the command that shows the timeline; that of a profile does not."""
+    (tmp_path / "app.py").write_text("len('')")
+    step = "seismo view t.seismo   shows the timeline"
+    assert seismo("trace", "-o", "t.seismo", "app.py", status=0).stderr.splitlines()[-1] == step
+    assert seismo("report", "t.seismo", status=0).stdout.splitlines()[-1] == step
+    assert "seismo view" not in seismo("profile", "-o", "p.seismo", "app.py", status=0).stderr
+    assert "seismo view" not in seismo("report", "p.seismo", status=0).stdout

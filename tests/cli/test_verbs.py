@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read(seismo, tmp_path, verb):
     assert done.stderr.startswith("seismo: ")
     assert len(done.stderr.splitlines()) == 3
     (tmp_path / "script.py").write_text("print()")
-    program = ("this is a program, not a recording", "script.py", "to record it: seismo profile SCRIPT")
+    program = ("this is a program, not a recording", "script.py", "to record it: seismo profile script.py")
     assert failed(seismo(verb, "script.py"), *program)
     assert failed(seismo(verb, "."), "this is a folder, not a recording", ".", *_newest(tmp_path))
 
@@ -209,9 +209,8 @@ def test_merge_does_not_overwrite(seismo, recording, slower):
     before = recording.read_bytes()
     assert failed(
         seismo("merge", "-o", recording, slower),
-        "the output exists already",
-        str(recording),
-        "--force overwrites it; or name another",
+        f"{recording} exists",
+        "--force overwrites it; or name another file",
     )
     assert recording.read_bytes() == before
     assert seismo("merge", "--force", "-o", recording, recording, slower).returncode == 0
@@ -254,7 +253,7 @@ def test_export_lists_the_formats(seismo):
 
 
 def test_export_errors(seismo, recording, tmp_path):
-    assert "give -o OUT, whose suffix says the format, or -f FORMAT" in seismo("export", recording).stderr
+    assert "name a file with -o, or a format with -f: pstats" in seismo("export", recording).stderr
     for words in (["-f", "nonsense"], ["-o", "x.nonsense"]):
         done = seismo("export", recording, *words)
         assert (done.returncode, done.stdout) == (2, "")
@@ -280,10 +279,9 @@ def test_a_file_that_only_its_name_makes_another_tools_says_so(seismo, tmp_path)
     (tmp_path / "notes.txt").write_text("hello\n")
     assert failed(
         seismo("report", "notes.txt"),
-        "this is not a collapsed file that can be read: line 1 does not end with a space and a number",
+        "this is neither a recording nor a collapsed file",
         "notes.txt",
-        "a file of this name is read as collapsed: collapsed stacks, own time in ns (or objects, --weight): "
-        "flamegraph.pl, inferno, speedscope",
+        "line 1 does not end with a space and a number",
     )
 
 
@@ -307,7 +305,7 @@ def test_what_a_watch_wrote_is_no_recording(seismo, tmp_path, option):
     seismo("watch", 'call("f")', option, "matches.json", "-q", "app.py", status=0)
     failed(
         seismo("report", "matches.json"),
-        "this is what seismo watch shows of its matches, not a recording",
+        "this is the output of seismo watch, not a recording",
         "matches.json",
         "record the matches as well: seismo watch EXPRESSION --record FILE ...",
     )

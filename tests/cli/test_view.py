@@ -34,7 +34,7 @@ def test_it_prints_the_address_serves_and_ends(recording):
         child.send_signal(signal.SIGINT)
         assert child.wait(SECONDS) == 0
         said = child.stderr.read()
-        assert "Ctrl-C ends it" in said
+        assert "Ctrl-C ends the server" in said
         assert said.endswith("seismo: ended\n")
 
 

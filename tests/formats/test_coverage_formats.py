@@ -423,7 +423,7 @@ def test_without_coverage_a_hint_says_so(branches, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "coverage", None)
     with pytest.raises(FormatError) as error:
         branches.written("coverage")
-    assert "pip install coverage" in str(error.value)
+    assert "pip install 'seismo[coverage]'" in str(error.value)
 
 
 def test_hostile_names_do_no_harm(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 
 import journal_made
 import pytest
@@ -235,15 +236,20 @@ def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsy
     entry = module.FORMAT
     monkeypatch.setattr(formats, "by_name", lambda name: __import__("dataclasses").replace(entry, most_calls=500))
     assert main(["export", str(tmp_path / "long.seismo"), "-f", entry.name, "-o", str(tmp_path / "out")]) == 0
-    assert "only the first" in capsys.readouterr().err
+    ends, rest, view = capsys.readouterr().err.splitlines()
+    assert "seismo: the file ends at 0." in ends
+    assert view.endswith(f"seismo view {tmp_path}/long.seismo")
     assert (tmp_path / "out").stat().st_size < 400_000
+    words = shlex.split(rest.partition("the rest: seismo ")[2])
+    assert main(words) == 0
+    assert (tmp_path / "out-rest").exists()
 
 
 @pytest.mark.parametrize("name", ["chrome", "perfetto"])
 def test_a_profile_is_refused(name):
     made = recording()
     made._journal = None
-    with pytest.raises(FormatError, match="does not say") as error:
+    with pytest.raises(FormatError, match="hold a trace") as error:
         formats.write(made, io.BytesIO(), name)
     assert "seismo trace" in error.value.hint
     assert name not in formats.names("calltree")

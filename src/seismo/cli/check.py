@@ -131,7 +131,9 @@ def main(words: list[str]) -> int:
         if program is None:
             return verb.help()
         if program.kind == "stdin":
-            raise UsageError("a check runs the program several times, and cannot read it from standard input")
+            raise UsageError(
+                "a check runs the program several times, so it cannot be read from standard input", hint="name a file"
+            )
         return _Checking(given, program).run()
     except FORESEEN as error:
         output = getattr(error, "output", b"")
@@ -240,10 +242,12 @@ class _Checking:
         elif os.path.exists(path):
             old = baseline.read(path)
         elif given is not None:
-            raise CheckError("this is neither a file nor a revision that git knows", given, "--update writes the file")
+            raise CheckError("this is neither a file nor a revision of git", given, "to create the file: --update")
         elif self.sizes is None:
             raise CheckError(
-                "there is nothing to compare with", path, "give --against REV, or write this file with --update"
+                "there is nothing to compare with",
+                path,
+                "compare with a revision (--against REV), or create this file (--update)",
             )
         if old is not None and not update:
             from seismo.check.counted_runs import said
@@ -255,7 +259,7 @@ class _Checking:
                 old = None
             else:
                 raise CheckError(
-                    "the baseline is of another program", f"{path}: {old.stamp.program}", "--update measures it anew"
+                    "the baseline is of another program", f"{path}: {old.stamp.program}", "--update replaces it"
                 )
         runs = self._measured(self.new, True)
         measurement = runs.measurement()

@@ -13,7 +13,7 @@ import argparse
 import re
 import sys
 
-from seismo.errors import UsageError
+from seismo.errors import UsageError, install_command
 
 SHELLS = ("bash", "zsh", "fish")
 _FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # metavars
@@ -30,10 +30,11 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise UsageError(
-            "shtab writes the script, and is not installed", hint="pip install 'seismo[completion]'"
+            "the script is written by shtab, which is not installed", hint=install_command("completion")
         ) from None
     if args.shell not in shtab.SUPPORTED_SHELLS:
-        raise UsageError(f"shtab {shtab.__version__} does not know {args.shell}", hint="pip install -U shtab")
+        hint = f"install a newer one: {install_command('completion')}"
+        raise UsageError(f"shtab {shtab.__version__} does not support {args.shell}", hint=hint)
     sys.stdout.write(shtab.complete(every_verb(), args.shell))
     return 0
 

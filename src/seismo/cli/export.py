@@ -14,12 +14,14 @@ own time, depth and thread of a call, and whether an exception left it
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from seismo import recording_kinds
 from seismo.cli.options import FORCE
 from seismo.errors import UsageError
+from seismo.escape import shell_word
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -80,8 +82,8 @@ def run(args: Namespace) -> int:
     if not args.format and not args.output:
         given = open_recording(args.file)
         fitting = formats.names(given.kind, bool(given.calls))
-        hint = f"give -o OUT, whose suffix says the format, or -f FORMAT, one of {', '.join(fitting)}"
-        raise UsageError("no format is given", hint=hint)
+        hint = f"name a file with -o, or a format with -f: {', '.join(fitting)}"
+        raise UsageError("the format is missing", hint=hint)
     named = formats.by_name(args.format) if args.format else formats.by_path(args.output)
     rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)
@@ -102,12 +104,7 @@ def run(args: Namespace) -> int:
     if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
-    cut = entry.cut_ns(recording)
-    if cut is not None:
-        say(
-            f"only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
-            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes"
-        )
+    _say_of_a_trace(recording, entry, args)
     if not entry.tells_losses:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
@@ -135,6 +132,28 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
         raise UsageError("the output is the recording itself", args.output, "name another file")
     cut_into(recording, args.output, *window, where=args.where)
     return None
+
+
+def _say_of_a_trace(recording: Recording, entry: Format, args: Namespace) -> None:
+    """Report on stderr that the file has no timeline or ends early, and the commands that show the rest."""
+    from seismo.cli.files import say
+
+    export = f"seismo export {shell_word(args.file)}"
+    if recording.calls and entry.name == "json" and not args.format:
+        timeline = shell_word(f"{args.output.removesuffix('.json')}.trace.json")
+        say(f"the file has tables and no timeline; with the timeline: {export} -o {timeline}")
+    cut = entry.cut_ns(recording)
+    if cut is None:
+        return
+    end = f"{cut / 1e9:,.3f} s of {recording.calls.end_ns / 1e9:,.3f} s"
+    say(f"the file ends at {end}: a viewer of {entry.name} files opens about {entry.most_calls:,} calls")
+    window = f"--from {cut // 1000 / 1e6:.6f}s --to end" + (f" -f {args.format}" if args.format else "")
+    folder, name = os.path.split(args.output or "-")
+    stem, dot, suffix = name.partition(".")
+    out = "" if name == "-" else f" -o {shell_word(os.path.join(folder, f'{stem}-rest{dot}{suffix}'))}"
+    say(f"the rest: {export} {window}{out}")
+    if args.file != "-":
+        say(f"all of it in seismo's own viewer: seismo view {shell_word(args.file)}")
 
 
 def _list() -> int:

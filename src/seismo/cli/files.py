@@ -101,9 +101,13 @@ def open_recording(path: str) -> Recording:
 
     if match_text.is_ours(start) or json_lines.is_ours(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
-        raise RecordingError("this is what seismo watch shows of its matches, not a recording", path, hint)
+        raise RecordingError("this is the output of seismo watch, not a recording", path, hint)
     if path.endswith(".py"):
-        raise RecordingError("this is a program, not a recording", path, "to record it: seismo profile SCRIPT")
+        from seismo.escape import shell_word
+
+        raise RecordingError(
+            "this is a program, not a recording", path, f"to record it: seismo profile {shell_word(path)}"
+        )
     return formats.read_any(path, start)
 
 
@@ -151,12 +155,10 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
     from seismo.report.waiting import told
 
     if time not in (None, "calls") and recording.timeless:
-        hint = (
-            "leave --time out: it is shown by its calls; to have times, record the program again without --timing none"
-        )
+        hint = "leave out --time, or record the program again without --timing none"
         raise UsageError("the recording was made without times", path, hint)
     if time == "wait" and not told(recording):
-        hint = "it has wall-clock times only; to tell them apart, record the program again with this version, on Linux"
+        hint = "it has elapsed times only; to separate them, record the program again with this version, on Linux"
         raise UsageError("the recording does not separate waiting from running", path, hint)
 
 
@@ -168,7 +170,7 @@ def recording_path(path: str, force: bool) -> str:
     if os.path.isdir(path):
         raise UsageError("the output is a folder", path, "name a file: -o OUT")
     if os.path.isfile(path) and not force:
-        raise UsageError("the output exists already", path, "--force overwrites it; or name another")
+        raise UsageError(f"{path} exists", hint="--force overwrites it; or name another file")
     return path
 
 

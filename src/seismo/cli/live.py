@@ -43,7 +43,11 @@ def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int
             before = shown.recording
             while shown.version == version:
                 if shown.ending:
-                    say("the program has ended" if shown.ending == "ended" else "the process is gone, and wrote no end")
+                    say(
+                        "the program has ended"
+                        if shown.ending == "ended"
+                        else "the process has ended without finishing the recording"
+                    )
                     return 0
                 time.sleep(INTERVAL)
                 shown.refresh()

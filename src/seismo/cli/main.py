@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
         from seismo import __version__
 
         return _print(f"seismo {__version__}\n")
-    return _unknown(verb)
+    return _unknown(words)
 
 
 def home(verb: str) -> Any:
@@ -107,8 +107,8 @@ def _run(verb: str, words: list[str]) -> int:
     except FORESEEN as error:
         return failed(error)
     except OverflowError:  # sums of absurd counts in a damaged file
-        hint = "the file is damaged, or was made to look like a recording"
-        return failed(SeismoError("the numbers are too large to be true", hint=hint))
+        hint = "the file is damaged or was not written by seismo"
+        return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
 
 
 def show_every_name(stream: TextIO | _NoOutput) -> None:
@@ -163,18 +163,20 @@ def _help(words: list[str]) -> int:
     )
 
 
-def _unknown(verb: str) -> int:
+def _unknown(words: list[str]) -> int:
     import difflib
+    import shlex
 
+    verb = words[0]
     close = difflib.get_close_matches(verb, VERBS, 1)
     if verb in _GONE:
         hint = _GONE[verb]
     elif close:
         hint = f"did you mean: seismo {close[0]}"
     elif verb.endswith((".seismo", ".pstats", ".prof")):
-        hint = "to look at a recording: seismo report FILE"
-    elif verb.endswith(".py"):
-        hint = "to record a program: seismo profile SCRIPT"
+        hint = f"to look at a recording: seismo report {shlex.quote(verb)}"
+    elif verb.endswith(".py") or verb in ("-m", "-c"):
+        hint = f"to record a program: seismo profile {shlex.join(words)}"
     else:
         hint = f"the verbs are {', '.join(VERBS)}; see seismo --help"
     return failed(UsageError(f"there is no verb {verb!a}", hint=hint))

@@ -216,7 +216,7 @@ class RecordedRun:
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
-                reason = "the recordings of child processes cannot be reached from here; to merge them, run"
+                reason = "the recordings of child processes cannot be reached any more; to merge them"
                 told.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.process import merge_parts
@@ -224,7 +224,9 @@ class RecordedRun:
                 self.taken = self.taken or merge_parts.TakenParts()
                 told += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
-                    told.append("the program becomes another (exec): if that is Python, its end adds what it does")
+                    told.append(
+                        "the program is replaced (exec): if the new one is Python, it is recorded into the same file"
+                    )
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
             for line in told:
                 if line and stderr >= 0:
@@ -233,10 +235,7 @@ class RecordedRun:
             if self.process.done:
                 _core.hear_signals()  # the recording is complete, so the rest may be interrupted
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
-                say(
-                    f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
-                    stderr,
-                )
+                say(f"the recording is too large for a summary: seismo report {screen.path}   shows it", stderr)
             elif stderr >= 0 or self.always:
                 return self.summary(output.path if there else self.process.recorder.snapshot(), screen) or 0
         except KeyboardInterrupt:

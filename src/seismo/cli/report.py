@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from seismo.cli.options import FORCE, OPEN
 from seismo.errors import UsageError, did_you_mean
+from seismo.escape import shell_word
 
 if TYPE_CHECKING:
     import argparse
@@ -174,7 +175,7 @@ def _check_format(args: argparse.Namespace) -> None:
     options |= {"sort": None, "all": False, "html": None, "open": False}
     for name, default in options.items():
         if name not in _WITH_FORMAT and getattr(args, name) != default:
-            hint = "leave it out: everything is told, as much as --max-lines has room for"
+            hint = "leave it out: --format shows everything that --max-lines has room for"
             raise UsageError(f"--{name.replace('_', '-')} does not go with --format", f"--format {args.format}", hint)
 
 
@@ -250,4 +251,9 @@ def run(args: argparse.Namespace) -> int:
         from seismo.report.kind import page_at
 
         return page(args, lambda path: kind.page(recording, path, options), lambda path: page_at(kind, path))
-    return kind.report(paper_for(sys.stdout, args.color), recording, options)
+    paper = paper_for(sys.stdout, args.color)
+    status = kind.report(paper, recording, options)
+    if recording.calls and args.file != "-":
+        paper.line()
+        paper.line((f"seismo view {shell_word(args.file)}   shows the timeline", "quiet"))
+    return status

@@ -25,7 +25,7 @@ def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, in
     from seismo.report.words import Signs, duration
 
     if not recording.calls:
-        raise UsageError("this recording does not say what happened when", path, "seismo trace makes one that does")
+        raise UsageError("this recording is not a trace", path, "to record one: seismo trace SCRIPT")
     last = recording.calls.end_ns + 1
     start, end = args.start or "0", args.end or END
     first, until = _time(start, "--from", last), _time(end, "--to", last)

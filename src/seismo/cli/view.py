@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
     try:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
-        say("this address shows the recordings, to whoever has it, on this machine only; Ctrl-C ends it")
+        say("everyone on this machine who has this address can see the recordings; Ctrl-C ends the server")
         if not args.no_open and not opened(server.url):
             say("no browser could be opened: open the address in one of your own")
         server.serve()
@@ -66,7 +66,7 @@ def _shown(args: Namespace) -> list[ServedRecording]:
 
     files = args.files or [or_newest(None)]
     if len(files) > MOST_FILES:
-        raise UsageError(f"{len(files)} files are too many to look at together", hint=f"give {MOST_FILES} at most")
+        raise UsageError(f"{len(files)} files are too many to show together", hint=f"name at most {MOST_FILES}")
     if args.live:
         return [ServedRecording(file, open_running(file), live=True) for file in files]
     return [ServedRecording(file, open_recording(file)) for file in files]

@@ -129,8 +129,8 @@ def read_any(path: str, start: bytes) -> Recording:
             try:
                 return found.read(path)
             except FormatError as error:
-                named = f"a file of this name is read as {found.name}: {found.description}"
-                raise FormatError(error.what, path, error.hint or named) from None
+                what = f"this is neither a recording nor a {found.name} file" if error.__cause__ else error.what
+                raise FormatError(what, path, error.hint or str(error.__cause__ or "")) from None
     return model.read(path)
 
 

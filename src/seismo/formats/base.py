@@ -126,8 +126,8 @@ class Format:
             self._refuse(kind)
         if self.of_traces and not recording.calls:
             raise FormatError(
-                f"{self.name} files hold what happened when, and this recording does not say",
-                hint=f"seismo trace records it; formats for this recording: {', '.join(_names(kind))}",
+                f"{self.name} files hold a trace, and this recording is not one",
+                hint=f"seismo trace records one; formats for this recording: {', '.join(_names(kind))}",
             )
         if recording.timeless and self.of and not self.counts:
             raise FormatError(

@@ -18,7 +18,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from seismo.errors import FormatError, SeismoError
+from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
 from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, numbers_in, report_of, resolved
 from seismo.recording_kinds import COVERAGE
@@ -53,7 +53,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         from coverage import CoverageData
     except ImportError:
         raise FormatError(
-            "a .coverage file is written by coverage.py, which is not installed here", hint="pip install coverage"
+            "a .coverage file is written by coverage.py, which is not installed here", hint=install_command("coverage")
         ) from None
     branch = has_arcs(recording)
     ran = ExecutedByFile(recording)

@@ -84,11 +84,9 @@ def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> 
     except OSError:  # the owner of an unreadable file is unknown
         start = b"?"
     if start and not (mark and mark in start):
-        raise FormatError(
-            "this file is there already, and nothing in it says that it is such a file of seismo's",
-            where=path,
-            hint=f"{option} overwrites it; or name another",
-        )
+        foreign = mark and b"seismo" not in start  # else it may be seismo's, in another format
+        what = f"{path} exists and was not written by seismo" if foreign else f"{path} exists"
+        raise FormatError(what, hint=f"{option} overwrites it; or name another file")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.coverage import read_source
-from seismo.errors import SeismoError, UsageError
+from seismo.errors import SeismoError, UsageError, install_command
 from seismo.mcp.allowed_files import RootFolder
 from seismo.mcp.tools import NOTE, Tools, failure
 
@@ -46,9 +46,7 @@ def make(folder: str, allow_run: bool) -> Any:
         from mcp.server.mcpserver import MCPServer
         from mcp.types import CallToolResult, TextContent, ToolAnnotations
     except ImportError:
-        raise UsageError(
-            "the server needs the MCP SDK, which is not installed", hint="python -m pip install 'seismo[mcp]'"
-        ) from None
+        raise UsageError("the server needs the MCP SDK, which is not installed", hint=install_command("mcp")) from None
     from seismo import __version__
 
     root = RootFolder(folder)

@@ -146,6 +146,8 @@ def path_of(option: str, path: str) -> str:
     elif suffix and suffix.lower() in EXPORTS.split():
         out = shell_word(f"{stem}.coverage.xml" if suffix == ".xml" else path)
         what, how = "another tool's file", f"export {made} -o {out}"
+        if suffix == ".json" and "." not in os.path.basename(stem):
+            how += f" (timeline: -o {shell_word(stem + '.trace.json')})"
     else:
         return "/dev/stdout" if path == "-" else path
     raise RecordingError(f"a recording cannot be named like {what}", path, f"{option} {made}, and then: seismo {how}")
@@ -191,9 +193,9 @@ def _open(
         try:
             begin = _begin_of(fd, _TEXT)
             if begin and is_ours is not None and not is_ours(begin):
-                kind = "a recording" if is_ours is _is_recording else "such a file of seismo"
-                hint = f"{'--force overwrites it; or ' if option in ('-o', '--json') else ''}give {option} another name"
-                raise RecordingError(f"this file exists already and is not {kind}", path, hint)
+                what = "is not a recording" if is_ours is _is_recording else "was not written by seismo"
+                force = "--force overwrites it; or " if option in ("-o", "--json") else ""
+                raise RecordingError(f"{path} exists and {what}", hint=f"{force}name another file with {option}")
             _lock(fd, path, option)
             if _identity(fd) != _identity(path):  # the lock's last holder has replaced the file
                 os.close(fd)
@@ -203,7 +205,7 @@ def _open(
             os.close(fd)
             raise
         return fd, False
-    raise RecordingError("this file keeps being replaced", path, f"name another with {option}")
+    raise RecordingError("another process keeps replacing this file", path, f"name another file with {option}")
 
 
 def _open_plain(path: str) -> int:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from seismo.errors import UsageError, did_you_mean
+from seismo.errors import UsageError, did_you_mean, install_command
 from seismo.model.trace.arrow_stream import CallStream
 from seismo.query.duckdb_pushdown import register
 from seismo.query.sql_tables import FOREVER, TABLES, Source, expressions, quoted
@@ -326,7 +326,5 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise UsageError(
-            "queries need DuckDB, which is not installed", hint="python -m pip install 'seismo[query]'"
-        ) from None
+        raise UsageError("queries need DuckDB, which is not installed", hint=install_command("query")) from None
     return duckdb

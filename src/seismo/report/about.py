@@ -7,7 +7,9 @@ import os
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
-from seismo.escape import printable
+from seismo import options
+from seismo import recording_kinds as kinds
+from seismo.escape import printable, shell_word
 from seismo.report import words as text
 from seismo.report.facts import header, is_watch, write_facts
 from seismo.report.kind import every, of
@@ -27,13 +29,11 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     if path != "-" and os.path.isfile(path):
         file += f", {os.path.getsize(path):,} bytes"
     made = ", ".join(
-        f"{word} {meta[key]}"
-        for word, key in (("seismo", "seismo"), ("file format", "format"), ("recorder", "recorder"))
-        if meta.get(key)
+        f"{word} {meta[key]}" for word, key in (("seismo", "seismo"), ("file format", "format")) if meta.get(key)
     )
     facts = [("file", file)]
     if made:
-        facts.append(("made by", printable(made)))
+        facts.append(("made by", printable(f"{made}, recorder {_verb(recording)}" if meta.get("recorder") else made)))
     facts += header(recording, paper.signs)
     rows = {**_ROWS, **dict(of(recording).tables)}
     sizes = (text.number_of(len(getattr(recording, name)), *words) for name, words in rows.items())
@@ -42,8 +42,9 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
         ("clock", printable(clock)) for clock in sorted({str(row.clock) for row in recording.processes if row.clock})
     ]
     facts += [("waits", waits) for waits in _waits(recording)]
-    if meta.get("settings"):
-        facts.append(("settings", printable(json.dumps(meta["settings"], ensure_ascii=False))))
+    settings = _settings(meta.get("settings"))
+    if settings:
+        facts.append(("settings", settings))
     facts += [("problem", printable(problem)) for problem in recording.problems]
     write_facts(paper, facts)
     if len(recording.processes):
@@ -52,6 +53,58 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     if len(recording.threads):
         paper.line()
         _write_threads(paper, recording)
+
+
+def _verb(recording: Recording) -> str:
+    """Return the verb that makes such a recording."""
+    recorder = str(recording.meta["recorder"])
+    return "trace" if recording.calls else kinds.KINDS[recorder].verb if recorder in kinds.KINDS else recorder
+
+
+# Settings that differ in name from their options; "" for those that another setting or the verb implies.
+_WORDS = {
+    **{option.name: option.word for option in (*options.SETTINGS.values(), *options.COVERAGE)},
+    "flush_ms": "--flush",
+    "source_dirs": "--source",
+    "source_pkgs": "--source",
+    "tests": "--contexts test",
+    "holders": "--holders",
+    "journal": "",
+    "leaks": "",
+}
+
+
+def _settings(settings: Any) -> str:
+    """Return the recorder's settings as written on the command line, and those without an option as name=value."""
+    if not isinstance(settings, dict):
+        return ""
+    shown = []
+    for name, value in settings.items():
+        word = "--leaks" if name == "span" and settings.get("leaks") else _WORDS.get(name)
+        if not value or word == "":
+            continue
+        if name == "objects" and value == "types":
+            shown.append("--types")
+        elif name == "expression":  # of a watch, which has it before the options
+            shown.append(shell_word(str(value)))
+        elif word is None:
+            shown.append(shell_word(f"{name}={value if isinstance(value, str) else json.dumps(value)}"))
+        elif value is True or (value == 1 and name in options.SETTINGS and options.SETTINGS[name].is_flag):
+            shown.append(word)
+        else:
+            shown.append(" ".join(f"{word} {shell_word(_value(name, one))}" for one in _listed(value)))
+    return " ".join(shown)
+
+
+def _value(name: str, value: Any) -> str:
+    """Return a setting's value in the unit of its option."""
+    if isinstance(value, int) and name in ("flush_ms", "min_duration_ns"):
+        return f"{value / 1000:g}" + ("us" if name == "min_duration_ns" else "")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _waits(recording: Recording) -> list[str]:

@@ -267,5 +267,5 @@ def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):
     recording._journal = None
     recording.save(tmp_path / "profile.seismo")
     assert main(["report", str(tmp_path / "profile.seismo"), "--around", "1s"]) == 2
-    assert "does not say what happened when" in capsys.readouterr().err
+    assert "this recording is not a trace" in capsys.readouterr().err
     assert main(["info", "--verify", str(tmp_path / "profile.seismo")]) == 2

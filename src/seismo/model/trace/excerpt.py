@@ -89,10 +89,7 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     calls = recording.calls
     journal = calls._journal
     if journal is None:
-        raise UsageError(
-            "this recording does not say what happened when, and cannot be cut",
-            hint="seismo trace makes one that does",
-        )
+        raise UsageError("this recording is not a trace and cannot be cut", hint="to record one: seismo trace SCRIPT")
     first, last = max(0, min(start_ns, FOREVER)), max(0, min(end_ns, FOREVER))
     if last <= first:
         raise UsageError("the window ends before it begins", hint="give a beginning and an end after it")

@@ -65,6 +65,8 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     lines += lost_lines(recording, signs, width)
     if path:
         lines.append((f"seismo report {printable(path)}   shows the rest", "quiet"))
+        if recording._journal is not None:  # recording.calls would import its module into every recorded program
+            lines.append((f"seismo view {printable(path)}   shows the timeline", "quiet"))
     return lines
 
 

@@ -243,9 +243,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
     """
     calls = recording.calls
     if not calls:
-        raise UsageError(
-            "this recording does not say what happened when", "--around", "seismo trace makes one that does"
-        )
+        raise UsageError("this recording is not a trace", "--around", "to record one: seismo trace SCRIPT")
     if around == END:
         windows, first = _last(recording, how.get("threads") or ()), FOREVER
         title = f"the last {LAST} calls of each thread"
