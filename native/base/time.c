@@ -16,11 +16,11 @@ static int64_t unix_bound_ns(void) {
 #ifdef __linux__
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
         return 0;
-    struct timex told;
-    memset(&told, 0, sizeof told); /* no mode: sets nothing */
-    int state = adjtimex(&told);
-    if (state >= 0 && state != TIME_ERROR && !(told.status & STA_UNSYNC) && told.maxerror > 0)
-        return (int64_t)told.maxerror * 1000;
+    struct timex state_of_clock;
+    memset(&state_of_clock, 0, sizeof state_of_clock); /* no mode: sets nothing */
+    int state = adjtimex(&state_of_clock);
+    if (state >= 0 && state != TIME_ERROR && !(state_of_clock.status & STA_UNSYNC) && state_of_clock.maxerror > 0)
+        return (int64_t)state_of_clock.maxerror * 1000;
 #endif
     return 0;
 }

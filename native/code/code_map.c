@@ -103,7 +103,7 @@ static void take_out(sm_code_place *gap) {
 
 static void free_entry(sm_code_entry *entry) {
     if (entry != NULL)
-        sm_free(entry->untold);
+        sm_free(entry->unreported);
     sm_free(entry);
 }
 

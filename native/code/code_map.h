@@ -30,13 +30,13 @@ typedef enum {
 struct sm_function;
 
 typedef struct sm_code_entry {
-    struct sm_function *function; /* NULL until requested */
-    void *of[SM_CODE_USERS];      /* each user's own, or NULL */
-    uint32_t session;             /* last recording whose source of lines met it, or 0 */
-    uint32_t serial;              /* unique in this process */
-    PyCodeObject *code;           /* borrowed; the entry dies with it */
-    struct sm_unreported *untold; /* owned, or NULL; see code/unreported_lines.h */
-    bool asked_for_untold;
+    struct sm_function *function;     /* NULL until requested */
+    void *of[SM_CODE_USERS];          /* each user's own, or NULL */
+    uint32_t session;                 /* last recording whose source of lines met it, or 0 */
+    uint32_t serial;                  /* unique in this process */
+    PyCodeObject *code;               /* borrowed; the entry dies with it */
+    struct sm_unreported *unreported; /* owned, or NULL; see code/unreported_lines.h */
+    bool asked_for_unreported;
 } sm_code_entry;
 
 typedef struct {

@@ -13,7 +13,7 @@
  * 1. `decode` records each unit's operation (compat/opcodes.h), the next instruction and the target of a jump. Events
  *    have the offset of the instruction itself, jumps lead to its EXTENDED_ARG.
  * 2. Locations come from the line table (linetable.h), handlers from the exception table.
- * 3. Each conditional jump becomes a branch; `leads_to` and `find_tell` follow its ways.
+ * 3. Each conditional jump becomes a branch; `leads_to` and `find_line_event` follow its ways.
  *
  * Events differ from the jump in some cases:
  * - A for loop jumps to END_FOR, but the event has an instruction after it: the interpreter skips END_FOR and the one
@@ -201,7 +201,7 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
     return 0;
 }
 
-static int32_t find_tell(code_map *map, const sm_branch *branch, sm_way way, uint32_t start) {
+static int32_t find_line_event(code_map *map, const sm_branch *branch, sm_way way, uint32_t start) {
     uint32_t destination = branch->to[way] / 2, at = start;
     bool arrived = false;
     for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
@@ -291,7 +291,7 @@ static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     *branch = (sm_branch){.offset = 2 * source,
                           .also = {2 * also[0], 2 * also[1]},
                           .to = {2 * fell, 2 * jumped},
-                          .tells = {-1, -1},
+                          .line_events = {-1, -1},
                           .kind = kind_of(here->does),
                           .silent = silent ? 1u << SM_FELL : 0,
                           .apart = apart};
@@ -311,15 +311,15 @@ static const sm_location *location_before(const code_map *map, uint32_t at) {
 
 /* Return the line that LINE omits (code/unreported_lines.h), or 0. What other jumps or exceptions lead to always
  * begins a line. After the loop of a comprehension, there is no statement. */
-static int32_t find_untold(const code_map *map, const sm_branch *branch) {
+static int32_t find_unreported_line(const code_map *map, const sm_branch *branch) {
     uint32_t to = branch->to[SM_JUMPED] / 2;
     const sm_location *before = location_before(map, to);
     int32_t line = map->location[to].line;
     uint8_t does = map->unit[to].does;
-    bool told = before == NULL || before->line != line || map->unit[to].entries > 1;
+    bool is_reported = before == NULL || before->line != line || map->unit[to].entries > 1;
     bool goes_on =
         map->expression || does == SM_OP_QUIET || does == SM_OP_KEEP || does == SM_OP_STORE || does == SM_OP_BACKWARD;
-    return told || goes_on || line <= 0 || line == map->location[branch->offset / 2].line ? 0 : line;
+    return is_reported || goes_on || line <= 0 || line == map->location[branch->offset / 2].line ? 0 : line;
 }
 
 static bool contains(const sm_location *outer, const sm_location *inner) {
@@ -349,10 +349,10 @@ static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
         branch->to_line[way] = leads_to(map, branch, way);
     if (SM_LOOP_ENDS_HIDE_LINES && branch->kind == SM_BRANCH_EXHAUSTED)
-        branch->untold = find_untold(map, branch);
+        branch->unreported_line = find_unreported_line(map, branch);
     if (SM_ONE_BRANCH_EVENT && !branch->apart) {
-        branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, here->next);
-        branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, here->target);
+        branch->line_events[SM_FELL] = find_line_event(map, branch, SM_FELL, here->next);
+        branch->line_events[SM_JUMPED] = find_line_event(map, branch, SM_JUMPED, here->target);
     }
 }
 
@@ -361,20 +361,20 @@ static int compare_branches(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static int compare_tells(const void *left, const void *right) {
-    int32_t a = ((const sm_tell *)left)->offset, b = ((const sm_tell *)right)->offset;
+static int compare_line_events(const void *left, const void *right) {
+    int32_t a = ((const sm_line_event *)left)->offset, b = ((const sm_line_event *)right)->offset;
     return (a > b) - (a < b);
 }
 
 /* Return a table in one block of memory with its arrays, or NULL if out of memory. */
 static sm_branches *allocate(uint32_t branches, uint32_t units) {
-    size_t bytes = sizeof(sm_branches) + branches * (sizeof(sm_branch) + 2 * sizeof(sm_tell));
+    size_t bytes = sizeof(sm_branches) + branches * (sizeof(sm_branch) + 2 * sizeof(sm_line_event));
     sm_branches *table = sm_malloc(bytes + units * sizeof(uint16_t));
     if (table == NULL)
         return NULL;
     *table = (sm_branches){.units = units, .branches = (sm_branch *)(table + 1)};
-    table->tells = (sm_tell *)(table->branches + branches);
-    table->at = (uint16_t *)(table->tells + 2 * (size_t)branches);
+    table->line_events = (sm_line_event *)(table->branches + branches);
+    table->at = (uint16_t *)(table->line_events + 2 * (size_t)branches);
     memset(table->at, 0, units * sizeof(uint16_t));
     return table;
 }
@@ -414,10 +414,11 @@ static sm_branches *collect(code_map *map) {
     for (uint32_t i = 0; i < table->count; i++) {
         note_also(table, i);
         for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
-            if (table->branches[i].tells[way] >= 0)
-                table->tells[table->tells_count++] = (sm_tell){table->branches[i].tells[way], i, way};
+            if (table->branches[i].line_events[way] >= 0)
+                table->line_events[table->line_events_count++] =
+                    (sm_line_event){table->branches[i].line_events[way], i, way};
     }
-    qsort(table->tells, table->tells_count, sizeof *table->tells, compare_tells);
+    qsort(table->line_events, table->line_events_count, sizeof *table->line_events, compare_line_events);
     return table;
 }
 
@@ -472,14 +473,14 @@ const sm_branch *sm_branches_search(const sm_branches *table, Py_ssize_t offset)
     return bsearch(&key, table->branches, table->count, sizeof key, compare_branches);
 }
 
-const sm_tell *sm_branches_tell(const sm_branches *table, Py_ssize_t offset) {
-    uint32_t low = 0, high = table->tells_count;
+const sm_line_event *sm_branches_line_event(const sm_branches *table, Py_ssize_t offset) {
+    uint32_t low = 0, high = table->line_events_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (table->tells[middle].offset < offset)
+        if (table->line_events[middle].offset < offset)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < table->tells_count && table->tells[low].offset == offset ? &table->tells[low] : NULL;
+    return low < table->line_events_count && table->line_events[low].offset == offset ? &table->line_events[low] : NULL;
 }

@@ -6,8 +6,8 @@
  *
  * On 3.12 and 3.13, one BRANCH event serves both ways, so it stays enabled until both were seen. If a way begins
  * with the first instruction of a line, before anything can fail or join it, the LINE event *at that location*
- * (sm_line_offset()) reports the way too (`sm_tell`). BRANCH may then be disabled for that way, as long as that LINE
- * event is enabled. */
+ * (sm_line_offset()) reports the way too (`sm_line_event`). BRANCH may then be disabled for that way, as long as that
+ * LINE event is enabled. */
 #ifndef SM_CODE_JUMPS_H
 #define SM_CODE_JUMPS_H
 
@@ -29,13 +29,13 @@ typedef enum { /* the value on which it jumps, as in the file */
 } sm_branch_kind;
 
 typedef struct {
-    uint32_t offset;    /* bytes, as in the events */
-    uint32_t also[2];   /* bytes; other offsets of its events (3.14 and later), or `offset` */
-    uint32_t to[2];     /* by way: destination in bytes, as in the events */
-    int32_t to_line[2]; /* by way: the line it leads to, -co_firstlineno for an exit, or 0 without an arc */
-    int32_t tells[2];   /* by way: offset in bytes of the LINE event that reports it, or -1 */
-    int32_t untold;     /* line of the jumping way that LINE omits (code/unreported_lines.h), or 0 */
-    int32_t from_line;  /* where its arcs begin; 0 without arcs */
+    uint32_t offset;         /* bytes, as in the events */
+    uint32_t also[2];        /* bytes; other offsets of its events (3.14 and later), or `offset` */
+    uint32_t to[2];          /* by way: destination in bytes, as in the events */
+    int32_t to_line[2];      /* by way: the line it leads to, -co_firstlineno for an exit, or 0 without an arc */
+    int32_t line_events[2];  /* by way: offset in bytes of the LINE event that reports it, or -1 */
+    int32_t unreported_line; /* line of the jumping way that LINE omits (code/unreported_lines.h), or 0 */
+    int32_t from_line;       /* where its arcs begin; 0 without arcs */
     int32_t line, column, end_line, end_column; /* the condition's, in bytes; line 0 if none, others -1 if unknown */
     uint8_t kind;
     uint8_t silent; /* bit by way: no event reports it */
@@ -48,14 +48,14 @@ typedef struct {
     int32_t offset; /* of a LINE event, in bytes */
     uint32_t branch;
     sm_way way;
-} sm_tell;
+} sm_line_event;
 
 typedef struct {
-    uint32_t count, tells_count, units; /* units of code (2 bytes each), or 0 without branches */
-    bool apart;                         /* of some branch */
-    sm_branch *branches;                /* by offset */
-    sm_tell *tells;                     /* by offset */
-    uint16_t *at;                       /* by unit: number of the branch + 1, at most SM_SEARCH; or 0 */
+    uint32_t count, line_events_count, units; /* units of code (2 bytes each), or 0 without branches */
+    bool apart;                               /* of some branch */
+    sm_branch *branches;                      /* by offset */
+    sm_line_event *line_events;               /* by offset */
+    uint16_t *at;                             /* by unit: number of the branch + 1, at most SM_SEARCH; or 0 */
 } sm_branches;
 
 /* Return a new table, valid for any bytes, or NULL if out of memory. Sets no exception. */
@@ -89,8 +89,8 @@ static inline const sm_branch *sm_branch_apart(const sm_branches *table, Py_ssiz
     return branch;
 }
 
-/* Return the entry of `tells` for a LINE event's offset, or NULL. */
-const sm_tell *sm_branches_tell(const sm_branches *table, Py_ssize_t offset);
+/* Return the entry of `line_events` for a LINE event's offset, or NULL. */
+const sm_line_event *sm_branches_line_event(const sm_branches *table, Py_ssize_t offset);
 
 /* Return the offset in bytes of the running frame's instruction, in a callback. */
 static inline Py_ssize_t sm_line_offset(PyThreadState *tstate) {

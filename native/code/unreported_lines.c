@@ -24,16 +24,16 @@ static sm_unreported *find(PyCodeObject *code) {
     sm_branches *table = may_have_loops(code) ? sm_branches_new(code) : NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; table != NULL && i < table->count; i++)
-        count += table->branches[i].untold != 0;
+        count += table->branches[i].unreported_line != 0;
     sm_unreported *made = count != 0 ? sm_malloc(sizeof *made + count * sizeof made->at[0]) : NULL;
     if (made != NULL) {
         made->count = 0;
         for (uint32_t i = 0; i < table->count; i++) {
             const sm_branch *branch = &table->branches[i];
-            if (branch->untold == 0)
+            if (branch->unreported_line == 0)
                 continue;
             made->at[made->count].to = (int32_t)branch->to[SM_JUMPED];
-            made->at[made->count++].line = branch->untold;
+            made->at[made->count++].line = branch->unreported_line;
         }
     }
     sm_branches_free(table);
@@ -44,8 +44,8 @@ const sm_unreported *sm_unreported_of(PyCodeObject *code) {
     sm_code_entry *entry = SM_LOOP_ENDS_HIDE_LINES ? sm_code_entry_make(code) : NULL;
     if (entry == NULL)
         return &none;
-    if (!entry->asked_for_untold)
-        entry->untold = find(code);
-    entry->asked_for_untold = true;
-    return entry->untold != NULL ? entry->untold : &none;
+    if (!entry->asked_for_unreported)
+        entry->unreported = find(code);
+    entry->asked_for_unreported = true;
+    return entry->unreported != NULL ? entry->unreported : &none;
 }

@@ -17,7 +17,8 @@
 
 static struct {
     const sm_fork_calls *calls[SM_FORK_USERS]; /* atomic */
-    const sm_fork_calls *told[SM_FORK_USERS];  /* those notified before the current fork; others may join meanwhile */
+    const sm_fork_calls
+        *notified[SM_FORK_USERS]; /* those notified before the current fork; others may join meanwhile */
     bool ready;
     uint32_t over;       /* users that wait for it, a bit each; atomic */
     const void *forking; /* the frame that called fork; guarded by the GIL */
@@ -25,13 +26,14 @@ static struct {
 } forks;
 
 static void before(void) {
-    const sm_fork_calls *told[SM_FORK_USERS];
+    const sm_fork_calls *notified[SM_FORK_USERS];
     for (int who = 0; who < SM_FORK_USERS; who++) {
-        told[who] = __atomic_load_n(&forks.calls[who], __ATOMIC_ACQUIRE);
-        if (told[who] != NULL && told[who]->before != NULL)
-            told[who]->before();
+        notified[who] = __atomic_load_n(&forks.calls[who], __ATOMIC_ACQUIRE);
+        if (notified[who] != NULL && notified[who]->before != NULL)
+            notified[who]->before();
     }
-    memcpy(forks.told, told, sizeof told); /* only one forking thread is past this point at a time (base/worker.h) */
+    memcpy(forks.notified, notified,
+           sizeof notified); /* only one forking thread is past this point at a time (base/worker.h) */
 }
 
 static void go_on(uint32_t over) {
@@ -53,7 +55,7 @@ static int look(void *unused) { /* a pending call, on the main thread between tw
 static void parent(void) {
     uint32_t wanted = 0;
     for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
-        if (forks.told[who] != NULL && forks.told[who]->parent != NULL && forks.told[who]->parent())
+        if (forks.notified[who] != NULL && forks.notified[who]->parent != NULL && forks.notified[who]->parent())
             wanted |= 1u << who;
     }
     bool gil = sm_holds_gil();
@@ -74,8 +76,8 @@ static void parent(void) {
 static void child(void) {
     __atomic_store_n(&forks.over, 0, __ATOMIC_RELAXED);
     for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
-        if (forks.told[who] != NULL && forks.told[who]->child != NULL)
-            forks.told[who]->child();
+        if (forks.notified[who] != NULL && forks.notified[who]->child != NULL)
+            forks.notified[who]->child();
     }
 }
 

@@ -11,15 +11,15 @@
 void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, bool *all) {
     *any = false;
     *all = true;
-    bool told = false, inside = false;
-    int64_t told_line = 0;
+    bool reported = false, inside = false;
+    int64_t reported_line = 0;
     for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
         if (!walk.has_line)
             continue;
-        if (!told || walk.line != told_line) { /* mostly the same line */
+        if (!reported || walk.line != reported_line) { /* mostly the same line */
             inside = sm_filter_inside(node, walk.line);
-            told = true;
-            told_line = walk.line;
+            reported = true;
+            reported_line = walk.line;
         }
         *any = *any || inside;
         *all = *all && inside;

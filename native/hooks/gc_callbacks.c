@@ -77,7 +77,7 @@ static bool put_ours(void) {
     return true;
 }
 
-bool sm_collector_tell(sm_pause_call call) {
+bool sm_collector_notify(sm_pause_call call) {
     collector.call = call;
     if (stands() && call == NULL && collector.inside == 0) {
         *collector.place = collector.theirs;

@@ -19,6 +19,6 @@ long sm_pause_number(const sm_pause *pause, const char *name);
 typedef void (*sm_pause_call)(const sm_pause *pause);
 
 /* Set the callback, or remove it with NULL. Return false if it cannot be called. With the GIL. */
-bool sm_collector_tell(sm_pause_call call);
+bool sm_collector_notify(sm_pause_call call);
 
 #endif

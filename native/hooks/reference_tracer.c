@@ -57,7 +57,7 @@ static void fail(sm_reference_tool *tool, bool was_pending) {
     sm_safepoint_ask();
 }
 
-static inline void tell(sm_reference_tool *tool, PyThreadState *tstate, PyObject *object, sm_reference_event event) {
+static inline void deliver(sm_reference_tool *tool, PyThreadState *tstate, PyObject *object, sm_reference_event event) {
     bool was_pending = sm_tstate_pending(tstate);
     tool->inside++;
     if (SM_UNLIKELY(tool->call(tool, object, event) < 0) && tool->active)
@@ -81,7 +81,7 @@ static void lost(int64_t since) {
     for (uint32_t i = 0; i < slot.end; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active) {
             slot.tools[i]->taken++;
-            tell(slot.tools[i], PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
+            deliver(slot.tools[i], PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
         }
     }
     here.inside = was_inside;
@@ -117,7 +117,7 @@ int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSE
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_reference_tool *tool = slot.tools[i];
         if (tool != NULL && tool->active && (tool->only == NULL || tool->only_id == sm_tstate_id(tstate)))
-            tell(tool, tstate, object, (sm_reference_event)event);
+            deliver(tool, tstate, object, (sm_reference_event)event);
     }
     here.inside = false;
     return 0;
@@ -357,7 +357,7 @@ void sm_reference_remove(sm_reference_tool *tool) {
     slot.active--;
     set_rare(SM_REFERENCE_SHARED, true); /* stops direct calls now, because `arrange` may have to wait */
     sm_exception kept = sm_exception_keep();
-    tell(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
+    deliver(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
     PyErr_Clear();
     here.inside = was_inside;
     if (here.inside)

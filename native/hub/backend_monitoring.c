@@ -31,7 +31,7 @@ SM_INLINE int offset_of(PyObject *number) {
 }
 
 /* Deliver an event to this thread's listeners. off: disable the place if no tool wants it on any thread. */
-SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
+SM_INLINE PyObject *deliver(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
     if (listeners == 0) {
         sm_hub.switched_off |= off;
         return off ? sm_monitoring_disable : Py_None;
@@ -55,7 +55,7 @@ SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *ar
         listeners |= known->wanted[kind];
         may_switch_off = may_switch_off && known->wanted[SM_HOOK_LINE] == 0;
     }
-    return tell(listeners, kind, args, arg, may_switch_off && sm_hub.everywhere[SM_HOOK_LINE] == 0);
+    return deliver(listeners, kind, args, arg, may_switch_off && sm_hub.everywhere[SM_HOOK_LINE] == 0);
 }
 
 CALLBACK(on_start) {
@@ -82,7 +82,7 @@ CALLBACK(on_throw) {
 SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
-    return tell(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
+    return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
 }
 
 CALLBACK(on_return) {
@@ -104,7 +104,7 @@ CALLBACK(on_stop_iteration) {
 CALLBACK(on_instruction) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
-    return tell(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
+    return deliver(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
 }
 
 /* Report C functions as PyEval_SetProfile does, method descriptors only if called with an object. For a bound
@@ -124,7 +124,7 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     if (listeners == 0) {
         bool off = kind == SM_HOOK_C_CALL && sm_hub_listeners(SM_HOOK_C_RETURN, (PyCodeObject *)args[0]) == 0 &&
                    sm_hub_listeners(SM_HOOK_C_RAISE, (PyCodeObject *)args[0]) == 0;
-        return tell(0, kind, args, NULL, off);
+        return deliver(0, kind, args, NULL, off);
     }
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
@@ -158,7 +158,7 @@ CALLBACK(on_line) {
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     if (listeners == 0)
-        return tell(0, SM_HOOK_LINE, args, NULL, true);
+        return deliver(0, SM_HOOK_LINE, args, NULL, true);
     return line(listeners, code, offset_of(args[1]));
 }
 
@@ -170,7 +170,7 @@ CALLBACK(on_jump) {
     int from = offset_of(args[1]), to = offset_of(args[2]);
     int number = to <= from ? PyCode_Addr2Line(code, to) : -1;
     if (listeners == 0 || to > from || number != PyCode_Addr2Line(code, from)) /* otherwise LINE reports it */
-        return tell(0, SM_HOOK_LINE, args, NULL, true);
+        return deliver(0, SM_HOOK_LINE, args, NULL, true);
     return number < 0 ? Py_None : line(listeners, code, number);
 }
 
@@ -181,7 +181,7 @@ CALLBACK(on_right) { /* after a loop */
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int number = listeners != 0 ? sm_unreported_line(code, offset_of(args[2])) : 0;
-    return number == 0 ? tell(0, SM_HOOK_LINE, args, NULL, true) : line(listeners, code, number);
+    return number == 0 ? deliver(0, SM_HOOK_LINE, args, NULL, true) : line(listeners, code, number);
 }
 #endif
 

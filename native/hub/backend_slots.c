@@ -94,7 +94,7 @@ static inline uint64_t unfiltered_tracing(const sm_hook_thread *thread) {
     return thread->tools & sm_hub.tracing & ~sm_hub.filtered;
 }
 
-static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
+static inline int deliver(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
     uint64_t listeners = sm_hub_listeners(event->kind, event->code) & tools;
     if (listeners == 0)
         return 0;
@@ -203,7 +203,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
         event.kind = kinds[what];
     }
     if (SM_LIKELY((thread->tools & sm_hub.tracing) == 0))
-        return tell(thread, thread->tools, frame, &event);
+        return deliver(thread, thread->tools, frame, &event);
     const sm_frame *next = own;
     if (what == PyTrace_RETURN) {
         const sm_frame *running = sm_frame_running(thread->tstate);
@@ -211,7 +211,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     }
     bool all_lines = unfiltered_tracing(thread) != 0;
     uint64_t tools = by_trace && all_lines ? thread->tools & ~sm_hub.tracing : thread->tools;
-    int result = tell(thread, tools, frame, &event);
+    int result = deliver(thread, tools, frame, &event);
     if (what == PyTrace_CALL)
         mark_opcodes(thread, frame, event.code);
     if ((thread->tools & sm_hub.tracing) != 0 && !all_lines && unfiltered_tracing(thread) == 0)
@@ -275,7 +275,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
         return 0;
     }
     uint64_t tools = what == PyTrace_CALL || what == PyTrace_RETURN ? thread->tools & sm_hub.tracing : thread->tools;
-    int result = tell(thread, tools, frame, &event);
+    int result = deliver(thread, tools, frame, &event);
     if (what == PyTrace_CALL || what == PyTrace_LINE)
         mark_opcodes(thread, frame, code);
     if (what == PyTrace_EXCEPTION && result == 0)

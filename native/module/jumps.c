@@ -5,10 +5,10 @@
 static PyObject *branch_row(const sm_branch *branch) {
     return Py_BuildValue("{sI s(II) s(II) s(ii) s(ii) si si si si si si si}", "offset", branch->offset, "also",
                          branch->also[0], branch->also[1], "to", branch->to[SM_FELL], branch->to[SM_JUMPED], "to_line",
-                         branch->to_line[SM_FELL], branch->to_line[SM_JUMPED], "tells", branch->tells[SM_FELL],
-                         branch->tells[SM_JUMPED], "from_line", branch->from_line, "line", branch->line, "column",
-                         branch->column, "end_line", branch->end_line, "end_column", branch->end_column, "kind",
-                         branch->kind, "silent", branch->silent);
+                         branch->to_line[SM_FELL], branch->to_line[SM_JUMPED], "line_events",
+                         branch->line_events[SM_FELL], branch->line_events[SM_JUMPED], "from_line", branch->from_line,
+                         "line", branch->line, "column", branch->column, "end_line", branch->end_line, "end_column",
+                         branch->end_column, "kind", branch->kind, "silent", branch->silent);
 }
 
 static PyObject *rows_of(const sm_branches *table) {
@@ -22,10 +22,11 @@ static PyObject *rows_of(const sm_branches *table) {
             Py_CLEAR(rows);
         Py_XDECREF(row);
     }
-    for (uint32_t i = 0; rows != NULL && i < table->tells_count; i++) {
-        const sm_tell *tell = sm_branches_tell(table, table->tells[i].offset);
-        if (tell == NULL || table->branches[tell->branch].tells[tell->way] != tell->offset) {
-            PyErr_SetString(PyExc_SystemError, "a line that tells of a branch cannot be found by its offset");
+    for (uint32_t i = 0; rows != NULL && i < table->line_events_count; i++) {
+        const sm_line_event *line_event = sm_branches_line_event(table, table->line_events[i].offset);
+        if (line_event == NULL ||
+            table->branches[line_event->branch].line_events[line_event->way] != line_event->offset) {
+            PyErr_SetString(PyExc_SystemError, "a line that reports a branch cannot be found by its offset");
             Py_CLEAR(rows);
         }
     }

@@ -53,7 +53,7 @@ static bool listens(void) { /* false in a subinterpreter, which shares the table
 }
 
 /* Call the receiver. Return a tuple of replaced values, or NULL without an exception to keep them. */
-static PyObject *tell(method of, PyObject *values, PyObject *names) {
+static PyObject *invoke(method of, PyObject *values, PyObject *names) {
     sm_exception kept = sm_exception_keep();
     PyObject *receives = Py_NewRef(receiver), *empty = PyTuple_New(0), *answer = NULL;
     PyThreadState *tstate = PyThreadState_Get();
@@ -130,13 +130,13 @@ static PyObject *entered(method of, PyObject *self, PyObject *const *values, Py_
     for (Py_ssize_t i = 0; given != NULL && i < all; i++)
         PyTuple_SET_ITEM(given, i, Py_NewRef(values[i]));
     if (given != NULL)
-        other = tell(of, given, names);
+        other = invoke(of, given, names);
     else
         PyErr_Clear();
     PyObject *const *now = other != NULL ? ((PyTupleObject *)other)->ob_item : values;
     PyObject *result = original(of, self, now, count, names);
     if ((of == EXECV || of == EXECVE) && listens())
-        Py_XDECREF(tell(of, Py_None, NULL));
+        Py_XDECREF(invoke(of, Py_None, NULL));
     Py_XDECREF(other);
     Py_XDECREF(given);
     Py_XDECREF(status);

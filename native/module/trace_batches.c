@@ -8,13 +8,13 @@
 
 typedef struct {
     PyObject *journal; /* owned; the stream reads its data */
-    PyObject *told;    /* owned; called with the problems */
+    PyObject *report;  /* owned; called with the problems */
     size_t dropped;
 } reader;
 
 PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped) {
     return Py_BuildValue("{sK sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
-                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "untold", wrong->untold,
+                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "unlisted", wrong->unlisted,
                          "dropped", (Py_ssize_t)dropped);
 }
 
@@ -25,10 +25,10 @@ static void done(void *receiver, const sm_wrong *wrong) {
         return;
     }
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *dict = sm_trace_wrong(wrong, r->dropped);                  /* owned */
-    PyObject *result = dict ? PyObject_CallOneArg(r->told, dict) : NULL; /* owned */
+    PyObject *dict = sm_trace_wrong(wrong, r->dropped);                    /* owned */
+    PyObject *result = dict ? PyObject_CallOneArg(r->report, dict) : NULL; /* owned */
     if (result == NULL) {
-        PyErr_WriteUnraisable(r->told);
+        PyErr_WriteUnraisable(r->report);
     }
     Py_XDECREF(result);
     Py_XDECREF(dict);
@@ -40,7 +40,7 @@ static void drop(void *receiver) {
     if (Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
         Py_DECREF(r->journal);
-        Py_DECREF(r->told);
+        Py_DECREF(r->report);
         PyGILState_Release(state);
     }
     sm_free(r);
@@ -51,9 +51,9 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
     Py_ssize_t look_back, count;
     const char *columns;
     int leaps;
-    PyObject *told; /* borrowed */
-    if (!PyArg_ParseTuple(arguments, "LLnO(LLLL)y#p:batches", &from, &to, &look_back, &told, &start_least, &start_most,
-                          &end_least, &end_most, &columns, &count, &leaps)) {
+    PyObject *report; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "LLnO(LLLL)y#p:batches", &from, &to, &look_back, &report, &start_least,
+                          &start_most, &end_least, &end_most, &columns, &count, &leaps)) {
         return NULL;
     }
     if (count < 1 || count > SM_BATCH_COLUMNS) {
@@ -81,7 +81,7 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
         sm_free(r);
         return PyErr_NoMemory();
     }
-    *r = (reader){.journal = object, .told = told, .dropped = journal->index->dropped};
+    *r = (reader){.journal = object, .report = report, .dropped = journal->index->dropped};
     sm_batches_owner owner = {.receiver = r, .done = done, .drop = drop};
     if (sm_batches_make(stream, journal, function, &wish, owner) < 0) {
         sm_free(stream);
@@ -89,6 +89,6 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
         return PyErr_NoMemory();
     }
     Py_INCREF(r->journal);
-    Py_INCREF(r->told);
+    Py_INCREF(r->report);
     return sm_arrow_capsule(stream);
 }

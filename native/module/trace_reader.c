@@ -550,7 +550,7 @@ static PyMethodDef timeline_methods[] = {
      "of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for in "
      "`look_back` bytes before."},
     {"batches", timeline_batches, METH_VARARGS,
-     "batches(start, end, look_back, told, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},
+     "batches(start, end, look_back, report, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},
     {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
      "depths in [first, last). threads: a byte for each, or None for all."},

@@ -70,7 +70,7 @@ typedef struct {
     uint64_t reserved; /* blocks cut short by an invalid token */
     uint64_t deep;     /* blocks cut short by too many open calls */
     uint64_t below;    /* ends of calls without a start */
-    uint64_t untold;   /* blocks with instants that the chunks of heads do not list */
+    uint64_t unlisted; /* blocks with instants that the chunks of heads do not list */
 } sm_wrong;
 
 typedef struct {

@@ -111,7 +111,7 @@ static uint64_t unusual_gaps(const uint16_t *gaps, unsigned usual) {
 /* Write the gaps, or return NULL if they exceed the limit. 64 more gaps after the last are readable. */
 static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps, size_t count) {
     unsigned usual = usual_gap(gaps, count);
-    size_t told = 0;
+    size_t counted = 0;
     to = sm_varint_put(sm_varint_put(to, count), usual);
     for (size_t i = 0; i < count; i += 64) {
         uint64_t unusual = unusual_gaps(gaps + i, usual);
@@ -121,11 +121,11 @@ static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps
             if (to + 3 * SM_VARINT_MAX > limit) {
                 return NULL;
             }
-            to = sm_varint_put(sm_varint_put(to, at - told), gaps[at]);
-            told = at + 1;
+            to = sm_varint_put(sm_varint_put(to, at - counted), gaps[at]);
+            counted = at + 1;
         }
     }
-    return to + SM_VARINT_MAX > limit ? NULL : sm_varint_put(to, count - told);
+    return to + SM_VARINT_MAX > limit ? NULL : sm_varint_put(to, count - counted);
 }
 
 static uint8_t *pack_apart(sm_packer *p, const uint8_t *bytes, size_t size, uint8_t *to, const uint8_t *limit) {
@@ -183,14 +183,14 @@ static bool begin_marks(marks *m, const uint8_t *at, const uint8_t *end) {
     at = at == NULL ? NULL : sm_varint_get(at, end, &m->usual);
     at = at == NULL ? NULL : sm_varint_get(at, end, &m->run);
     m->gap = at;
-    uint64_t told = m->run;
-    while (at != NULL && told < m->left) {
+    uint64_t counted = m->run;
+    while (at != NULL && counted < m->left) {
         at = sm_varint_get(at, end, &gap);
         at = at == NULL ? NULL : sm_varint_get(at, end, &run);
-        told += at == NULL ? 0 : 1 + (run < SM_BLOCK_MOST ? run : SM_BLOCK_MOST);
+        counted += at == NULL ? 0 : 1 + (run < SM_BLOCK_MOST ? run : SM_BLOCK_MOST);
     }
     m->gaps_end = m->operand = at;
-    return at != NULL && told == m->left && m->left <= SM_BLOCK_MOST / 2;
+    return at != NULL && counted == m->left && m->left <= SM_BLOCK_MOST / 2;
 }
 
 static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t raw) {

@@ -67,11 +67,11 @@ static void note_next(const sm_decoder *d) {
 }
 
 /* Count a block with kinds of instants that its head does not list. A reader of instants may have skipped it. */
-static void note_untold(const sm_decoder *d, const sm_block *block, size_t size) {
+static void note_unlisted(const sm_decoder *d, const sm_block *block, size_t size) {
     const sm_machine *m = &d->machine;
-    uint32_t told = sm_block_kinds(m->journal->index, block);
-    if (told != SM_KINDS_UNKNOWN) {
-        m->wrong->untold += (sm_piece_heads_kinds_of(d->bytes, d->bytes + size) & ~told) != 0;
+    uint32_t listed = sm_block_kinds(m->journal->index, block);
+    if (listed != SM_KINDS_UNKNOWN) {
+        m->wrong->unlisted += (sm_piece_heads_kinds_of(d->bytes, d->bytes + size) & ~listed) != 0;
     }
 }
 
@@ -92,7 +92,7 @@ bool sm_decoder_step(sm_decoder *d) {
     const sm_index *index = m->journal->index;
     d->whole = sm_block_load(index, &index->block[m->stream->first + block], d->bytes, &size);
     m->wrong->damaged += !d->whole;
-    note_untold(d, &index->block[m->stream->first + block], size);
+    note_unlisted(d, &index->block[m->stream->first + block], size);
     m->steps_left += SM_MACHINE_STEPS_OF_BYTE * size;
     bool first = !m->begun;
     if (!sm_machine_enter(m, head, follows)) {

@@ -44,7 +44,7 @@ static const uint8_t *next_entry(const uint8_t *at, const uint8_t *end, const ui
 }
 
 void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
-                         sm_piece *piece, uint8_t *told) {
+                         sm_piece *piece, uint8_t *is_known) {
     const uint8_t *from = bytes + at, *end = from + length, *head;
     uint64_t heads, size, of, kinds;
     from = sm_varint_get(from, end, &heads);
@@ -66,7 +66,7 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
         sm_piece known = {.at = (uint64_t)places[2 * i], .copy = (uint64_t)(head - bytes), .kinds = (uint32_t)kinds};
         if (size != 0 && sm_piece_parse_head(head, size, (size_t)of, &known) == 0) {
             piece[i] = known;
-            told[i] = 1;
+            is_known[i] = 1;
         }
     }
 }

@@ -77,27 +77,27 @@ static bool is_inside(const sm_index *index, uint64_t at, uint64_t length) {
 
 static int read_heads(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
                       size_t threads) {
-    uint8_t *told = sm_calloc(count, 1);
-    if (told == NULL) {
+    uint8_t *is_known = sm_calloc(count, 1);
+    if (is_known == NULL) {
         return -1;
     }
     for (size_t i = 0; i < heads_count; i++) {
         uint64_t at = (uint64_t)heads[3 * i], length = (uint64_t)heads[3 * i + 1], before = (uint64_t)heads[3 * i + 2];
         if (is_inside(index, at, length) && before <= count) {
-            sm_piece_heads_read(index->bytes, at, (size_t)length, places, (size_t)before, index->piece, told);
+            sm_piece_heads_read(index->bytes, at, (size_t)length, places, (size_t)before, index->piece, is_known);
         }
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
-        sm_piece piece = told[i] ? index->piece[i] : (sm_piece){.at = at, .kinds = SM_KINDS_UNKNOWN};
+        sm_piece piece = is_known[i] ? index->piece[i] : (sm_piece){.at = at, .kinds = SM_KINDS_UNKNOWN};
         bool sound = is_inside(index, at, length) &&
-                     (told[i] || sm_piece_parse(index->bytes + at, length, &piece) == 0) && piece.thread < threads;
+                     (is_known[i] || sm_piece_parse(index->bytes + at, length, &piece) == 0) && piece.thread < threads;
         if (sound) {
             index->piece[index->pieces++] = piece;
         }
     }
     index->dropped = count - index->pieces;
-    sm_free(told);
+    sm_free(is_known);
     return 0;
 }
 

@@ -62,10 +62,10 @@ void sm_index_free(sm_index *index);
 /* Return true if the piece's head equals the copy that was read. */
 bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
 
-/* Read a chunk of heads, for the last of `count` pieces at `places`. Set `told[i]` if piece[i] is known then. Ignore a
- * chunk that contradicts itself or the places. */
+/* Read a chunk of heads, for the last of `count` pieces at `places`. Set `is_known[i]` if piece[i] is known then.
+ * Ignore a chunk that contradicts itself or the places. */
 void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
-                         sm_piece *piece, uint8_t *told);
+                         sm_piece *piece, uint8_t *is_known);
 
 /* Return the kinds of instants in a piece, or SM_KINDS_UNKNOWN if it is damaged; or among the tokens of a block. */
 uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece);

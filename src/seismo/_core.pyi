@@ -84,7 +84,7 @@ class _Branch(TypedDict):
     also: tuple[int, int]
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
-    tells: tuple[int, int]
+    line_events: tuple[int, int]
     from_line: int
     line: int
     column: int
@@ -203,7 +203,7 @@ class Journal:
         start: int,
         end: int,
         look_back: int,
-        told: Callable[[dict[str, int]], object],
+        report: Callable[[dict[str, int]], object],
         times: tuple[int, int, int, int],
         columns: bytes,
         leaps: bool,

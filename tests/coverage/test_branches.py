@@ -147,7 +147,7 @@ def test_the_interpreter_lists_the_same_branches(story: Story) -> None:
     for code in nested(story.code):
         rows, theirs = _core.code_branches(code), list(code.co_branches())  # type: ignore[attr-defined]
         assert len(rows) == len(theirs)
-        for row in rows:  # of an async for, it may tell a body that the events do not have
+        for row in rows:  # of an async for, it may line_event a body that the events do not have
             assert any(
                 (offset, row["to"][JUMPED]) == (where, right) and (left == row["to"][FELL] or offset != row["offset"])
                 for offset in (row["offset"], *row["also"])
@@ -222,19 +222,19 @@ def test_each_way_leads_to_the_line_that_comes_next(story: Story) -> None:
 
 @pytest.mark.skipif(not ONE_EVENT, reason="each way has an event of its own")
 def test_line_tells(story: Story) -> None:
-    """A told way is followed by the LINE event of its tell, and nothing else is."""
+    """A told way is followed by the LINE event of its line_event, and nothing else is."""
     known = tables(story)
     told: set[tuple[Any, ...]] = set()
     for frame, facts in story.frames.items():
         rows = known[frame.f_code]
-        tells = {row["tells"][way]: (row, way) for row in rows.values() for way in (FELL, JUMPED)}
+        line_events = {row["line_events"][way]: (row, way) for row in rows.values() for way in (FELL, JUMPED)}
         for before, fact in zip([None, *facts], [*facts, None], strict=True):
             if before is not None and before[0] == "branch":
                 row = rows[before[1]]
-                tell = row["tells"][row["to"].index(before[2])]
-                assert tell < 0 or (fact is not None and fact[0] == "line" and fact[2] == tell), (before, fact, row)
-            if fact is not None and fact[0] == "line" and fact[2] in tells:
-                row, way = tells[fact[2]]
+                line_event = row["line_events"][row["to"].index(before[2])]
+                assert line_event < 0 or (fact is not None and fact[0] == "line" and fact[2] == line_event), (before, fact, row)
+            if fact is not None and fact[0] == "line" and fact[2] in line_events:
+                row, way = line_events[fact[2]]
                 assert before is not None
                 assert before[:3] == ("branch", row["offset"], row["to"][way])
                 told.add((frame.f_code, row["offset"], way))
@@ -243,7 +243,7 @@ def test_line_tells(story: Story) -> None:
 
 @pytest.mark.skipif(ONE_EVENT, reason="one event serves both ways")
 def test_no_tells_where_each_way_has_its_event(story: Story) -> None:
-    assert all(row["tells"] == (-1, -1) for table in tables(story).values() for row in table.values())
+    assert all(row["line_events"] == (-1, -1) for table in tables(story).values() for row in table.values())
 
 
 def test_far_jumps_take_extended_arguments() -> None:

@@ -77,7 +77,7 @@ def check(code: CodeType) -> int:
     for row in rows:
         assert 0 <= row["offset"] < size
         assert all(0 <= to < size for to in (*row["to"], *row["also"]))
-        assert all(-1 <= tell < size for tell in row["tells"])
+        assert all(-1 <= line_event < size for line_event in row["line_events"])
         assert 0 <= row["line"] < 2**31
         assert row["end_line"] == -1 or row["end_line"] > 0
         assert all(-1 <= column < 2**31 for column in (row["column"], row["end_column"]))

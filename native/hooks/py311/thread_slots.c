@@ -194,7 +194,7 @@ typedef struct {
     sm_exception exception; /* of the first that failed */
 } event;
 
-static void tell(event *event, Py_tracefunc function, PyObject *obj) {
+static void deliver(event *event, Py_tracefunc function, PyObject *obj) {
     if (function(obj, event->frame, event->what, event->arg) == 0)
         return;
     if (event->status == 0)
@@ -209,7 +209,7 @@ static void tell_foreign(guard *self, event *event) {
         return;
     PyObject *obj = self->foreign_obj;
     Py_XINCREF(obj); /* it may remove itself */
-    tell(event, self->foreign, obj);
+    deliver(event, self->foreign, obj);
     adopt(self);
     Py_XDECREF(obj);
 }
@@ -223,7 +223,7 @@ static void tell_users(guard *self, event *event) {
     }
     for (unsigned i = 0; i < count; i++) {
         if (receivers[i]->joined)
-            tell(event, receivers[i]->function, NULL);
+            deliver(event, receivers[i]->function, NULL);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "recorder/calls/store.h"
 #include "recorder/calls/trace.h"
 
-static bool told; /* guard: the GIL */
+static bool notified; /* guard: the GIL */
 
 static void note(const sm_pause *of) {
     sm_thread *thread = sm_this_thread;
@@ -16,12 +16,12 @@ static void note(const sm_pause *of) {
 }
 
 void sm_pauses_start(void) {
-    if (sm_trace_has_file() || told)
-        told = sm_collector_tell(sm_trace_has_file() ? note : NULL);
+    if (sm_trace_has_file() || notified)
+        notified = sm_collector_notify(sm_trace_has_file() ? note : NULL);
 }
 
 void sm_pauses_stop(void) {
-    if (told)
-        (void)sm_collector_tell(NULL);
-    told = false;
+    if (notified)
+        (void)sm_collector_notify(NULL);
+    notified = false;
 }

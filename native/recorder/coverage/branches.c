@@ -118,7 +118,7 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
 static inline bool has_reported_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
                                     int other) {
     return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
-           (code->tells && branch->tells[other] >= 0) || (branch->silent >> other & 1) != 0;
+           (code->line_events && branch->line_events[other] >= 0) || (branch->silent >> other & 1) != 0;
 }
 
 static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
@@ -174,8 +174,8 @@ bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
         return !echo || !sm_cover.counts;
     }
     bool done = way_taken(code, branch, way);
-    if (SM_UNLIKELY(branch->untold != 0 && way == SM_JUMPED))
-        done = sm_cover_line(code, branch->untold) && done;
+    if (SM_UNLIKELY(branch->unreported_line != 0 && way == SM_JUMPED))
+        done = sm_cover_line(code, branch->unreported_line) && done;
     return done;
 }
 
@@ -186,9 +186,9 @@ bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {
 }
 
 void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset) {
-    const sm_tell *tell = code->of->table != NULL ? sm_branches_tell(code->of->table, offset) : NULL;
-    if (tell != NULL && code->of->jumps[tell->branch].stamp[tell->way] != sm_cover.stamp)
-        (void)jump_news(code, tell->branch, (int)tell->way);
+    const sm_line_event *line_event = code->of->table != NULL ? sm_branches_line_event(code->of->table, offset) : NULL;
+    if (line_event != NULL && code->of->jumps[line_event->branch].stamp[line_event->way] != sm_cover.stamp)
+        (void)jump_news(code, line_event->branch, (int)line_event->way);
 }
 
 bool sm_cover_check_branches(const sm_cover_function *of) {

@@ -173,7 +173,7 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
         record->size = of->size;
         record->counts = of->counts;
         if (sm_cover.branch && sm_cover.source->both_ways && sm_cover_table(of, code))
-            record->tells = !sm_cover.counts && of->table->tells_count != 0;
+            record->line_events = !sm_cover.counts && of->table->line_events_count != 0;
     }
     link_code(record);
     entry->of[SM_CODE_COVERAGE] = record;

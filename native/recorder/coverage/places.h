@@ -86,9 +86,9 @@ typedef struct sm_cover_code { /* a code object's record, freed with it or with 
     PyCodeObject *code;            /* borrowed until it dies */
     bool test;                     /* its frames are contexts */
     bool keep_start;               /* the source's: its first line needs the start event (gh-155992) */
-    bool untold; /* without branches: it has lines that no LINE event reports (code/unreported_lines.h) */
-    bool off;    /* it is in the list to rearm */
-    bool tells;  /* LINE events may report the ways of its branches */
+    bool has_unreported_lines; /* without branches: it has lines that no LINE event reports (code/unreported_lines.h) */
+    bool off;                  /* it is in the list to rearm */
+    bool line_events;          /* LINE events may report the ways of its branches */
     uintptr_t source;
     struct sm_cover_code *next, **link, *next_off, **link_off;
 } sm_cover_code;

@@ -49,7 +49,7 @@ static long events_of(const sm_cover_code *record) {
         events |= numbers[LINE] | (sm_cover.counts ? numbers[JUMP] : 0);
         if (sm_cover.branch)
             events |= SM_BRANCH_HAS_SIDES ? numbers[LEFT] | numbers[RIGHT] : numbers[BRANCH];
-        if (record->untold)
+        if (record->has_unreported_lines)
             events |= numbers[RIGHT];
         if (sm_cover.branch && record->of->table != NULL && record->of->table->apart)
             events |= numbers[INSTRUCTION];
@@ -89,7 +89,7 @@ static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
         return NULL;
     if (offset >= 0)
         see_start(record, offset);
-    record->untold = !sm_cover.branch && record->of != NULL && sm_unreported_of(code)->count > 0;
+    record->has_unreported_lines = !sm_cover.branch && record->of != NULL && sm_unreported_of(code)->count > 0;
     set_local(record, events_of(record));
     return record;
 }
@@ -180,7 +180,7 @@ CALLBACK(on_line) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
         return sm_monitoring_disable;
-    if (SM_UNLIKELY(record->tells))
+    if (SM_UNLIKELY(record->line_events))
         sm_cover_tell(record, sm_line_offset(PyThreadState_Get()));
     else if (record->counts != NULL && !sm_cover.in_contexts)
         hot.code = args[0], hot.counts = record->counts, hot.first = record->first, hot.size = record->size;

@@ -200,7 +200,7 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
 
 /* ---- a hit ------------------------------------------------------------------------------------------------------ */
 
-static void tell(sm_probed *probed, sm_probe_point *point) {
+static void emit(sm_probed *probed, sm_probe_point *point) {
     const sm_probe_receiver *receiver = sm_probe.receiver;
     if (point->line != SM_NO_LINE && receiver->line_is_new(probed->record, point->line)) {
         receiver->line(probed->record, point->line);
@@ -220,7 +220,7 @@ bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uin
     sm_probe_point *point = sm_probe_point_at(&probed->points, unit);
     sm_probe.hits++;
     sm_frame_unpop(frame);
-    tell(probed, point);
+    emit(probed, point);
     sm_frame_go_to(frame, unit);
     if (!sm_probe.steps || !ways_are_new(probed, point)) {
         disarm(probed, point);

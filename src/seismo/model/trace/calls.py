@@ -385,7 +385,7 @@ def _problems(wrong: dict[str, int]) -> list[str]:
         "reserved": "{} blocks of the journal end early: their bytes make no sense",
         "deep": "{} blocks of the journal end early: more calls than can be are open in them",
         "below": "{} calls ended that had not begun",
-        "untold": "{} blocks of the journal hold marks, spans or pauses not told by its heads: lists lack these",
+        "unlisted": "{} blocks of the journal hold marks, spans or pauses that its heads do not list: lists lack these",
     }
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 
