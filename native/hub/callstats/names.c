@@ -6,7 +6,7 @@
  * super().append(x) calls. Here the types are gone through for the one whose method it really is; only where none has
  * it (static and class methods, every type's __new__) the name is looked up, as there, but never in a way that could
  * run the program's code. */
-#include "hub/callstats/callstats.h"
+#include "hub/callstats/store.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
-#include "hub/callstats/callstats.h"
 
 /* Links are in no map of base/map.h: they are found by two addresses in one probe, which is on the way of an event. */
 static inline size_t hash_of(const void *a, const void *b) {
