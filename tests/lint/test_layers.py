@@ -195,7 +195,6 @@ CIRCLES = {
     frozenset({"file/writer", "file/writer_inside"}): INNER,
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
-    frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
     frozenset({"source/py311/probes/probes", "source/py311/probes/probe_state"}): INNER,
 }
 

@@ -40,7 +40,4 @@ typedef struct {
 typedef int (*sm_callstats_visitor)(void *data, const sm_callstats_row *rows, size_t called);
 int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *data);
 
-/* Return cProfile's name of a C function, a new str, or NULL without an exception. */
-PyObject *sm_callstats_name(PyObject *callable);
-
 #endif

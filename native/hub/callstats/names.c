@@ -1,8 +1,12 @@
-/* cProfile's names of C functions: "<method 'append' of 'list' objects>" or "<built-in method math.sin>". cProfile
- * looks up the name in the object's type, and so shows the override of an overridden method. Here, the bases are
- * searched for the method itself. Only if none has it (static and class methods, __new__), the name is looked up,
- * without running the program's code. */
-#include "hub/callstats/callstats.h"
+/* The names that cProfile gives to C functions.
+ *
+ * "<method 'append' of 'list' objects>" is the representation of the type's method, "<built-in method math.sin>" is put
+ * together from the module and the name. cProfile looks the method up by its name in the type of the object, and so
+ * shows a method that a class overrides under whatever the class has there: "<function Log.append at 0x7f...>" for what
+ * super().append(x) calls. Here the types are gone through for the one whose method it really is; only where none has
+ * it (static and class methods, every type's __new__) the name is looked up, as there, but never in a way that could
+ * run the program's code. */
+#include "hub/callstats/store.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
-#include "hub/callstats/callstats.h"
 
 /* Links are not in a base/map.h table, because one probe by two addresses is needed at every event. */
 static inline size_t hash_of(const void *a, const void *b) {

@@ -44,7 +44,10 @@ typedef struct {
 sm_call_entry *sm_call_store_entry(sm_call_store *store, const void *key, PyObject *named);
 sm_call_link *sm_call_store_link(sm_call_store *store, sm_call_entry *caller, const void *key, PyObject *named);
 
-/* Clear the store. Releasing code objects may run code, which finds it empty. */
+/* names.c: what cProfile calls a C function: a new str, or NULL with no exception set. */
+PyObject *sm_callstats_name(PyObject *callable);
+
+/* Empties it. Letting go of code objects may run code, which finds it empty. */
 void sm_call_store_forget(sm_call_store *store);
 
 #endif
