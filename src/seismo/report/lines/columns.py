@@ -5,11 +5,9 @@ hits     how often the line began; exact
 own      time in the line itself and the C functions that it called
 ±        the error of that, from 1 % on; `< 6 ms`: no more is known of it than that
 waiting  time on the wall in which it did not run, and what for
-inner    time in Python functions that it called
-each     own and inner time a hit
 awaiting time in which it was suspended at an await
 
-The summary uses them: no import that it could not afford.
+MEANINGS has the others. The summary uses all of this: no import that it could not afford.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The columns of tables of objects, each declared once: for the terminal, documents, the page, the editor, the summary.
 
 born    objects made while recorded; exact
-short   share of them that died before 256 others were born, or within a millisecond
 by gc   of those that died: freed by the cycle collector, not by their last reference's end
 live    alive at the end of the recording
 peak    the most that were alive at once
 bytes   of all that were born: what the type says of their size
-life    the median age at death: other objects born meanwhile / time
+
+MEANINGS has the others.
 """
 
 from __future__ import annotations
