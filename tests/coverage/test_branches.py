@@ -232,7 +232,11 @@ def test_line_tells(story: Story) -> None:
             if before is not None and before[0] == "branch":
                 row = rows[before[1]]
                 line_event = row["line_events"][row["to"].index(before[2])]
-                assert line_event < 0 or (fact is not None and fact[0] == "line" and fact[2] == line_event), (before, fact, row)
+                assert line_event < 0 or (fact is not None and fact[0] == "line" and fact[2] == line_event), (
+                    before,
+                    fact,
+                    row,
+                )
             if fact is not None and fact[0] == "line" and fact[2] in line_events:
                 row, way = line_events[fact[2]]
                 assert before is not None

@@ -9,7 +9,7 @@
 - each: own and inner time per hit
 - awaiting: time suspended at an await
 
-The summary uses them: no import that it could not afford.
+MEANINGS has the others. The summary uses all of this: no import that it could not afford.
 """
 
 from __future__ import annotations

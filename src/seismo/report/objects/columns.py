@@ -1,12 +1,12 @@
-"""The columns of tables of objects, shared by the terminal, documents, the page, the editor and the summary.
+"""The columns of tables of objects, each declared once: for the terminal, documents, the page, the editor, the summary.
 
-- born: objects made while recorded; exact
-- short: the share of them that died before 256 others were born, or within a millisecond
-- by gc: those of the dead that the cycle collector freed, not the end of their last reference
-- live: objects alive at the end of the recording
-- peak: the most alive at once
-- bytes: of all that were born, as far as the type knows their size
-- life: the median age at death, as births of other objects meanwhile / time
+born    objects made while recorded; exact
+by gc   of those that died: freed by the cycle collector, not by their last reference's end
+live    alive at the end of the recording
+peak    the most that were alive at once
+bytes   of all that were born: what the type says of their size
+
+MEANINGS has the others.
 """
 
 from __future__ import annotations

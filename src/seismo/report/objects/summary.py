@@ -45,8 +45,9 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         if section.name in rows and section.rows:
             section.rows = section.rows[: rows[section.name]]
             lines += _table(section, width, signs)
-        if section.name == "churn" and section.besides:
-            lines += indented(f"besides, {section.besides}", width, "quiet", by=2)
+        if section.name == "churn":
+            lines += indented(f"besides, {section.besides}", width, "quiet", by=2) if section.besides else []
+            break  # what comes then is summed by type and by line, which takes as long again
     missed = object_facts.never_called(recording)
     if missed:
         lines += indented(f"calls: {missed}", width, "warning", by=2)
