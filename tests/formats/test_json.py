@@ -50,8 +50,8 @@ def test_every_column_is_there():
                 elif column == "argv":
                     expected = json.loads(expected or "[]")
                 assert value == expected, column
-            apart = {"depth", "own_running_ns", "own_waiting_ns"}  # own_ns and wait_ns have them
-            assert set(table.columns) - apart == set(entry) - {"wait_ns"}
+            left_out = {"depth", "own_running_ns", "own_waiting_ns"}  # own_ns and wait_ns have them
+            assert set(table.columns) - left_out == set(entry) - {"wait_ns"}
     assert document["losses"] == [{"kind": "repaired", "count": 2, "thread": -1, "detail": "generator\nclosed"}]
     assert document["meta"]["seismo"] == "0.1.0"
     lines = {row["qualname"]: row for row in document["functions"]}

@@ -255,6 +255,7 @@ def test_mistakes_are_said_in_a_line(notebook, line, words):
 def test_help(notebook):
     notebook.run("%seismo --help")
     assert "profile|lines|cover|objects" in notebook.printed
+    assert notebook.printed.count("wall (elapsed, the default)") == 2
 
 
 def test_unload(shell):

@@ -140,7 +140,7 @@ class Reported(SessionResults):
 
         - sort: as for --sort, such as "own", "total", "calls", or cProfile's words.
         - limit: the number of rows of a table.
-        - time: as for --time, for calls and lines: "cpu", "wall" or "wait".
+        - time: as for --time, for calls and lines: "wall" (elapsed, the default), "cpu" (running) or "wait".
         - color: "auto", "always" or "never".
 
         Raise UsageError for other values, and RecordingError if nothing is recorded.

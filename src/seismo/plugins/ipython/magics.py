@@ -37,11 +37,11 @@ USAGE = """seismo profile|lines|cover|objects [options] [STATEMENT]
     --sort KEY         own (default), total, calls, awaiting
     --where EXPR       only these functions, such as module("app.*")
     --c-functions X    auto (default; on 3.11 none), all, none
-    --time WHICH       cpu (running, the default), wall, wait
+    --time WHICH       wall (elapsed, the default), cpu (running), wait
   lines              how often each line runs, and for how long: of the cell, or of
     -f FUNC            these functions: an expression that gives one (several times)
     -m MODULE          all functions of these modules: a name or a glob (several times)
-    --time WHICH       cpu (running, the default), wall, wait
+    --time WHICH       wall (elapsed, the default), cpu (running), wait
   cover              which lines of the cell ran, and of
     --source SOURCE    these packages or folders (several times)
     --branch           branches, too
