@@ -35,6 +35,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from seismo import progress
 from seismo.cli.options import FORCE, OPEN
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import shell_word
@@ -232,6 +233,7 @@ def run(args: argparse.Namespace) -> int:
         live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
+    progress.begin("reading the recording")
     recording = open_running(args.file) if args.live else open_recording(args.file)
     kind = of(recording).instead(given, recording)
     _refuse(args, kind)
@@ -249,6 +251,7 @@ def run(args: argparse.Namespace) -> int:
         from seismo.cli.pages import page
 
         return page(args, lambda path: kind.page(recording, path, options), kind.page_at)
+    progress.begin("making the report")
     paper = paper_for(sys.stdout, args.color)
     status = kind.report(paper, recording, options)
     if recording.calls and args.file != "-":

@@ -14,6 +14,7 @@ import gzip
 import os
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
     annotate,
@@ -177,6 +178,7 @@ def write(
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
         chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
+        progress.begin(f"writing {chosen.name}")
         recording = chosen.timed(recording, time)
         with destination.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
@@ -191,6 +193,7 @@ def write(
             hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
         )
     chosen = by_name(format)
+    progress.begin(f"writing {chosen.name}")
     recording = chosen.timed(recording, time)
     if target is None or isinstance(target, str | os.PathLike):
         chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)
