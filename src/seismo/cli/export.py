@@ -91,7 +91,9 @@ def run(args: Namespace) -> int:
     entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
     if rcfile is not None and not recording_kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
-        raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
+        raise UsageError(
+            f"{option} applies to recordings of coverage only", args.file, f"see: seismo info {shell_word(args.file)}"
+        )
     if entry.needs_sources and entry.holds(recording.kind):
         write_with_settings(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":

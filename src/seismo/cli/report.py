@@ -159,7 +159,7 @@ def _refuse(args: argparse.Namespace, kind: Kind) -> None:
 
 def _not_for_this(option: str, what: str, file: str) -> NoReturn:
     shown = option.replace("_", "-")
-    raise UsageError(f"--{shown} applies to recordings of {what} only", file, "see: seismo info FILE")
+    raise UsageError(f"--{shown} applies to recordings of {what} only", file, f"see: seismo info {shell_word(file)}")
 
 
 def _check_format(args: argparse.Namespace) -> None:

@@ -142,7 +142,7 @@ def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
         page = path.lower().endswith((".html", ".htm"))
         hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
         hint = hint if page else f"name one of: {_known(kind, trace)}"
-        raise FormatError("the format does not follow from the name of the file", where=path, hint=hint)
+        raise FormatError("no format is known for this file name", where=path, hint=hint)
     return found
 
 
@@ -189,7 +189,7 @@ def write(
         return
     if format is None:
         raise FormatError(
-            "there is no file name that says the format",
+            "the format is missing, and there is no file name that it follows from",
             hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
         )
     chosen = by_name(format)
