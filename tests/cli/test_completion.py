@@ -83,4 +83,4 @@ def test_what_cannot_be_written(seismo, tmp_path):
     assert "pip install 'seismo[completion]'" in done.stderr
     (tmp_path / "shtab.py").write_text("SUPPORTED_SHELLS = ['bash']\n__version__ = '1.0'")
     done = seismo("completion", "fish", env={"PYTHONPATH": str(tmp_path)})
-    assert "shtab 1.0 does not know fish" in done.stderr
+    assert "shtab 1.0 does not support fish" in done.stderr

@@ -114,8 +114,8 @@ PYTHON_LAYERS = {
     "__main__": {"cli"},
 }
 
-# The built-in names for code that runs inside of the program; the tables of kinds and options, which import nothing.
-ANYBODY = {"original_builtins", "recording_kinds", "options"}
+# Names that every module may use: built-ins for code inside of the program, tables that import nothing, progress.
+ANYBODY = {"original_builtins", "recording_kinds", "options", "progress"}
 PYTHON_LAYERS |= {part: set() for part in ANYBODY}
 PYTHON_LAYERS["options"] = {"expression"}  # for type checkers alone
 

@@ -182,7 +182,7 @@ def test_a_file_that_is_no_recording_is_refused(project):
     (project.folder / "other.seismo").write_text("mine")
     done = project.run("--seismo-profile=other.seismo")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*this file exists already and is not a recording*"])
+    done.stderr.fnmatch_lines(["* exists and is not a recording*"])
     (project.folder / "other.seismo").unlink()
     assert project.run("--seismo-profile=other.seismo", "test_it.py").ret == 0
     assert calls_by_phase(seismo.open(project.folder / "other.seismo"), "step") == EXPECTED

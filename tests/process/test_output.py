@@ -158,7 +158,7 @@ WORK = "def work(): pass\nwork()\n"
 def test_whatever_the_program_does_to_it(tmp_path, what, name):
     program = f"import os; path = 'a.seismo'\n{what}\n{WORK}"
     done = seismo("profile", "-o", "a.seismo", "-c", program, cwd=tmp_path)
-    assert "not whole" not in done.stderr
+    assert "incomplete" not in done.stderr
     recording = read(tmp_path / name)
     assert recording.problems == []
     assert "work" in list(recording.functions["qualname"])
@@ -170,7 +170,7 @@ def test_after_chroot_it_is_whole(tmp_path):
     program = f"import os; os.chroot('jail'); os.chdir('/')\n{WORK}"
     done = seismo("profile", "-q", "-o", "a.seismo", "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "not whole" not in done.stderr
+    assert "incomplete" not in done.stderr
     recording = read(tmp_path / "a.seismo")
     assert recording.problems == []
     assert list(recording.losses["kind"]).count("cut-short") == 0
@@ -264,4 +264,4 @@ print("done")
 """
     done = seismo(verb, "-o", "a.seismo", "-c", program, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-    assert "the recording is not whole: File too large" in done.stderr or verb == "cover"
+    assert "the recording is incomplete: File too large" in done.stderr or verb == "cover"

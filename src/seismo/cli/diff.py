@@ -24,6 +24,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.cli.options import FORCE, JSON, OPEN
 from seismo.errors import UsageError
 
@@ -65,7 +66,8 @@ def run(args: Namespace) -> int:
     if args.json and (args.html or args.open):
         raise UsageError("--json and a page cannot both be written", "--json", "leave one of them out")
     old, new = _sides(args)
-    recordings = {path: open_recording(path) for path in (*old, *new)}
+    files = progress.over("reading recordings", (*old, *new), len(old) + len(new))
+    recordings = {path: open_recording(path) for path in files}
     kind = _kind(recordings)
     if kind.times:
         for path, recording in recordings.items():
@@ -73,6 +75,7 @@ def run(args: Namespace) -> int:
         recordings = {path: recording.timed(args.time or "cpu") for path, recording in recordings.items()}
     elif args.time:
         raise UsageError("--time applies to recordings of calls and lines only", old[0], "see: seismo info FILE")
+    progress.begin("comparing")
     paper = None if args.json else paper_for(sys.stdout, args.color)
     sides = [recordings[path] for path in old], [recordings[path] for path in new]
     if args.html or args.open:

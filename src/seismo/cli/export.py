@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from seismo import recording_kinds
+from seismo import progress, recording_kinds
 from seismo.cli.options import FORCE
 from seismo.errors import UsageError
 from seismo.escape import shell_word
@@ -86,11 +86,14 @@ def run(args: Namespace) -> int:
         raise UsageError("the format is missing", hint=hint)
     named = formats.by_name(args.format) if args.format else formats.by_path(args.output)
     rcfile = rcfile_of(args.rcfile, args.no_config)
+    progress.begin("reading the recording")
     recording = open_recording(args.file)
     entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
     if rcfile is not None and not recording_kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
-        raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
+        raise UsageError(
+            f"{option} applies to recordings of coverage only", args.file, f"see: seismo info {shell_word(args.file)}"
+        )
     if entry.needs_sources and entry.holds(recording.kind):
         write_with_settings(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":

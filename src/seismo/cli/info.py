@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from seismo import progress
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -36,8 +38,10 @@ def run(args: Namespace) -> int:
     from seismo.report.paper import paper_for
 
     args.file = or_newest(args.file)
+    progress.begin("reading the recording")
     recording = open_recording(args.file)
     if args.verify:
+        progress.begin("recounting the calls")
         from seismo.report.calls.verify import write_verified
 
         return write_verified(paper_for(sys.stdout, args.color), recording, args.file)

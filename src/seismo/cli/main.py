@@ -24,6 +24,7 @@ from seismo.process import startup_guard
 TYPE_CHECKING = False  # avoids the import of typing
 if TYPE_CHECKING:
     from argparse import Namespace
+    from contextlib import AbstractContextManager
     from typing import Any, TextIO
 
     from seismo.cli.parsing import Parser
@@ -50,6 +51,9 @@ _GONE = {  # verbs of earlier versions, and their replacements
     "cut": "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT",
     "top": "to see what a program does now: seismo report --live, seismo view --live",
 }
+
+
+_LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that show their progress
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -99,7 +103,8 @@ def _run(verb: str, words: list[str]) -> int:
         startup_guard.allow_interrupts()
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
-        status = int(module.run(args))
+        with _progress(verb):
+            status = int(module.run(args))
         sys.stdout.flush()  # reports a full disk or a closed pipe here
         return status
     except SystemExit as stop:  # argparse raises it after --help
@@ -109,6 +114,16 @@ def _run(verb: str, words: list[str]) -> int:
     except OverflowError:  # sums of absurd counts in a damaged file
         hint = "the file is damaged or was not written by seismo"
         return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
+
+
+def _progress(verb: str) -> AbstractContextManager[None]:
+    if verb in _LONG:
+        from seismo.cli.progress import shown
+
+        return shown()
+    from contextlib import nullcontext
+
+    return nullcontext()
 
 
 def show_every_name(stream: TextIO | _NoOutput) -> None:

@@ -15,6 +15,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def run(args: Namespace) -> int:
     if form == "parquet":
         _write_parquet(args, sources, sql)
         return 0
+    progress.begin("running the query")
     with Database(sources, memory=args.memory) as database:
         _write(args, form, database, sql)
         _say_problems(database)
@@ -111,7 +113,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
     ends = [os.path.basename(path) for path in paths]
     found = []
-    for path, end in zip(paths, ends, strict=True):
+    for path, end in progress.over("reading recordings", zip(paths, ends, strict=True), len(paths)):
         recording = open_recording(path)
         check_time(recording, args.time, path)
         say_incomplete(recording, path)

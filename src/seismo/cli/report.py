@@ -35,6 +35,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from seismo import progress
 from seismo.cli.options import FORCE, OPEN
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import shell_word
@@ -159,7 +160,7 @@ def _refuse(args: argparse.Namespace, kind: Kind) -> None:
 
 def _not_for_this(option: str, what: str, file: str) -> NoReturn:
     shown = option.replace("_", "-")
-    raise UsageError(f"--{shown} applies to recordings of {what} only", file, "see: seismo info FILE")
+    raise UsageError(f"--{shown} applies to recordings of {what} only", file, f"see: seismo info {shell_word(file)}")
 
 
 def _check_format(args: argparse.Namespace) -> None:
@@ -233,6 +234,7 @@ def run(args: argparse.Namespace) -> int:
         live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
+    progress.begin("reading the recording")
     recording = open_running(args.file) if args.live else open_recording(args.file)
     kind = of(recording).instead(given, recording)
     _refuse(args, kind)
@@ -251,6 +253,7 @@ def run(args: argparse.Namespace) -> int:
         from seismo.report.kind import page_at
 
         return page(args, lambda path: kind.page(recording, path, options), lambda path: page_at(kind, path))
+    progress.begin("making the report")
     paper = paper_for(sys.stdout, args.color)
     status = kind.report(paper, recording, options)
     if recording.calls and args.file != "-":

@@ -178,6 +178,6 @@ class Verb:
         except OSError as error:
             hint = self.hint
             if not hint and all(part.isidentifier() for part in program.what.split(".")):
-                hint = f"to run a module: seismo {self.name} -m MODULE"
+                hint = f"to run a module: seismo {self.name} -m {program.what}"
             reason = error.strerror or str(error)
             raise UsageError(f"cannot open the script: {reason[0].lower()}{reason[1:]}", program.what, hint) from None

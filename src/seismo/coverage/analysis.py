@@ -24,6 +24,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.coverage import parsed_source
 from seismo.coverage import read_source as text
 from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
@@ -57,7 +58,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     files = []
     has_contexts = len(recording._raw["contexts"]["id"]) > 0
     foreign = bool(recording.meta.get("source_format"))
-    for path in sorted(chosen):
+    for path in progress.over("analyzing sources", sorted(chosen), len(chosen)):
         if not foreign and _is_template(path, chosen[path]):
             problems.append(Problem(path, "the code bears the name of a file that is no Python: a template", True))
             continue

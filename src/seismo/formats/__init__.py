@@ -14,6 +14,7 @@ import gzip
 import os
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
     annotate,
@@ -141,7 +142,7 @@ def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
         page = path.lower().endswith((".html", ".htm"))
         hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
         hint = hint if page else f"name one of: {_known(kind, trace)}"
-        raise FormatError("the format does not follow from the name of the file", where=path, hint=hint)
+        raise FormatError("no format is known for this file name", where=path, hint=hint)
     return found
 
 
@@ -177,6 +178,7 @@ def write(
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
         chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
+        progress.begin(f"writing {chosen.name}")
         recording = chosen.timed(recording, time)
         with destination.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
@@ -187,10 +189,11 @@ def write(
         return
     if format is None:
         raise FormatError(
-            "there is no file name that says the format",
+            "the format is missing, and there is no file name that it follows from",
             hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
         )
     chosen = by_name(format)
+    progress.begin(f"writing {chosen.name}")
     recording = chosen.timed(recording, time)
     if target is None or isinstance(target, str | os.PathLike):
         chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)

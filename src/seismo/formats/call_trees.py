@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.formats.function_names import Frame
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class CallTrees:
         self._first_root = array("q", [NONE]) * self.threads
         self._first_child = array("q", [NONE]) * self.count
         self._next = array("q", [NONE]) * self.count
+        self._entered = 0  # by all walks, for progress
         self._link()
 
     def _link(self) -> None:
@@ -56,6 +58,9 @@ class CallTrees:
         first, after, parent = self._first_child, self._next, self.parent
         row = self._first_root[thread]
         while row >= 0:
+            self._entered += 1
+            if not self._entered % progress.STEP:
+                progress.report("writing call paths", self._entered, self.count)
             yield row
             below = first[row]
             if below >= 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from seismo import progress
 from seismo.formats.base import Format, TextSink
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import escape, json_text, name, word
@@ -72,7 +73,7 @@ def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown:
     starts, ends, before, after, functions, flags = (found.calls.numbers(column) for column in columns)
     for track in found.tracks:
         place = f'"pid":{track.pid},"tid":{track.tid}'
-        for row in range(track.first, track.last):
+        for row in progress.over("writing calls", range(track.first, track.last), len(starts), track.first):
             start = starts[row]
             arguments: dict[str, Any] = {}
             bound = max(before[row], after[row])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from seismo import progress
 from seismo.formats.base import whole
 from seismo.formats.function_names import json_text
 
@@ -27,7 +28,7 @@ def write_table(
     row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
     values = [map(special.get(column) or _printer(table[column]), table[column]) for column in columns]
     comma = f'"{title}":[\n'
-    for row in zip(*values, strict=True):
+    for row in progress.over(f"writing {title}", zip(*values, strict=True), len(table[columns[0]])):
         out.write(comma + row_format % row)
         comma = ",\n"
     out.write("]" if comma == ",\n" else f'"{title}":[]')

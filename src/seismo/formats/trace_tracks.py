@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo import progress
 from seismo.formats.call_trees import pids, process_names, thread_names
 from seismo.model.enums import CallFlags
 from seismo.model.trace.runtime_events import landmarks
@@ -75,6 +76,7 @@ def cut_ns(recording: Recording, most: int) -> int | None:
 def trace_tracks(recording: Recording, most: int) -> TraceTracks:
     """Return the beginning of a trace, with about `most` calls at most."""
     cut = cut_ns(recording, most)
+    progress.begin("reading calls")
     window = recording.calls.window(0, FOREVER if cut is None else cut, limit=2 * most + 1_000_000)
     names, numbers, processes = thread_names(recording), pids(recording), process_names(recording)
     of = recording.threads["process"]
@@ -117,7 +119,7 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
     stack: list[int] = []
     now = 0
     base = depths[track.first] if track.first < track.last else 0
-    for row in range(track.first, track.last):
+    for row in progress.over("writing calls", range(track.first, track.last), len(calls), track.first):
         while stack and len(stack) > depths[row] - base:
             done = stack.pop()
             now = max(now, ends[done])

@@ -22,7 +22,7 @@ from collections import Counter
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core
+from seismo import _core, progress
 from seismo.model import combine
 from seismo.model.lines.streaming_merge import Contexts
 from seismo.model.lines.tables import OF_FUNCTIONS, columns_of, empty, ints
@@ -63,7 +63,7 @@ def merge_into(
     """
     plan = _Plan()
     try:
-        for opener in openers:
+        for opener in progress.over("reading recordings", openers, len(openers)):
             plan.add(combine.problem_losses(opener()))
     except Unsorted:
         merged = combine.merge(opener() for opener in openers)
@@ -183,7 +183,8 @@ class _Plan:
                 self._write_contexts(out, openers, order)
             else:
                 out.table(kind, summed[kind], total._strings)
-        for part in compress(range(len(openers)), self._traces):
+        traces = list(compress(range(len(openers)), self._traces))
+        for part in progress.over("writing timelines", traces, len(traces)):
             for kind, payload in copied(openers[part](), maps[part]):
                 writer.of_journal(kind, payload)
         return writer.finish()
@@ -263,7 +264,7 @@ class _Own:
         base = 0
         runs = [(number, set(run)) for number, run in groupby(sorted(of), key=of.__getitem__)]
         left = Counter(number for number, _ in runs)
-        for number, processes in runs:
+        for number, processes in progress.over("writing recordings", runs, len(runs)):
             left[number] -= 1
             part = self._part(number, left[number] > 0)
             functions = [self._order[i] for i in self._plan.numbers[number]]

@@ -129,7 +129,7 @@ class Output:
                 replace(self.path, self.fd if whole and self.plain else recorder.snapshot())
         except OSError as error:
             reraise_if_the_programs(error)
-            return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
+            return "" if named else f"the recording is incomplete: {error.strerror or error}: {self.path}"
         finally:
             self.close()
         return ""

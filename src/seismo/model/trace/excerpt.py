@@ -12,7 +12,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo import _core
+from seismo import _core, progress
 from seismo.errors import UsageError
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER
@@ -53,6 +53,7 @@ def cut(
     """Return the excerpt in memory; see `Recording.cut`."""
     from seismo.model.recording import read
 
+    progress.begin("cutting the trace")
     data = _planned(recording, start_ns, end_ns, where).write(None)
     assert data is not None
     return read(data)
@@ -74,6 +75,7 @@ def cut_into(
     from seismo.model.save import write_file, write_recording
 
     def write(fd: int | None) -> bytes | None:
+        progress.begin("cutting the trace")
         planned = _planned(recording, start_ns, end_ns, where)
         if planned.calls < MANY:
             return planned.write(fd)

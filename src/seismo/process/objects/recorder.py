@@ -18,8 +18,8 @@ else:
     from seismo import _core
 
 HINT = (
-    "run the program on Python 3.13.3 or newer; here tracemalloc or memray tell what is allocated, objgraph what "
-    "lives, and seismo profile what is called"
+    "run the program on Python 3.13.3 or newer; with this one, tracemalloc or memray show allocations, objgraph shows "
+    "living objects, and seismo profile shows calls"
 )
 
 

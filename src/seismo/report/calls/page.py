@@ -11,6 +11,7 @@ import html
 import os
 from typing import TYPE_CHECKING, Any
 
+from seismo import progress
 from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.functions import page_columns
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
 IN_NOTEBOOK = 5_000  # paths
+STAGES = 4  # of the making of a page, for progress
 CALLS_IN_NOTEBOOK = 50_000  # of a trace: some hundred kB
 # A browser tells a page in a frame the light that the element around it has: that of JupyterLab's theme (and
 # nbconvert's and Notebook's), or of VS Code's. Elsewhere the system's holds.
@@ -97,6 +99,7 @@ def calls_page(
     """The page as text. most: paths. timeline: of a trace of up to most_calls, where no other is beside it."""
     title = title or command_line(recording) or "Calls"
     head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
+    progress.report("making the page: packing", 3, STAGES)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
@@ -113,11 +116,14 @@ def calls_data(
     functions = recording.functions
     signs = words.Signs()
     known = told(recording)
+    progress.report("making the page: functions", 0, STAGES)
     columns = _function_columns(chosen)
+    progress.report("making the page: paths", 1, STAGES)
     paths = Paths.of(recording, len(functions), most, chosen.left_out())
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
     columns["t.function"] = counts(_renumbered(chosen, paths.functions))
+    progress.report("making the page: sources", 2, STAGES)
     texts, lines = sources(recording, chosen)
     columns |= lines
     kinds, modules, names, files, rows = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from seismo import progress
 from seismo.coverage.coverage_report import common_folder
 from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
@@ -62,7 +63,8 @@ def write_coverage(
     ]
     index = os.path.join(target, INDEX)
     head = index_data(report, files, title, precision, facts)
-    parts = ((f"file-{number}", file_data(file)) for number, file in enumerate(files))
+    numbered = progress.over("writing files", enumerate(files), len(files))
+    parts = ((f"file-{number}", file_data(file)) for number, file in numbered)
     said = f"{title}: {report.totals.percent_text(precision)}%"
     save(index, drawn_in_parts(said, "coverage", head, parts))
     ignore = os.path.join(target, ".gitignore")
