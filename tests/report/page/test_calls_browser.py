@@ -300,7 +300,7 @@ def test_a_name_has_room_and_keeps_its_end(show):
     assert shown.page.eval_on_selector_all(".functions tbody .whole", fits)
     assert shown.page.eval_on_selector(".table-pane", "pane => pane.scrollWidth <= pane.clientWidth")
     baselines = shown.page.locator("tr", has_text="root").evaluate(
-        """row => Array.from(row.querySelectorAll('.short, .place bdi'), piece => {
+        """row => Array.from(row.querySelectorAll('.short, .place'), piece => {
           const mark = document.createElement('i');
           mark.style.display = 'inline-block';
           piece.append(mark);

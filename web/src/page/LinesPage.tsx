@@ -13,7 +13,7 @@ import { LINE, linesWith, next } from "../source/rows.ts";
 import { type Goal, type Gutter, SourceView } from "../source/SourceView.tsx";
 import { Grid } from "../table/Grid.tsx";
 import { type Column, divided, type Sort, sorted } from "../table/grid.ts";
-import { Name, Where } from "../table/Name.tsx";
+import { Name } from "../table/Name.tsx";
 import { Path, placed } from "./Path.tsx";
 
 type List = "functions" | "lines" | "files";
@@ -290,7 +290,7 @@ function tableOfLines(lines: Lines): TableOf {
     name: (row) => (
       <>
         <Name name={lineName(lines, row)} />
-        <bdi class="place">{(lines.text(row) ?? lines.head.names[lines.fn[row]]).trim()}</bdi>
+        <bdi class="place code">{(lines.text(row) ?? lines.head.names[lines.fn[row]]).trim()}</bdi>
       </>
     ),
     foreign: (row) => lines.foreign(lines.fileOf(lines.fn[row])),
@@ -364,7 +364,7 @@ function tableOfFunctions(lines: Lines): TableOf {
           lead={lines.functionName(fn).slice(0, -lines.head.names[fn].length || undefined)}
           name={lines.head.names[fn]}
         />
-        <Where>{lines.head.places[fn]}</Where>
+        <bdi class="place">{lines.head.places[fn]}</bdi>
       </>
     ),
     foreign: (fn) => lines.foreign(lines.fileOf(fn)),

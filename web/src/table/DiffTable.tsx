@@ -5,7 +5,7 @@ import { Choice } from "../chrome/controls.tsx";
 import type { DiffHead } from "../data/diff.ts";
 import type { Payload } from "../data/payload.ts";
 import { count } from "../data/words.ts";
-import { Name, Where } from "./Name.tsx";
+import { Name } from "./Name.tsx";
 
 export type Rank = "calls" | "time" | "came" | "went";
 
@@ -110,7 +110,7 @@ export function DiffTable({ payload, name, rank, setRank, matches, selected, sel
                         lead={name(row).slice(0, name(row).length - head.names[row].length)}
                         name={head.names[row]}
                       />
-                      <Where>{head.places[row]}</Where>
+                      <bdi class="place">{head.places[row]}</bdi>
                     </button>
                   </th>
                   {cells(row).map((cell, at) => (

@@ -17,12 +17,3 @@ export function Name({ lead, name, title }: Props) {
     </span>
   );
 }
-
-/** Where a function is, beside its name; cut before that, and from its beginning, too. */
-export function Where({ children }: { children: string | undefined }) {
-  return (
-    <span class="place">
-      <bdi dir="ltr">{children}</bdi>
-    </span>
-  );
-}

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Functions, Times } from "../data/calls.ts";
 import { largest } from "../data/numbers.ts";
 import { type Cells, type Columns, ordered } from "./functions.ts";
-import { Name, Where } from "./Name.tsx";
+import { Name } from "./Name.tsx";
 
 const ROW = 26; // px, as in the style
 const AROUND = 8; // rows above and below what is in sight
@@ -94,7 +94,7 @@ export function Table({ functions, columns, times, matches, selected, select }: 
                   tabIndex={row === (rows.includes(selected) ? selected : rows[0]) ? 0 : -1}
                 >
                   <Name {...functions.parts(row)} />
-                  <Where>{functions.head.places[row]}</Where>
+                  <bdi class="place">{functions.head.places[row]}</bdi>
                 </button>
               </th>
               {columns.names.map((name) => (
