@@ -96,7 +96,7 @@ export class Graph {
     const imported = short.replace(/^import /, "");
     const shortest = imported.slice(imported.lastIndexOf(".") + 1);
     // What is cut keeps its end, which of a fold is no part of the name.
-    return [...new Set([name, short, imported, shortest, shortest.replace(/ …$/, "")])];
+    return [...new Set([name, short, imported, shortest, shortest.split(" …")[0]])];
   }
 
   place(fn: number): string {

@@ -2,14 +2,14 @@
 import type { Theme } from "./colours.ts";
 
 const SIGNS = [
-  ["own", "own code, a colour for each package"],
+  ["own", "own code, by package"],
   ["libraries", "libraries and C"],
   ["waits", "mostly waits"],
   ["short", "many short calls"],
-  ["frayed", "uncertain by this width"],
+  ["frayed", "uncertain"],
   ["gap", "missing events"],
-  ["pause", "the cycle collector"],
-  ["mark", "a mark of the program"],
+  ["pause", "cycle collector"],
+  ["mark", "mark"],
 ] as const;
 
 export function Legend({ theme }: { theme: Theme }) {
