@@ -158,6 +158,6 @@ test("labels are cut to what fits", () => {
   const width = (text: string) => text.length;
   assert.equal(fitting(["module:name", "name"], 20, width), "module:name");
   assert.equal(fitting(["module:name", "name"], 5, width), "name");
-  assert.equal(fitting(["module:name", "longname"], 5, width), "long…");
+  assert.equal(fitting(["module:name", "longname"], 5, width), "…name");
   assert.equal(fitting(["module:name", "longname"], 1, width), "");
 });

@@ -287,6 +287,85 @@ def test_the_numbers_of_a_row_stand_on_one_line(show, program):
     assert max(middles) - min(middles) < 3.5, "the fonts of names and numbers differ by less"
 
 
+def test_a_name_has_room_and_keeps_its_end(show):
+    """At 1400 pixels names are whole and no column is cut; where there is less room, a name loses its beginning."""
+    b = Builder()
+    thread = b.thread(b.process(waits="ready,lock"), name="MainThread")
+    long = "Connection.execute_many_with_retries"
+    for module, name, file in (("sqlalchemy.engine.base", long, "/base.py"), ("", "root", "<template>")):
+        b.node(-1, thread, b.function(module, name, file, 7), calls=3, own_ns=9_000_000, wait_ns=5_000_000)
+    shown = show(b.build({"recorder": "calltree"}), times="wall", size=(1400, 900))
+    fits = "names => names.every(name => name.scrollWidth <= name.clientWidth)"
+    assert shown.page.eval_on_selector_all(".functions tbody .whole", fits)
+    assert shown.page.eval_on_selector(".table-pane", "pane => pane.scrollWidth <= pane.clientWidth")
+    baselines = shown.page.locator("tr", has_text="root").evaluate(
+        """row => Array.from(row.querySelectorAll('.short, .place'), piece => {
+          const mark = document.createElement('i');
+          mark.style.display = 'inline-block';
+          piece.append(mark);
+          return mark.getBoundingClientRect().bottom })"""
+    )
+    assert len(baselines) == 2
+    assert abs(baselines[0] - baselines[1]) < 0.6
+    shown.page.set_viewport_size({"width": 500, "height": 900})
+    shown.settle()
+    seen = shown.page.locator(".functions tbody .whole", has_text=long).evaluate(
+        """name => { const [box, text] = [name, name.firstChild].map(one => one.getBoundingClientRect());
+          return [Math.round(text.right) <= Math.round(box.right), text.left < box.left - 20] }"""
+    )
+    assert seen == [True, True], "the end is in sight, the beginning is not"
+    assert shown.page.eval_on_selector(".table-pane", "pane => pane.scrollWidth <= pane.clientWidth")
+
+
+def test_waiting_is_the_paler_part_of_a_frame(show):
+    b = Builder()
+    thread = b.thread(b.process(waits="ready,lock"), name="MainThread")
+    b.node(-1, thread, b.function("app", "main", "/a.py", 1), calls=2, own_ns=3_000_000, wait_ns=1_000_000)
+    shown = show(b.build({"recorder": "calltree"}), times="wall")
+    pixel = """(pane, [x, y]) => {
+      const [at, down] = [x, y].map(one => one * devicePixelRatio);
+      return Array.from(pane.querySelector('canvas').getContext('2d').getImageData(at, down, 1, 1).data) }"""
+    frame = next(frame for frame in shown.seen() if frame["name"] == "app:main")
+    runs, still, waits = (
+        shown.page.eval_on_selector(".flame", pixel, [frame["width"] * part, frame["y"] + 16])
+        for part in (0.2, 0.6, 0.75)
+    )
+    assert runs == still
+    assert sum(waits) > sum(runs) + 60
+    assert "waiting" in shown.text(".legend")
+    shown.page.locator("tr", has_text="main").first.click()
+    figures = shown.text(".figures")
+    assert "3.00 ms (100 % of all)" in " ".join(figures.split())
+    assert "own per call" in figures
+
+
+def test_a_key_takes_the_tooltip_away(show, program):
+    shown = show(program)
+    box = shown.page.locator(".flame").bounding_box()
+    for key in ("ArrowDown", "2"):
+        shown.page.mouse.move(box["x"] + 100, box["y"] + 30)
+        shown.page.mouse.move(box["x"] + 110, box["y"] + 30)
+        shown.page.locator(".tip").wait_for(state="attached")
+        shown.page.locator(".flame").focus()
+        shown.press(key)
+        shown.until(lambda: shown.page.locator(".tip").count() == 0)
+
+
+def test_a_timeline_has_its_legend_and_the_source_of_the_chosen_call(show):
+    with seismo.trace() as t:
+        leaf(3)
+    shown = show(t.recording)
+    assert "mostly waits" in shown.text(".trace .legend")
+    shown.page.locator(".trace input").fill("leaf")
+    shown.press("Enter")
+    shown.until(lambda: shown.page.locator(".panel .source").count() == 1)
+    assert "return number + 1" in shown.text(".panel .source")
+
+
+def leaf(number):
+    return number + 1
+
+
 def test_the_graph_has_the_totals_of_the_reports_tree(show, json_tool):
     shown = show(json_tool)
     if shown.page.get_by_label("Fold libraries").count():

@@ -74,18 +74,14 @@ function widthOf(context: CanvasRenderingContext2D, text: string): number {
   return width;
 }
 
-/** The first label that fits, or as much of the last one as does; "": nothing does. */
+/** The first label that fits, or as much of the last one's end as does; "": nothing does. */
 export function fitting(labels: string[], room: number, width: (text: string) => number): string {
   for (const label of labels) if (width(label) <= room) return label;
-  const last = labels.at(-1) ?? "";
+  const last = Array.from(labels.at(-1) ?? "");
   let used = width("…");
-  let cut = 0;
-  for (const char of last) {
-    used += width(char);
-    if (used > room) break;
-    cut += char.length;
-  }
-  return cut > 1 ? `${last.slice(0, cut)}…` : "";
+  let from = last.length;
+  while (from > 0 && used + width(last[from - 1]) <= room) used += width(last[--from]);
+  return last.length - from > 1 ? `…${last.slice(from).join("")}` : "";
 }
 
 /** The rows that the frames in this part of all take; what is narrower than a pixel left out. */

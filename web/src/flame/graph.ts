@@ -93,8 +93,10 @@ export class Graph {
     const name = this.name(fn);
     const short = fn >= 0 && !this.isFold(fn) ? this.head.names[fn] : name;
     if (short === "<module>") return [name, this.head.modules[fn] ?? name]; // all modules' bodies have the same name
-    const shortest = short.slice(short.lastIndexOf(".") + 1);
-    return short === name ? [name, shortest] : [name, short, shortest];
+    const imported = short.replace(/^import /, "");
+    const shortest = imported.slice(imported.lastIndexOf(".") + 1);
+    // What is cut keeps its end, which of a fold is no part of the name.
+    return [...new Set([name, short, imported, shortest, shortest.split(" …")[0]])];
   }
 
   place(fn: number): string {

@@ -23,7 +23,7 @@ const LISTS: [List, string, string][] = [
   ["lines", "Lines", "single lines, wherever they are"],
   ["files", "Files", "by the own time of their lines"],
 ];
-const TIMES: Record<Times, string> = { cpu: "running", wait: "waiting", wall: "the wall" };
+const TIMES: Record<Times, string> = { cpu: "running", wait: "waiting", wall: "elapsed" };
 const KEYS: [string, string][] = [
   ["↑ ↓", "next and previous row of the table"],
   ["n p", "next and previous hot line of the file"],
@@ -290,7 +290,7 @@ function tableOfLines(lines: Lines): TableOf {
     name: (row) => (
       <>
         <Name name={lineName(lines, row)} />
-        <bdi class="place">{(lines.text(row) ?? lines.head.names[lines.fn[row]]).trim()}</bdi>
+        <bdi class="place code">{(lines.text(row) ?? lines.head.names[lines.fn[row]]).trim()}</bdi>
       </>
     ),
     foreign: (row) => lines.foreign(lines.fileOf(lines.fn[row])),

@@ -6,9 +6,11 @@ import { Facts } from "../chrome/Facts.tsx";
 import { useTheme } from "../chrome/keys.ts";
 import { type CallsHead, Whose } from "../data/calls.ts";
 import type { Payload } from "../data/payload.ts";
+import { Graph } from "../flame/graph.ts";
 import { PageTrace, type TraceHead } from "../timeline/PageTrace.ts";
 import { TraceView } from "../timeline/TraceView.tsx";
 import { CallsPage } from "./CallsPage.tsx";
+import { Source } from "./Source.tsx";
 
 /** trace: null where the trace is too long for a page; missing where the recording is none. */
 type Head = CallsHead & { trace?: TraceHead | null };
@@ -23,6 +25,7 @@ export function TracePage({ payload }: { payload: Payload<Head> }) {
   const { head } = payload;
   const [view, setView] = useState<View>(head.trace ? "timeline" : "calls");
   const [, changed] = useTheme();
+  const graph = useMemo(() => new Graph(head, payload), [payload]);
   const source = useMemo(() => {
     if (!head.trace) return null;
     const whose = payload.column("f.whose");
@@ -54,7 +57,7 @@ export function TracePage({ payload }: { payload: Payload<Head> }) {
       </Facts>
       {source ? (
         <main class="timeline">
-          <TraceView source={source} />
+          <TraceView source={source} code={(fn) => <Source graph={graph} fn={fn} />} />
         </main>
       ) : (
         <main class="state">

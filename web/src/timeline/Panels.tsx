@@ -1,4 +1,5 @@
 /** What is known of a call, and of a range: its functions and its flame graph. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { count, duration } from "../data/words.ts";
 import { AFTER, BEFORE, BEGAN_UNSEEN, ENDED_UNSEEN, GAP, OPEN, PAUSED, RESUMED, UNSURE, UNWOUND } from "./draw.ts";
@@ -10,7 +11,12 @@ interface Common {
   readonly nameOf: (fn: number) => string;
 }
 
-export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot; info: TraceInfo }) {
+export function CallPanel({
+  spot,
+  info,
+  nameOf,
+  children,
+}: Common & { spot: Spot; info: TraceInfo; children: ComponentChildren }) {
   const place = info.places[spot.fn] ?? "";
   const length = spot.end - spot.start;
   const many = spot.calls > 1;
@@ -63,6 +69,7 @@ export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot; info: T
         )}
       </dl>
       {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+      {children}
     </aside>
   );
 }

@@ -1,10 +1,12 @@
 /** One trace: the timeline, the tools above it, and below it what is known of what was chosen. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isDark, useTheme } from "../chrome/keys.ts";
 import { search } from "../data/search.ts";
 import { count, duration } from "../data/words.ts";
 import { DARK, LIGHT } from "./colours.ts";
 import { Help } from "./Help.tsx";
+import { Legend } from "./Legend.tsx";
 import type { Told } from "./marks.ts";
 import { CallPanel, RangePanel } from "./Panels.tsx";
 import type { Gap, Instant } from "./said.ts";
@@ -70,9 +72,11 @@ interface Props {
   readonly source: TraceSource;
   readonly live?: boolean;
   readonly open?: (from: number, to: number) => void;
+  /** The source of a function, where it is at hand. */
+  readonly code?: (fn: number) => ComponentChildren;
 }
 
-export function TraceView({ source, live = false, open }: Props) {
+export function TraceView({ source, live = false, open, code }: Props) {
   const { info } = source;
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<HTMLDivElement>(null);
@@ -172,6 +176,7 @@ export function TraceView({ source, live = false, open }: Props) {
   const keys = (event: KeyboardEvent) => {
     if (help) return; // the dialog has its own
     const typing = event.target instanceof HTMLInputElement;
+    timeline.current?.unhover(); // what the pointer is at changes below it
     if (event.key === "Escape" && typing) {
       setText("");
       looking.current++;
@@ -253,7 +258,12 @@ export function TraceView({ source, live = false, open }: Props) {
         <canvas ref={canvas} />
         {hover && <Tip what={hover.what} x={hover.x} y={hover.y} nameOf={nameOf} />}
       </div>
-      {chosen.spot && <CallPanel spot={chosen.spot} info={info} nameOf={nameOf} />}
+      <Legend theme={theme} />
+      {chosen.spot && (
+        <CallPanel spot={chosen.spot} info={info} nameOf={nameOf}>
+          {code?.(chosen.spot.fn)}
+        </CallPanel>
+      )}
       {chosen.range && (
         <RangePanel
           source={source}

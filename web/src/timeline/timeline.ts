@@ -540,6 +540,10 @@ export class Timeline {
 
   private leave(): void {
     this.pointer = null;
+    this.unhover();
+  }
+
+  unhover(): void {
     this.hover = null;
     this.listener.over(null, 0, 0);
     this.refresh();
