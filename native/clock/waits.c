@@ -18,7 +18,8 @@
 
 /* Written before the sampler starts, except as noted. */
 static struct {
-    /* Set once, before anything is recorded: what the kernel tells, seccomp's mode then, and where the GIL is. */
+    /* Set once, before anything is recorded: support of the kernel, the seccomp mode then, and the address of the GIL.
+     */
     bool probed, looks, lock;
     int filtered;
     uintptr_t from, below;

@@ -139,7 +139,7 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_output_interpreters(output, sm_engine.interpreters);
     sm_output_loss(output, "cython-unseen", sm_engine.cython_unseen, -1,
                    "the profile function does not report calls of Cython 3's functions: their time is their callers'");
-    /* Of a write that failed there is nothing to say: whoever can read these rows has all that was written before. */
+    /* A failed write is no loss: a reader of these rows has everything that was written before. */
     sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost + sm_writer_lost(output->writer), -1,
                    "events or rows dropped for want of memory");
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,

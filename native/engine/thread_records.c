@@ -12,9 +12,9 @@ typedef struct keeper {
     sm_thread *thread;
 } keeper;
 
-static pthread_key_t keepers;
-static keeper *left;         /* atomic: of OS threads that have ended */
-static sm_thread *free_list; /* unused records, which stay in sm_engine.threads; guarded by the engine's lock */
+static pthread_key_t keepers; /* guard: the GIL; set once */
+static keeper *left;          /* atomic: of OS threads that have ended */
+static sm_thread *free_list;  /* unused records, which stay in sm_engine.threads; guarded by the engine's lock */
 
 static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
     keeper *ended = mine;

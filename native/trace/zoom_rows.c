@@ -1,8 +1,8 @@
 /* Turn the tallies of a slice into rows, and slices into those of the level above.
  *
- * What crosses the beginning of a slice is a row by itself. Going up, fewer calls do: `low` says how many of the calls
- * that were open when a slice began are open still, so a call of a lower slice that ended deeper than that began inside
- * the higher one, and is summed up there. */
+ * What crosses the beginning of a slice is a row by itself. Fewer calls do so on higher levels. `low` is the number of
+ * calls, open at a slice's beginning, that are still open. A call of a lower slice that ended deeper than `low` began
+ * inside the higher slice, which sums it. */
 #include <string.h>
 
 #include "base/alloc.h"

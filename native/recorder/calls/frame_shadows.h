@@ -25,7 +25,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth);
 void sm_shadows_free(sm_shadows *shadows);
 
 /* What frames run that stand for C code, as far as they have been met: of all entries from C, and of all specialised
- * calls of classes, which each have one. They live as long as the process, so that one comparison tells such a frame.
+ * calls of classes, which each have one. They live as long as the process, so one comparison recognises such a frame.
  * Guard: the GIL. */
 enum { SM_FRAME_ENTRY, SM_FRAME_CLASS, SM_FRAMES_OF_C };
 extern const void *sm_frames_of_c[SM_FRAMES_OF_C];

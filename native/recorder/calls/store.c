@@ -9,7 +9,7 @@
 
 sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
-static sm_node nobody;
+static sm_node nobody; /* guard: the GIL; never changed */
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {

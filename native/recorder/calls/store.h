@@ -4,7 +4,7 @@
 
 #include "recorder/calls/tree.h"
 
-/* What the recorder knows of a function; shared by threads, slow paths only. Guard: the GIL, but for what is said. */
+/* What the recorder knows of a function; shared by threads, slow paths only. Guard: the GIL, except where noted. */
 typedef struct sm_tree_function {
     sm_function *function;
     bool young;      /* the clock is read at its entries and ends */

@@ -1,4 +1,4 @@
-/* A stream of a trace, and its blocks. trace.h tells the story. */
+/* A stream of a trace, and its blocks; see trace.h. */
 #ifndef SM_RECORDER_CALLS_TRACE_STREAM_H
 #define SM_RECORDER_CALLS_TRACE_STREAM_H
 
@@ -15,7 +15,7 @@ typedef struct { /* never changed once it is made. Of a thread's tree: where its
     uint32_t count;
 } sm_block_nodes;
 
-/* Guard: its thread's, until it is sealed; from then on it is read only, but for what is said. */
+/* Guard: its thread's, until it is sealed; read only from then on, except where noted. */
 typedef struct sm_block {
     struct sm_block *next;    /* in a queue; with `lists` */
     struct sm_stream *stream; /* lives as long as its blocks */
@@ -34,7 +34,7 @@ typedef struct sm_block {
     uint8_t bytes[];
 } sm_block;
 
-/* A thread's journal. Guard: its thread's, with the GIL, but for what is said; `lists`, `sums` and `disk` are locks of
+/* A thread's journal. Guard: its thread's, with the GIL, except where noted; `lists`, `sums` and `disk` are locks of
  * trace_blocks.c. */
 typedef struct sm_stream {
     struct sm_stream *next; /* with `lists` */

@@ -108,7 +108,7 @@ typedef struct {
     uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
 } sm_shadows;
 
-/* Guard: the GIL, and changed by its own thread, but for what is said. The sampler, and a flush without the GIL, read
+/* Guard: the GIL, and changed by its own thread, except where noted. The sampler, and a flush without the GIL, read
  * `node`, `shadows` and `chunks` meanwhile. */
 typedef struct sm_tree_thread {
     sm_node *node; /* from a source of starts: that was entered last, and may have ended */

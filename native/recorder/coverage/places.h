@@ -109,7 +109,7 @@ typedef struct {
 } sm_cover_source;
 
 typedef struct {          /* guard: the GIL; `running` and `forked` are changed while the flush's thread is not there */
-    bool running, forked; /* forked: a child that has not said yet how it goes on: nothing is kept */
+    bool running, forked; /* forked: a child that does not record until it is set up */
     bool branch, counts, tests;
     bool in_contexts;         /* there has been one */
     sm_skipped_threads apart; /* threads of which sources report nothing */

@@ -7,7 +7,7 @@
 
 typedef struct sm_line_table sm_line_table;
 
-/* Guard: the GIL, but for what is said; whoever saves reads counters meanwhile. */
+/* Guard: the GIL, except where noted; a save reads counters meanwhile. */
 typedef struct sm_line {
     uint64_t hits;
     sm_line_table *table;
@@ -48,7 +48,7 @@ typedef struct {
     uint32_t below; /* the caller's entry; 0: there is none */
 } sm_line_entry;
 
-/* Guard: its thread's, with the GIL, but for what is said. */
+/* Guard: its thread's, with the GIL, except where noted. */
 typedef struct {
     sm_line_entry *entries; /* owned; moved with the sampler's lock. The first: see sm_lines_add_elsewhere() */
     uint32_t size;

@@ -13,13 +13,12 @@
  * the live table has them, so that their deaths are known for what they are; deaths of other objects there are as true
  * as any. By type only, neither is counted.
  *
- * Lists that instrument. From 3.14 on, the first RESUME of code that is not up to date with sys.monitoring's events
- * makes and drops a list, in any process where somebody has ever asked for events, ourselves with call paths or spans,
- * and though nobody listens any more. It is the interpreter's, it would be one birth too many for whatever code runs
- * for the first time, and it can be told exactly: a list, born at a RESUME, of code whose version is not yet that of
- * the events. What else happens at a RESUME, collections and signals, comes after that was put right. By line, such a
- * list is site 0's. By type only its death has to be known, too: it is one of the next events, so until then all of
- * them come the long way. */
+ * Lists that instrument. From 3.14 on, the first RESUME of code whose instrumentation is out of date makes and drops a
+ * list. This happens in any process in which a tool has ever set events, seismo with call paths or spans included. The
+ * list belongs to the interpreter and must not count as the code's. It is recognised exactly: a list, born at a RESUME
+ * of code whose version is not yet that of the events. What else happens at a RESUME, collections and signals, comes
+ * after that was put right. By line, such a list is site 0's. By type only its death has to be known, too: it is one of
+ * the next events, so until then all of them come the long way. */
 #include <assert.h>
 #include <string.h>
 
