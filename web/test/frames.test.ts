@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { folded, Paths } from "../src/data/paths.ts";
+import { folded, IMPORT, Paths } from "../src/data/paths.ts";
 import { fitting } from "../src/flame/draw.ts";
 import { Frames, outermost } from "../src/flame/frames.ts";
 
@@ -152,6 +152,9 @@ test("libraries are folded until own code is called back", () => {
   assert.deepEqual([...(less.sums.own as Float64Array)], [1, 14, 16, 32, 64]);
   assert.equal(less.weights("cpu").whole, 127);
   assert.equal(less.sums.total_error[1], 2);
+  // b is a module's body: a fold of its own in a library, with what it calls there
+  const [imports] = folded(paths(), [0, 1, IMPORT], (fn) => 10 + fn);
+  assert.deepEqual([...imports.fn], [0, 11, 12, 12, 0, 12]);
 });
 
 test("labels are cut to what fits", () => {
