@@ -21,12 +21,13 @@ def folder(tmp_path_factory):
     return folder
 
 
-def on_terminal(folder, words, code=AT_ONCE, stdout=None):
+def on_terminal(folder, words, code=AT_ONCE, stdout=None, status=0):
     """Run the command with stderr, and stdout unless another is given, on a terminal. Return what that shows."""
     ours, theirs = os.openpty()
     try:
         environment = children.environment(TERM="xterm", COLUMNS="120")
-        children.python("-c", code, *words, cwd=folder, env=environment, stdout=stdout or theirs, stderr=theirs)
+        streams = {"stdout": stdout or theirs, "stderr": theirs}
+        children.python("-c", code, *words, cwd=folder, env=environment, status=status, **streams)
         os.set_blocking(ours, False)
         shown = b""
         while part := _read(ours):
@@ -83,3 +84,19 @@ def test_short_work_and_redirected_output_show_nothing(folder, stderr):
         "sys.exit(main())", "main(); print('rich' in sys.modules)"
     )
     assert on_terminal(folder, words, never) == "False\r\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    try:
+        shown = on_terminal(folder, ["report", "profile.seismo", "--all"], stdout=theirs, status=141)
+    finally:
+        os.close(theirs)
+    assert "making the report" in shown
+    assert "Error" not in shown
+
+
+def test_a_mistake_is_reported_below_no_bar(folder):
+    shown = on_terminal(folder, ["export", "profile.seismo", "-o", "no/such/folder.json"], status=2)
+    assert "seismo: the output cannot be written" in shown.rpartition("\x1b[2K")[2]

@@ -131,7 +131,7 @@ def test_the_debugger_opens_at_the_match_and_can_step(folder):
     ("words", "said"),
     [
         ((), "the expression and the program are missing"),
-        (("main.py",), "the program is missing"),
+        (("main.py",), "the expression is missing"),
         (('call("a"', "main.py"), "^"),
         (("call", "--bogus", "main.py"), "no option --bogus"),
         (("call", "--limit", "x", "main.py"), "--limit cannot be 'x'"),

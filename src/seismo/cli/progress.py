@@ -7,6 +7,8 @@ The bar is erased before anything else is written, and comes back if the work go
 from __future__ import annotations
 
 import io
+import os
+import stat
 import sys
 import threading
 import time
@@ -118,22 +120,40 @@ def _picture(stream: TextIO) -> Any:
 
 
 class _Raw(io.FileIO):
-    """A terminal on which the bar is erased before each write."""
+    """A terminal or pipe for which the bar is erased before each write."""
 
     def __init__(self, bar: _Bar, fd: int) -> None:
         super().__init__(fd, "w", closefd=False)
         self._bar = bar
+        self._failed = False
 
     def write(self, data: Any, /) -> int:
-        """Erase the bar and write."""
+        """Erase the bar and write. After an error, which is raised once, drop the data like a closed stream."""
+        if self._failed:
+            return len(data)
         self._bar.clear()
-        return super().write(data)
+        try:
+            return super().write(data)
+        except OSError:
+            self._failed = True
+            raise
 
 
 def _after(bar: _Bar, stream: TextIO | None) -> Any:
-    """Return a stream to the same terminal that erases the bar first, or the stream itself if it is no terminal."""
-    if stream is None or not stream.isatty():
+    """Return a stream to the same terminal or pipe, which may lead to a pager, that erases the bar first.
+
+    Return the stream itself if it leads to a file.
+    """
+    if stream is None or not (stream.isatty() or _is_pipe(stream)):
         return stream
     stream.flush()
     raw = _Raw(bar, stream.fileno())
-    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
+    lines = stream.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=lines)
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except OSError:
+        return False

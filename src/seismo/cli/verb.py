@@ -83,8 +83,9 @@ class Verb:
                     raise UsageError(f"{self.before} is missing: it must stand before the program", hint=self._usage)
                 return given, program
         what = f"{self.before} and the program are" if self.before and "before" not in given else "the program is"
-        missing = f"{what} missing"
-        raise UsageError(missing, hint=self._usage)
+        if given.get("before", "").endswith(".py"):
+            what = f"{self.before} is"
+        raise UsageError(f"{what} missing", hint=self._usage)
 
     def _take(self, given: Given, word: str, rest: list[str]) -> Program | None:
         """Consume a word: an option, the word before the program, or the program, which gets the rest.
