@@ -149,3 +149,45 @@ def test_c_functions_by_default(lab):
     counted = {row.qualname: row.calls for row in lab.open(lab.folder / "all.seismo").functions}
     assert (counted["len"], counted["hash"]) == (50, 1)
     assert "left out" not in lab.run(["-m", "seismo", "report", "all.seismo"]).out
+
+
+FAILS = """
+import sys
+class Broken(Exception):
+    def __str__(self): return 'broken'
+def fails(): raise Broken
+"""
+
+
+def test_printing_of_the_traceback_is_not_recorded(lab):
+    """The interpreter's own: its modules would be the largest rows. Nothing of the program's is lost."""
+    lab.write("program.py", FAILS + "import atexit\natexit.register(lambda: None)\nfails()\n")
+    bare = lab.same("program.py")
+    assert "Broken: broken" in bare.err
+    assert bare.status == 1
+    assert lab.calls() == {"<module>": 1, "fails": 1, "<lambda>": 1, "Broken": 1}
+    assert not lab.open().problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import traceback\nsys.excepthook = lambda *error: traceback.print_exception(*error)\n",
+        "sys.excepthook = lambda *error: sys.__excepthook__(*error)\n",
+        "sys.settrace(lambda *event: None)\n",
+    ],
+    ids=["own hook", "hook that calls the interpreter's", "tracer"],
+)
+def test_hook_of_the_program_is_recorded(lab, text):
+    """Events of a program with a tracer of its own are not held back from it, and so are recorded, too."""
+    lab.write("program.py", FAILS + text + "fails()\n")
+    lab.same("program.py")
+    assert lab.calls()["Broken.__str__"] >= 1
+
+
+def test_tracer_of_the_program_sees_the_printing(lab):
+    """The tracer's count is the same as bare."""
+    count = "seen = []\nsys.settrace(lambda frame, *_: seen.append(frame.f_code.co_name))\n"
+    end = "import atexit\natexit.register(lambda: print(seen.count('__str__')))\n"
+    lab.write("program.py", FAILS + end + count + "fails()\n")
+    assert int(lab.same("program.py").out) >= 1

@@ -6,7 +6,7 @@ atexit handlers and the flushing of files need no imitation. Three things are ar
 
 - The program's first frame looks like the bottom of the stack (hub/hidden_frames.h).
 - Just before an exception leaves us, sys.excepthook is replaced by a hook that takes our frames off the traceback,
-  restores the program's hook and calls it.
+  restores the program's hook and calls it. The interpreter's own hook is not recorded.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and
   so the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers,
   so process.exit_and_exec is notified before them.
@@ -26,6 +26,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType, TracebackType
+    from typing import Any
+
+
+_OTHER_LISTENERS = ("seismo.hooks", "seismo.process.coverage", "seismo.sessions.watch")
+_INTERPRETER_HOOK = sys.__excepthook__  # read before the program runs, which may replace it
 
 
 class Program:
@@ -298,6 +303,18 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
     clean = begin.tb_next if begin is not None and began else None
     missing = not hasattr(sys, "excepthook")
     program_hook = None if missing else sys.excepthook
+    # The interpreter's printing of a traceback may be far more work than the rest of the program.
+    unrecorded = program_hook is _INTERPRETER_HOOK and _records_alone()
+
+    def call(*hook_and_arguments: Any) -> None:
+        if not unrecorded:
+            _core.run_at_bottom(*hook_and_arguments)
+            return
+        _core.objects_quiet(True)
+        try:
+            _core.quietly(_core.run_at_bottom, *hook_and_arguments)
+        finally:
+            _core.objects_quiet(False)
 
     def excepthook(kind: type[BaseException], value: BaseException, dirty: TracebackType | None) -> None:
         if program_hook is None:
@@ -307,11 +324,11 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
         else:
             hook = sys.excepthook = program_hook
         if value is not error:
-            _core.run_at_bottom(hook, (kind, value, dirty))
+            call(hook, (kind, value, dirty))
             return
         value.__traceback__ = sys.last_traceback = clean
         try:
-            _core.run_at_bottom(hook, (kind, value, clean))
+            call(hook, (kind, value, clean))
         except SystemExit:
             raise  # the interpreter exits with its status
         except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too
@@ -319,6 +336,19 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
             _report_broken_hook(inner, error)
 
     sys.excepthook = excepthook
+
+
+def _records_alone() -> bool:
+    """Return True if no debugger, tracer, watch or coverage would miss the events that are not recorded."""
+    from seismo.process import engine
+
+    if not engine.users or sys.gettrace() is not None or sys.getprofile() is not None:
+        return False
+    if any(name in sys.modules for name in _OTHER_LISTENERS):
+        return False
+    monitoring = getattr(sys, "monitoring", None)
+    tools = [monitoring.get_tool(number) for number in range(6)] if monitoring is not None else []
+    return all(tool is None or tool == "seismo" for tool in tools)
 
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
