@@ -48,7 +48,7 @@ typedef struct {
 
 typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
     struct sm_tree_chunk *next;
-    uint32_t used;
+    uint32_t used;  /* atomic */
     uint32_t first; /* it begins an allocation */
     uint32_t number;
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
