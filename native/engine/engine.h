@@ -34,17 +34,17 @@ typedef struct sm_thread {
     uint32_t session; /* the start to which this record's content belongs */
     uint8_t nameless; /* its own: further events at which to look for its name */
     bool main, ended;
-    bool cleared; /* the interpreter clears the state, or has; its end is not reported again */
-    bool late;
+    bool cleared;     /* the interpreter clears the state, or has; its end is not reported again */
+    bool late;        /* and events have come meanwhile */
     bool unreachable; /* no thread-local pointer leads here, so it may be freed with the recording */
     bool grouped;     /* its home has its times */
     bool saved;       /* its final row is in the file */
     bool announced;
-    bool is_group, runs;             /* of a group: some thread has not ended */
-    uint32_t attached;               /* OS threads whose sm_this_thread leads here */
-    uint64_t tstate_id;              /* with `interpreter`, unique to a state, whatever its address */
-    PyInterpreterState *interpreter; /* borrowed, never followed */
-    struct sm_thread *home;
+    bool is_group, runs;               /* of a group: some thread has not ended */
+    uint32_t attached;                 /* OS threads whose sm_this_thread leads here */
+    uint64_t tstate_id;                /* with `interpreter`, unique to a state, whatever its address */
+    PyInterpreterState *interpreter;   /* borrowed, never followed */
+    struct sm_thread *home;            /* owner of its row and paths: itself or its group */
     uint32_t folded;                   /* of a group: number of its threads */
     int64_t group_wall, group_cpu;     /* of a group: ticks and ns of its threads; cpu: -1 if unknown */
     int64_t running_wall, running_cpu; /* during a save: of the others */
@@ -54,7 +54,7 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns;
     uint64_t start_ticks, end_ticks;
-    int64_t cpu_start_ns, cpu_ns;
+    int64_t cpu_start_ns, cpu_ns;   /* -1 if unknown */
     uint64_t kept;                  /* after its end: bytes that the recorder keeps of it */
     uint64_t rest_ticks;            /* outside of exact pieces, to which the sampled times must add up */
     size_t below;                   /* its own: number of outermost frames that are not recorded */
@@ -90,8 +90,8 @@ typedef enum {
 /* What the engine itself asks about. Recorders have settings of their own, which module/engine.c fills before a start.
  * Guard: the GIL, and changed only while no worker runs. */
 typedef struct {
-    const char *c_functions;
-    const char *clock;
+    const char *c_functions; /* "auto", "all", "none" */
+    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     sm_timing_way timing;
     unsigned rate; /* looks of the sampler per second, or 0 for the default */
     bool narrow;   /* where= leaves functions out, whose events are not needed */
@@ -127,8 +127,8 @@ typedef struct sm_recorder {
     void (*start)(void);     /* forgets everything, for a new recording */
     /* Follows a thread, with the engine's lock. Returns false if out of memory. NULL without a state of threads. */
     bool (*thread)(sm_thread *thread, sm_thread_step step);
-    /* Makes these frames, outermost first, the thread's path, except the first `below`. Returns true if they were. Or
-     * NULL. */
+    /* Makes these frames the path, outermost first, except the first `below`. Returns true if they were. May be NULL.
+     */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     /* For a source of starts: returns true if the running frame, or its caller (entering), is on the path, so that the
      * stack was not exchanged. May be NULL. */
@@ -136,12 +136,13 @@ typedef struct sm_recorder {
     void (*hold)(sm_thread *thread, bool on); /* around work of seismo on this thread; nests */
     /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the sampler's lock. */
     void (*wake)(sm_thread *thread);
+    /* Prepares a save, with the GIL and without the engine's lock: what needs the interpreter or runs Python code.
+     * whole: for an image. May be NULL. */
     void (*settle)(bool whole);
     void (*save)(sm_output *output); /* output->gil: with the GIL, after `settle` */
-    /* Returns, for the calibration, the number of counted lines, or that [0] and the ticks [1] of exact pieces. May be
-     * NULL. */
+    /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. May be NULL. */
     void (*sum)(double sums[2]);
-    void (*end)(bool forget);
+    void (*end)(bool forget); /* of a recording; forget: frees everything, for another recorder */
 } sm_recorder;
 
 /* A source. Its functions are called with the GIL. */
@@ -167,8 +168,8 @@ typedef struct {
 /* Guard: the GIL. What a save reads is changed with the engine's lock as well; what is set by a start, while no worker
  * runs. The losses are counted with the GIL, and a save reads them as they are. */
 typedef struct {
-    bool running, forked;
-    bool ahead; /* the file has its end, and is not written any more; guarded by `disk`, too */
+    bool running, forked; /* forked: in a child without a recording yet */
+    bool ahead;           /* the file has its end, and is not written any more; guarded by `disk`, too */
     /* Atomic; set by the flush worker before it saves. */
     bool at_rest;    /* no event has come since */
     bool unattended; /* no event has checked what the interpreter does not report */
@@ -198,6 +199,7 @@ typedef struct {
     bool cython_unseen; /* calls of Cython 3's functions are not reported */
 } sm_engine_state;
 
+/* Guard: the GIL, and the engine's lock for what the flush worker reads. */
 extern sm_engine_state sm_engine;
 extern PyThreadState sm_no_tstate; /* stands for a state that is gone */
 extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
@@ -218,6 +220,7 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self);
 /* Compare the path with the frames, and repair it. */
 void sm_engine_repair(sm_thread *thread, bool entering);
 
+/* Take the engine's lock, which is recursive. No common event takes it. */
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
 void sm_engine_lock_renew(void); /* in a forked child, which lacks its holder */

@@ -17,7 +17,7 @@
 
 unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker runs */
 
-/* Guard: the GIL. */
+/* Guard: the GIL; saves read `gaps` meanwhile. */
 static struct {
     bool on;
     bool file;

@@ -136,7 +136,7 @@ static size_t write_pieces(const piece *of, size_t count) {
     return taken;
 }
 
-/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 if it is empty. */
+/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 for an empty one. */
 static size_t write_after_paths(const piece *of, size_t count) {
     if (of->from == of->to)
         return count;

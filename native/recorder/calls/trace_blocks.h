@@ -20,7 +20,7 @@ typedef struct {
 void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter);
 void sm_blocks_stop(void); /* writes what is there, and forgets everything */
 void sm_blocks_flush(void);
-void sm_blocks_help(void); /* the same if the worker is late and no other thread does it */
+void sm_blocks_help(void); /* flushes if the worker is late and no other thread does so */
 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL if out of memory */
 sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL if out of memory, or too much is queued */

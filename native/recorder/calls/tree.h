@@ -50,7 +50,7 @@ typedef struct {
 /* Aligned to its size, so that a node finds its cold part. Guard: the GIL, but for what is atomic or complete. */
 typedef struct sm_tree_chunk {
     struct sm_tree_chunk *next;
-    uint32_t used;
+    uint32_t used;  /* atomic */
     uint32_t first; /* it begins an allocation */
     uint32_t number;
     _Alignas(64) sm_node nodes[SM_TREE_NODES];

@@ -61,12 +61,12 @@ typedef struct sm_objects_type {
  * reads counters meanwhile; moved with the engine's lock as well. */
 typedef struct {
     uint64_t born;
-    uint64_t died, died_by_gc;
-    uint64_t item_bytes; /* weighted; of those that died */
-    uint64_t span_born;  /* born in a span; exact */
-    uint64_t span_died;  /* of these, died in the same; weighted */
-    uint32_t live, peak; /* entries in the live table, each for sm_objects.weight objects */
-    sm_objects_type *type;
+    uint64_t died, died_by_gc; /* weighted */
+    uint64_t item_bytes;       /* weighted; of those that died */
+    uint64_t span_born;        /* born in a span; exact */
+    uint64_t span_died;        /* of these, died in the same; weighted */
+    uint32_t live, peak;       /* entries in the live table, each for sm_objects.weight objects */
+    sm_objects_type *type;     /* NULL for site 0 */
 } __attribute__((aligned(64))) sm_objects_site;
 
 typedef struct {           /* what of a site no birth touches. Guard: as of sm_objects_site; the save's: its lock */
@@ -97,7 +97,7 @@ typedef struct {
     uint64_t unborn; /* of these, taken back */
     uint64_t deaths;
     uint64_t sampled; /* k: one object in 2^k is in the live table */
-    uint64_t weight;
+    uint64_t weight;  /* 2^k */
 
     sm_objects_site *sites; /* by id; they move as they grow */
     sm_objects_rest *rests; /* by id; they move as they grow */
@@ -162,16 +162,16 @@ typedef struct {
 
 uint64_t sm_objects_live_count(void); /* entries in the live table */
 
-/* Visit every live object of a site, in no order, without a birth or death on this thread. With the GIL; or with the
- * engine's lock, when objects that are born or die meanwhile may be missed, confused or repeated. */
+/* Visit every live object that has a site, in no order, without a birth or death on this thread. With the GIL; or with
+ * the engine's lock, when objects that are born or die meanwhile may be missed, confused or repeated. */
 void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context);
 
 int64_t sm_objects_unix_ns(uint64_t ticks);
 
 /* Note the time for sm_objects.times, outside events. */
 void sm_objects_note_time(void);
-/* Note the program's end, the last row of sm_objects.times unless something is born. What dies until then died at the
- * end. */
+/* Note the program's end: no later time becomes a row of sm_objects.times unless something is born. Deaths until then
+ * count as at the end. */
 void sm_objects_note_end(void);
 
 void sm_objects_save(sm_output *output);
