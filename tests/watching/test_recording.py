@@ -12,10 +12,15 @@ import seismo
 from seismo import formats
 from seismo.errors import RecordingError, UsageError
 from seismo.model import merge, read
-from seismo.report.facts import filter_words, header, losses, notes
+from seismo.report.facts import filter_words, header, losses
 from seismo.report.words import Signs
 from seismo.watching import actions
 from seismo.watching import match_text as text
+
+
+def notes(recording):
+    """Return the notes in the header of a report."""
+    return [sentence for label, sentence in header(recording, Signs()) if label == "note"]
 
 
 def outer(n):
@@ -124,13 +129,13 @@ def test_events_have_no_time(tmp_path):
     w, _ = watched(tmp_path, 'raise and exception("KeyError")', raises, error=KeyError)
     (row,) = w.recording.functions
     assert (row.qualname, row.calls, row.own_ns) == ("fails", 2, 0)
-    assert losses(w.recording, Signs()) == notes(w.recording, Signs()) == []
+    assert losses(w.recording, Signs()) == notes(w.recording) == []
 
 
 def test_what_is_missing_is_said(tmp_path):
     waiting = numbers()
     w, _ = watched(tmp_path, expression("numbers"), next, waiting)
-    assert notes(w.recording, Signs()) == ["1 matched call had not ended when the watch did: counted, without a time"]
+    assert notes(w.recording) == ["1 matched call had not ended when the watch did: counted, without a time"]
     waiting.close()
     w, _ = watched(tmp_path, expression("count_down"), count_down, 9, limit=4)
     assert losses(w.recording, Signs()) == ["the watch stopped after 4 matches: later ones are missing"]
