@@ -353,7 +353,10 @@ def _records_alone() -> bool:
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
     """Print what the interpreter prints for a hook that raises."""
-    inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
+    own = inner.__traceback__
+    while own is not None and own.tb_frame.f_code.co_filename == __file__:
+        own = own.tb_next
+    inner = inner.with_traceback(own)
     stderr = sys.stderr
     if stderr is None:
         return
