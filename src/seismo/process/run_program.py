@@ -303,18 +303,16 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
     clean = begin.tb_next if begin is not None and began else None
     missing = not hasattr(sys, "excepthook")
     program_hook = None if missing else sys.excepthook
-    # The interpreter's printing of a traceback may be far more work than the rest of the program.
-    unrecorded = program_hook is _INTERPRETER_HOOK and _records_alone()
 
-    def call(*hook_and_arguments: Any) -> None:
-        if not unrecorded:
-            _core.run_at_bottom(*hook_and_arguments)
-            return
+    def unrecorded(*hook_and_arguments: Any) -> None:
         _core.objects_quiet(True)
         try:
             _core.quietly(_core.run_at_bottom, *hook_and_arguments)
         finally:
             _core.objects_quiet(False)
+
+    # The interpreter's printing of a traceback may be far more work than the rest of the program.
+    call = unrecorded if program_hook is _INTERPRETER_HOOK and _records_alone() else _core.run_at_bottom
 
     def excepthook(kind: type[BaseException], value: BaseException, dirty: TracebackType | None) -> None:
         if program_hook is None:
@@ -353,10 +351,7 @@ def _records_alone() -> bool:
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
     """Print what the interpreter prints for a hook that raises."""
-    own = inner.__traceback__
-    while own is not None and own.tb_frame.f_code.co_filename == __file__:
-        own = own.tb_next
-    inner = inner.with_traceback(own)
+    inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
     stderr = sys.stderr
     if stderr is None:
         return
