@@ -1,8 +1,8 @@
-"""The page of calls: a flame graph, the functions, and what is known of the one that is chosen.
+"""The page of calls: a flame graph, the functions, and details of the chosen function.
 
-Here is what goes into the page; web/src draws it. Every number is the one that the report shows: functions as the
-table has them, paths as the call tree has them, those of each thread by themselves: the page
-sums them up where it shows all threads as one, as the report does.
+This module makes the page's data; web/src draws it. Every number is the one that the report shows: functions as in the
+table, paths as in the call tree. Paths are stored by thread, and the page sums them if it shows all threads together,
+as the report does.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from seismo.report.calls.paths import Columns
     from seismo.report.shown_functions import Modules
 
-# Whose a function is: the order of the legend.
+# Owners of functions, in the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
-IN_NOTEBOOK = 5_000  # paths
-CALLS_IN_NOTEBOOK = 50_000  # of a trace: some hundred kB
-# A browser tells a page in a frame the light that the element around it has: that of JupyterLab's theme (and
-# nbconvert's and Notebook's), or of VS Code's. Elsewhere the system's holds.
+IN_NOTEBOOK = 5_000  # most paths
+CALLS_IN_NOTEBOOK = 50_000  # most calls of a trace: some hundred kB
+# A page in a frame takes the colour scheme of the element around it: that of JupyterLab's theme (and nbconvert's and
+# Notebook's), or of VS Code's. Elsewhere the system's applies.
 FOLLOWING = (
     '<style>[data-jp-theme-light="true"] iframe.seismo-page, .vscode-light iframe.seismo-page { color-scheme: light }\n'
     '[data-jp-theme-light="false"] iframe.seismo-page, .vscode-dark iframe.seismo-page { color-scheme: dark }</style>'
@@ -58,18 +58,17 @@ def write_calls(
     modules: Modules | None = None,
     threads: Sequence[str] = (),
 ) -> None:
-    """Writes the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
+    """Write the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
 
-    FormatError: it cannot be written. UsageError: there is no such thread.
+    Raises FormatError if it cannot be written, and UsageError if there is no such thread.
     """
     save(os.fspath(path), calls_page(recording, title, times, chosen=Chosen(recording, times, modules, threads)))
 
 
 def calls_frame(recording: Recording) -> str:
-    """The page as an element for a notebook: closed off from it, and with fewer paths, since the notebook keeps it.
+    """Return the page as an element for a notebook: isolated, and with fewer paths since the notebook stores it.
 
-    A notebook that is opened and not trusted loses the element and keeps the text in it, which a browser that draws the
-    element does not show.
+    An untrusted notebook drops the element and shows the text in it, which a browser that draws the element hides.
     """
     if not len(recording.tree):
         return ""
@@ -90,7 +89,7 @@ def calls_page(
     timeline: bool = True,
     most_calls: int = MOST_CALLS,
 ) -> str:
-    """The page as text. most: paths. timeline: of a trace of up to most_calls, where no other is beside it."""
+    """Return the page as text. most: paths. timeline: include a trace of up to most_calls, if no other is beside it."""
     title = title or command_line(recording) or "Calls"
     head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
@@ -103,7 +102,7 @@ def calls_data(
     chosen: Chosen | None = None,
     most_calls: int = MOST_CALLS,
 ) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns. most_calls: of a timeline; 0: another one is beside the page."""
+    """Return the head of the page's data and its columns. most_calls: of a timeline, or 0 for no timeline."""
     chosen = chosen or Chosen(whole, times)
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
@@ -154,7 +153,7 @@ def calls_data(
 
 
 def _renumbered(chosen: Chosen, functions: Iterable[int]) -> list[int]:
-    """The functions' numbers in the page, the two that stand for others among them."""
+    """Return the functions' numbers in the page, including the two that stand for others."""
     to = chosen.numbers()
     return [to[function] for function in functions]
 
@@ -165,7 +164,7 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 
 def _function_columns(recording: Recording, pick: Callable[[Sequence[Any]], list[Any]]) -> Columns:
-    """What the table of functions shows, for each of the times that there are."""
+    """Return the columns of the table of functions, for each of the recorded times."""
     functions = recording.functions
     columns: Columns = {name: counts(pick(functions[name])) for name in ("calls", "resumes", "exceptions", "awaits")}
     columns["bound"] = counts(pick(functions["lower_bound"]))
@@ -184,9 +183,9 @@ def _reasons(recording: Recording, known: set[str]) -> list[str]:
 
 
 def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
-    """Return whose each function is, and of what it is a part where libraries are folded (library_folding.py).
+    """Return the owner of each function, its group for folding (library_folding.py), and whether libraries are folded.
 
-    Then whether they are folded at first; None: there is nothing to fold.
+    The last is None if there is nothing to fold.
     """
     functions = recording.functions
     kinds: list[Any] = functions["kind"].tolist()
@@ -196,7 +195,7 @@ def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
         whose[row] = _WHOSE[library]
     imports = import_system(recording).functions
     folds = Folds(recording, imports)
-    # The report leaves frames of imports out of its tree; a picture would not add up, so that they are folded here.
+    # The report leaves frames of imports out of its tree. A picture would not add up then, so they are folded here.
     groups = [_LIBRARY if row in imports and kinds[row] == words.PYTHON else one for row, one in enumerate(folds.whose)]
     return whose, groups, folds.any if folds.inside else None
 
@@ -209,7 +208,7 @@ def _threads(recording: Recording) -> list[dict[str, object]]:
 
 
 def _processes(recording: Recording) -> list[str]:
-    """What each process is called where there are several; else nothing."""
+    """Return the title of each process if there are several, else []."""
     if len(recording.processes) < 2:
         return []
     return [process_title(row.pid, str(row.argv)) for row in recording.processes]

@@ -1,8 +1,8 @@
-"""What a page of calls shows where not all of it was asked for: some threads, some functions.
+"""The selection for a page of calls: some threads, some functions.
 
-A function that was not asked for has no name in the page, and no frame: what it called stands below its own caller, as
-in the report's tree. Its own time is still in its caller's total. So that every sum over the tree stays what it was,
-that time is in a path of its own, of the function "not shown", one below each caller.
+A function that is left out has no name and no frame in the page: its callees are below its own caller, as in the
+report's tree. Its own time is still in its caller's total. To keep every sum over the tree, that time is in a path of
+the function "not shown", one below each caller.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ TREE = ("calls", "exceptions", "own", "own_error", "wait", "wait_error")  # of a
 
 
 class Chosen:
-    """What is shown of a recording.
+    """The selected part of a recording.
 
-    recording: what is left of it, with the chosen threads only. threads: their numbers in the whole. hidden: the
-    functions that are left out. kept: the others, in order.
+    recording: with the chosen threads only. threads: their numbers in the whole. hidden: the functions that are left
+    out. kept: the others, in order.
     """
 
     def __init__(
         self, whole: Recording, times: str = ELAPSED, modules: Modules | None = None, threads: Sequence[str] = ()
     ) -> None:
-        """threads: names, globs or ids; none: all. Raises UsageError: there is no such thread."""
+        """Select. threads: names, globs or ids, or none for all. Raises UsageError if there is no such thread."""
         modules = modules or Modules()
         numbers = sorted(chosen_threads(whole, threads)) if threads else None
         self.recording = whole if numbers is None else whole.restricted(numbers)
         self.threads: Sequence[int] = range(len(whole.threads)) if numbers is None else numbers
         functions: Table[FunctionRow] = self.recording.timed(times).functions
         self.hidden = modules.left_out(functions) if modules else set()
-        if numbers is not None:  # they may have called but a few of the functions
+        if numbers is not None:  # they may have called only some functions
             self.hidden |= set(range(len(functions))) - set(self.recording.tree["function"])
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
         self.all = numbers is None and not modules
         self.facts = [("shown", _told(whole, numbers, modules))] if not self.all else []
 
     def pick(self, column: Sequence[Any]) -> list[Any]:
-        """Those of the functions that are shown."""
+        """Return a column's values of the functions that are shown."""
         return [column[row] for row in self.kept]
 
     def numbers(self) -> dict[int, int]:
-        """The functions' numbers in the page, with the two behind them that stand for others: smaller and hidden."""
+        """Return the functions' numbers in the page, followed by two that stand for others: smaller and hidden."""
         size = len(self.kept) + len(self.hidden)
         return {row: number for number, row in enumerate([*self.kept, size, size + 1])}
 
@@ -68,7 +68,7 @@ def _told(recording: Recording, threads: list[int] | None, modules: Modules) -> 
 def without(
     hidden: Collection[int], other: int, tree: Table[NodeRow], values: Mapping[str, list[Any]]
 ) -> tuple[list[int], list[int], list[int], dict[str, list[Any]]]:
-    """Parents, functions, threads and values of the paths without the hidden functions.
+    """Return parents, functions, threads and values of the paths without the hidden functions.
 
     other: the function that stands for them. values: as seismo.report.calls.paths has them.
     """
@@ -76,8 +76,8 @@ def without(
     functions: list[int] = []
     threads: list[int] = []
     kept: dict[str, list[Any]] = {name: [] for name in values}
-    to: list[int] = []  # for each node its path; of one that is left out that of its caller
-    rest: dict[tuple[int, int], int] = {}  # the path of what is left out, by caller and thread
+    to: list[int] = []  # for each node its path, or its caller's path if it is left out
+    rest: dict[tuple[int, int], int] = {}  # the path that stands for what is left out, by caller and thread
     rows = zip(tree["parent"], tree["function"], tree["thread"], strict=True)
     for node, (parent, function, thread) in enumerate(rows):
         above = to[parent] if parent >= 0 else -1
@@ -101,4 +101,4 @@ def without(
     return parents, functions, threads, kept
 
 
-COMMON = 255  # of a path's error, all of it is shared with others: see Paths.of
+COMMON = 255  # all of a path's error is shared with others: see Paths.of
