@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
     class Watcher(Protocol):
-        """What shows the steps."""
+        """An object that shows the steps."""
 
         def report(self, what: str, done: int, total: int) -> None:
             """Note the current work, and how much of it is done; a total of 0 is unknown. This has to be fast."""

@@ -107,7 +107,7 @@ KINDS = {
 
 
 WATCH = "watch"
-"""What a watch recorded: no kind of its own."""
+"""The name in recordings of a watch, which is not a kind by itself (see shown_as)."""
 
 
 def shown_as(name: str) -> str:

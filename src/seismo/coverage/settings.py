@@ -38,7 +38,7 @@ FILES = (
     ("pyproject.toml", False),
 )
 RECORDED = tuple(option.name for option in of("seismo.cover") if option.is_flag)
-"""What is recorded or not, and stands in the recording."""
+"""The names of flags for what to record; a recording has their values."""
 SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
 _COVERAGE_SORTS = {
     "name": "name",

@@ -25,10 +25,10 @@ MAX_BYTES = 1 << 30
 """The largest content that is read, packed or unpacked: a file that has more is refused and fills no memory."""
 
 MAX_RATIO = 100
-"""How many times its size a packed file may unpack to, unless that is little: profiles come to about ten times."""
+"""The largest ratio of unpacked to packed size, beyond MIN_UNPACKED; profiles have a ratio of about ten."""
 
 MIN_UNPACKED = 1 << 23
-"""What a packed file may unpack to however small it is."""
+"""The size in bytes to which any packed file may unpack, however small it is."""
 
 _STEP = 1 << 20
 
@@ -49,7 +49,7 @@ MAX_DEPTH = 1024
 """The most frames of a stack that are written out one by one."""
 
 WEIGHTS = ("births", "bytes", "survivors")
-"""What stacks of objects can be weighted by: how many were born, their bytes, how many were alive at the end."""
+"""The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
 
 
 class ByteSink(Protocol):

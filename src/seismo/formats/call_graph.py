@@ -45,7 +45,7 @@ REBUILT = (
     "the file keeps callers and callees, not paths: the tree is a likely one, "
     "and total times of functions that call each other in a circle are too low"
 )
-"""What the recording of a call graph says of itself."""
+"""The note in a recording that was made from a call graph."""
 
 
 @dataclass(slots=True)

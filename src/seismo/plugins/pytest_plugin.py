@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the options; docs/pytest.md says more of each."""
+    """Declare the options, which docs/pytest.md describes."""
     from seismo.recording_kinds import KINDS
 
     add = parser.getgroup("seismo", "coverage with seismo").addoption

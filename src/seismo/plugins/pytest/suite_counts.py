@@ -217,7 +217,7 @@ class _CountedFrames(Frames):
 
 
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
-    """The measurement of a run. only: of these tests; where more ran, no lines of functions."""
+    """Return the measurement of a run. only: of these tests; if more ran, without lines of functions."""
     calls, lines = _counted(folder, "calls"), _counted(folder, "lines")
     told = _notes(folder)
     by_test = _added(one["lines"] for one in told)
@@ -262,7 +262,7 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
-    """What a run of births has counted."""
+    """Return what a run of births has counted."""
     told = _notes(folder)
     hidden = tuple({path for one in told for path in one["hidden"]})
     found = of_recordings(places, objects=_counted(folder, "births"))

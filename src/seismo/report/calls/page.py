@@ -1,8 +1,8 @@
-"""The page of calls: a flame graph, the functions, and what is known of the one that is chosen.
+"""The page of calls: a flame graph, the functions, and details of the chosen function.
 
-Here is what goes into the page; web/src draws it. Every number is the one that the report shows: functions as the
-table has them, paths as the call tree has them, those of each thread by themselves: the page
-sums them up where it shows all threads as one, as the report does.
+This module makes the page's data; web/src draws it. Every number is the one that the report shows: functions as in the
+table, paths as in the call tree. Paths are stored by thread, and the page sums them if it shows all threads together,
+as the report does.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from seismo.report.calls.paths import Columns
     from seismo.report.shown_functions import Modules
 
-# Whose a function is: the order of the legend.
+# Owners of functions, in the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
-IN_NOTEBOOK = 5_000  # paths
+IN_NOTEBOOK = 5_000  # most paths
 STAGES = 4  # of the making of a page, for progress
-CALLS_IN_NOTEBOOK = 50_000  # of a trace: some hundred kB
-# A browser tells a page in a frame the light that the element around it has: that of JupyterLab's theme (and
-# nbconvert's and Notebook's), or of VS Code's. Elsewhere the system's holds.
+CALLS_IN_NOTEBOOK = 50_000  # most calls of a trace: some hundred kB
+# A page in a frame takes the colour scheme of the element around it: that of JupyterLab's theme (and nbconvert's and
+# Notebook's), or of VS Code's. Elsewhere the system's applies.
 FOLLOWING = (
     '<style>[data-jp-theme-light="true"] iframe.seismo-page, .vscode-light iframe.seismo-page { color-scheme: light }\n'
     '[data-jp-theme-light="false"] iframe.seismo-page, .vscode-dark iframe.seismo-page { color-scheme: dark }</style>'
@@ -72,10 +72,9 @@ def write_calls(
 
 
 def calls_frame(recording: Recording) -> str:
-    """The page as an element for a notebook: closed off from it, and with fewer paths, since the notebook keeps it.
+    """Return the page as an element for a notebook: isolated, and with fewer paths since the notebook stores it.
 
-    A notebook that is opened and not trusted loses the element and keeps the text in it, which a browser that draws the
-    element does not show.
+    An untrusted notebook drops the element and shows the text in it, which a browser that draws the element hides.
     """
     if not len(recording.tree):
         return ""
@@ -96,7 +95,7 @@ def calls_page(
     timeline: bool = True,
     most_calls: int = MOST_CALLS,
 ) -> str:
-    """The page as text. most: paths. timeline: of a trace of up to most_calls, where no other is beside it."""
+    """Return the page as text. most: paths. timeline: include a trace of up to most_calls, if no other is beside it."""
     title = title or command_line(recording) or "Calls"
     head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
     progress.report("making the page: packing", 3, STAGES)
@@ -110,7 +109,7 @@ def calls_data(
     chosen: Chosen | None = None,
     most_calls: int = MOST_CALLS,
 ) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns. most_calls: of a timeline; 0: another one is beside the page."""
+    """Return the head of the page's data and its columns. most_calls: of a timeline, or 0 for no timeline."""
     chosen = chosen or Chosen(whole, times)
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
@@ -168,7 +167,7 @@ def calls_data(
 
 
 def _renumbered(chosen: Chosen, functions: Iterable[int]) -> list[int]:
-    """The functions' numbers in the page, the two that stand for others among them."""
+    """Return the functions' numbers in the page, including the two that stand for others."""
     to = chosen.numbers()
     return [to[function] for function in functions]
 
@@ -228,7 +227,7 @@ def _threads(recording: Recording) -> list[dict[str, object]]:
 
 
 def _processes(recording: Recording) -> list[str]:
-    """What each process is called where there are several; else nothing."""
+    """Return the title of each process if there are several, else []."""
     if len(recording.processes) < 2:
         return []
     return [process_title(row.pid, str(row.argv)) for row in recording.processes]

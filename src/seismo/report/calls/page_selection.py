@@ -1,4 +1,4 @@
-"""Select what a page of calls shows: some threads, some functions, no idle waits, the import system as one function.
+"""The selection for a page of calls: some threads, some functions.
 
 A function that is left out has no frame: what it called is below its own caller, as in the report's tree. Its own time
 is still in its caller's total. So that every sum over the tree stays what it was, that time is in a path of a function
@@ -26,7 +26,7 @@ TREE = ("calls", "exceptions", "own", "own_error", "wait", "wait_error")  # of a
 
 
 class Chosen:
-    """What is shown of a recording.
+    """The selected part of a recording.
 
     recording: what is left of it, with the chosen threads only, without idle waits. threads: their numbers in the
     whole. hidden: the functions that are left out. kept: the others, in order. system: the import system, if one
@@ -41,17 +41,14 @@ class Chosen:
         threads: Sequence[str] = (),
         imports: bool = False,
     ) -> None:
-        """Select. threads: names, globs or ids; none: all. imports: show the import system's functions.
-
-        Raise UsageError if there is no such thread.
-        """
+        """Select. threads: names, globs or ids, or none for all. Raises UsageError if there is no such thread."""
         modules = modules or Modules()
         numbers = sorted(chosen_threads(whole, threads)) if threads else None
         self.recording, idle = without_idle(whole if numbers is None else whole.restricted(numbers))
         self.threads: Sequence[int] = range(len(whole.threads)) if numbers is None else numbers
         functions: Table[FunctionRow] = self.recording.timed(times).functions
         self.hidden = modules.left_out(functions) if modules else set()
-        if numbers is not None:  # they may have called but a few of the functions
+        if numbers is not None:  # they may have called only some functions
             self.hidden |= set(range(len(functions))) - set(self.recording.tree["function"])
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
         self.all = numbers is None and not modules
@@ -64,7 +61,7 @@ class Chosen:
         self._one = min(self.system.functions, default=-1)  # the row that has the sums of the system
 
     def pick(self, column: Sequence[Any]) -> list[Any]:
-        """Those of the functions that are shown."""
+        """Return a column's values of the functions that are shown."""
         return [column[row] for row in self.kept]
 
     def sums(self, times: str) -> Callable[[str], list[Any]]:
@@ -80,7 +77,7 @@ class Chosen:
         return column
 
     def numbers(self) -> dict[int, int]:
-        """The functions' numbers in the page, those that stand for others among them.
+        """Return the functions' numbers in the page, including those that stand for others.
 
         After the last row of the recording are smaller paths, what was filtered out, and the import system. In the page
         the import system comes first, since it is a row of the table.
@@ -117,7 +114,7 @@ def _told(recording: Recording, threads: list[int] | None, modules: Modules) -> 
 def without(
     left_out: Sequence[int], tree: Table[NodeRow], values: Mapping[str, list[Any]]
 ) -> tuple[list[int], list[int], list[int], dict[str, list[Any]]]:
-    """Return parents, functions, threads and values of the paths without those that are left out.
+    """Return parents, functions, threads and values of the paths without the hidden functions.
 
     left_out: for each node the function that stands for it, or -1. values: as seismo.report.calls.paths has them.
     """
@@ -149,4 +146,4 @@ def without(
     return parents, functions, threads, kept
 
 
-COMMON = 255  # of a path's error, all of it is shared with others: see Paths.of
+COMMON = 255  # all of a path's error is shared with others: see Paths.of

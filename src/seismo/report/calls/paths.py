@@ -1,12 +1,12 @@
-"""The paths of a call tree as a page carries them: in the order in which a walk meets them, and not too many.
+"""The paths of a call tree in a page: in the order of a walk, and limited in number.
 
-A page holds at most MOST paths, and the roots. Which ones: the largest by their share of the running time, of the
-waiting time and of the calls, each with all that is below. None of the three shares grows from a path to one below it,
-so what is kept is a connected top of the tree. What is left out below a path stands there as one path of the function
-"smaller paths", so that every sum over the tree stays what it was.
+A page holds at most MOST paths, and the roots. These are the largest by their shares of the running time, the waiting
+time and the calls, each including all below. A path's share is never larger than its parent's, so the kept paths are a
+connected top of the tree. What is left out below a path becomes one path of the function "smaller paths", so that every
+sum over the tree is preserved.
 
-A walk from the root gives each path its depth, and the depths alone tell who is whose parent. They deflate to nearly
-nothing, where the numbers of the parents would take a quarter of the page.
+The walk gives each path a depth, and the sequence of depths determines all parents. Depths deflate to nearly nothing,
+while the numbers of the parents would take a quarter of the page.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     Columns = dict[str, tuple[str, array[Any]]]
 
 MOST = 200_000
-# Values that hold what is below a path already.
+# Values that already include what is below a path.
 TOTALS = ("total_error", "common")
 
 
 def _common(recording: Recording) -> list[int]:
-    """For each node the part of its total's error that it shares with others, in 255ths; rounded up."""
+    """Return for each node the part of its total's error that it shares with others, in 255ths, rounded up."""
     errors = recording.tree["total_error_ns"]
     parts = []
     for error, square, distortion in zip(errors, *recording.total_doubts(), strict=True):
-        # A total whose error is the plain sum of those below has no part that is known to be its own.
+        # If the error of a total is the plain sum of those below, no part is known to be its own.
         plain = error < 0.999999 * math.hypot(math.sqrt(square), distortion)
         parts.append(COMMON if plain else min(COMMON, math.ceil(COMMON * distortion / error)) if error > 0 else 0)
     return parts
 
 
 def summed(values: Sequence[Any], parents: Sequence[int]) -> list[Any]:
-    """For each path the sum of the values of itself and of all below it."""
+    """Return for each path the sum of the values of itself and of all below it."""
     sums = list(values)
     for node in range(len(sums) - 1, -1, -1):
         if parents[node] >= 0:
@@ -53,7 +53,7 @@ def summed(values: Sequence[Any], parents: Sequence[int]) -> list[Any]:
 class Paths:
     """The paths of one tree in the order of a walk, thread by thread.
 
-    left_out: how many were. threads: for each root its thread, in the order of the walk.
+    left_out: the number of paths that were left out. threads: for each root its thread, in the order of the walk.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Paths:
         smaller: int,
         most: int = MOST,
     ) -> None:
-        """For each path the path above it (-1: none; before it), its function and thread, and what is summed over them.
+        """Order the paths. For each, `parents` has the number of an earlier path, or -1 for a root.
 
-        values: of those in TOTALS, what is below is in them. weights: with what is below, what decides which are kept.
-        smaller: the number of the function that stands for what is left out.
+        values: columns to sum; those in TOTALS already include what is below. weights: including what is below, for the
+        choice of the paths to keep. smaller: the number of the function that stands for what is left out.
         """
         self._parents, self._functions, self._threads = parents, functions, threads
         self._values = values
@@ -81,7 +81,7 @@ class Paths:
 
     @classmethod
     def of(cls, recording: Recording, smaller: int, most: int = MOST, left_out: Sequence[int] = ()) -> Paths:
-        """Return those of a recording, with running and waiting apart; without some nodes (page_selection.py).
+        """Return the paths of a recording, with running and waiting separate, without some nodes (page_selection.py).
 
         `common` is the part of a total's error that it shares with those of other paths, in 255ths: where paths are
         summed, these are added up, and the rest is added in quadrature, as Recording.total_error() has it.
@@ -106,7 +106,7 @@ class Paths:
         return cls(parents, functions, threads, values, weights, smaller, most)
 
     def _kept(self, most: int) -> bytearray:
-        """For each node, whether it is in the page."""
+        """Return for each node 1 if it is in the page, else 0."""
         size = len(self._parents)
         if size <= most:
             return bytearray(b"\1") * size
@@ -116,7 +116,7 @@ class Paths:
             for node, total in enumerate(totals):
                 weights[node] += total / whole
         kept = bytearray(size)
-        # Parents have smaller numbers, so that of equal weights the parent comes first.
+        # Parents have smaller numbers, so the sort puts them first among equal weights.
         for node in sorted(range(size), key=lambda node: -weights[node])[:most]:
             kept[node] = 1
         for node, parent in enumerate(self._parents):
@@ -126,10 +126,10 @@ class Paths:
         return kept
 
     def _walk(self, kept: bytearray) -> None:
-        """Puts what is kept in the order of a walk, children by their numbers: as they were first called."""
+        """Put the kept paths in the order of a walk, children by number, which is the order of their first calls."""
         size = len(kept)
-        first, following = [-1] * (size + 1), [-1] * size  # the last place is that of the roots' parent
-        cut: dict[int, list[int]] = {}  # below which kept node what is left out begins
+        first, following = [-1] * (size + 1), [-1] * size  # the last slot is for the roots
+        cut: dict[int, list[int]] = {}  # for each kept node the left-out nodes directly below
         for node in range(size - 1, -1, -1):
             parent = self._parents[node]
             if kept[node]:
@@ -146,7 +146,7 @@ class Paths:
             if cut
         }
         self.order, self.depths, self.functions = array("q"), array("q"), array("q")
-        self.extra: list[list[Any]] = []  # the sums of what is left out; `order` has -1 - its number there
+        self.extra: list[list[Any]] = []  # the sums of what is left out; `order` has -1 - its index
         waiting = [(node, 0) for node in reversed(roots)]
         while waiting:
             node, depth = waiting.pop()
@@ -172,7 +172,7 @@ class Paths:
         self.functions.append(self._smaller)
 
     def columns(self, prefix: str) -> Columns:
-        """The columns of the page. prefix: of their names."""
+        """Return the columns of the page. prefix: of their names."""
         columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
         for at, (name, values) in enumerate(self._values.items()):
             picked = [values[node] if node >= 0 else self.extra[-1 - node][at] for node in self.order]

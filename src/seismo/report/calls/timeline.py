@@ -1,7 +1,7 @@
-"""What a timeline is drawn from: threads, what the program said, and, of a trace that is not too long, its calls.
+"""The data of a timeline: threads, marks and other events of the program, and, for a short trace, its calls.
 
-A page carries these; the server of `seismo view` sends them as they are asked for. Times are nanoseconds from the start
-of the recording's first process.
+A page contains these; the server of `seismo view` sends them on request. Times are nanoseconds from the start of the
+recording's first process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_READING = CallFlags.BEFORE | CallFlags.AFTER
 
 
 def threads(recording: Recording) -> dict[str, Any]:
-    """The processes and threads, and the end of it all. A thread's `depth`: calls that are open on its deepest path."""
+    """Return the processes and threads, and the end of the recording. `depth`: calls on a thread's deepest path."""
     calls, tree = recording.calls, recording.tree
     deepest = [0] * len(recording.threads)
     for thread, depth in zip(tree["thread"], tree["depth"], strict=True):
@@ -57,7 +57,7 @@ def threads(recording: Recording) -> dict[str, Any]:
 
 
 def process_title(pid: int, argv: str) -> str:
-    """What a process is called."""
+    """Return the title of a process."""
     try:
         words = json.loads(argv)
     except (ValueError, RecursionError):
@@ -67,16 +67,16 @@ def process_title(pid: int, argv: str) -> str:
 
 
 def waiting(recording: Recording) -> list[bool]:
-    """For each path whether, over the whole recording, it waits more than it runs."""
+    """Return for each path whether, over the whole recording, it waits more than it runs."""
     tree = recording.tree
     return [2 * wait > own for own, wait in zip(tree["own_ns"], tree["wait_ns"], strict=True)]
 
 
 def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict[str, Any]:
-    """Marks, spans, counts and the collector's pauses of a stretch, how many there are besides, and gaps in it.
+    """Return marks, spans, counts and the collector's pauses of a window, the number left out, and gaps.
 
-    A stretch of the journal is read for it: of a long trace, one after the other is asked for. Each process numbers its
-    spans, and may count under a name that another one uses, too: here they differ.
+    This reads that part of the journal, so a long trace is requested in pieces. Processes number their spans
+    independently, and may use the same name for a count; the result makes both distinct.
     """
     window = recording.calls.window(start_ns, end_ns, limit=0)
     of, pids = recording.threads["process"], [row.pid for row in recording.processes]
@@ -101,7 +101,7 @@ def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict
 
 
 def _value(data: object) -> float | None:
-    """What a counter was from then on; None: what is there makes no sense."""
+    """Return the value that a counter was set to, or None if it is not a number."""
     value = data.get("value") if isinstance(data, dict) else None
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
@@ -115,10 +115,10 @@ def _spelled(data: object) -> str:
 
 
 def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> tuple[dict[str, Any] | None, Columns]:
-    """What the timeline in a page is drawn from: what was chosen of a recording; None: it has more calls than `most`.
+    """Return the timeline of the selected part of a recording for a page, or None if it has more calls than `most`.
 
-    The calls are in the order of threads and there of beginnings. A beginning is the step from that of the call before,
-    a thread's first from 0: small numbers, which deflate well.
+    The calls are in the order of threads, then of beginnings. A beginning is the difference from the call before, or
+    from 0 for a thread's first: small numbers, which deflate well.
     """
     window = recording.calls.window(limit=most)
     if window.more:
@@ -159,10 +159,10 @@ def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> 
 
 
 def _shown(rows: Table[CallRow], hidden: Collection[int], threads_of: Mapping[int, int]) -> tuple[list[int], list[int]]:
-    """The calls that are shown, and how deep they are among these."""
+    """Return the rows of the calls that are shown, and their depths among these."""
     found: list[int] = []
     depths: list[int] = []
-    open_: list[int] = []  # for each depth how many of the calls that are open there and above are shown
+    open_: list[int] = []  # for each depth, how many of the open calls up to there are shown
     names = ("thread", "depth", "function")
     for row, (thread, depth, function) in enumerate(zip(*(rows[name] for name in names), strict=True)):
         if thread not in threads_of:
@@ -178,7 +178,7 @@ def _shown(rows: Table[CallRow], hidden: Collection[int], threads_of: Mapping[in
 
 
 def _of_threads(head: dict[str, Any], threads_of: Mapping[int, int], deepest: Sequence[int]) -> dict[str, Any]:
-    """The head with what is about some threads alone."""
+    """Return the head restricted to the chosen threads."""
     rows = [head["threads"][thread] for thread in threads_of]
     head["threads"] = [{**row, "depth": depth} for row, depth in zip(rows, deepest, strict=True)]
     for name in ("instants", "gaps"):

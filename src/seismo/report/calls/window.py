@@ -43,7 +43,7 @@ _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "": 10**9
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|)")
 _MORE = CallFlags.BEFORE | CallFlags.AFTER | CallFlags.OPEN
 LIMITS = _MORE | CallFlags.BEGAN_UNSEEN | CallFlags.ENDED_UNSEEN | CallFlags.GAP
-"""Flags of calls whose times are not, or not surely, those of all of the call."""
+"""Flags of calls whose times may be only those of a part of the call."""
 _LEFT = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",

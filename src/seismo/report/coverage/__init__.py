@@ -27,7 +27,7 @@ class Coverage(Kind):
     rows = "files"
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """settings: of a session or a run that has just ended; None: those that recordings carry, or the project's."""
+        """Set the settings of a session or a run; None means those of recordings, or the project's."""
         self.settings = settings
         self._known: tuple[Recording, CoverageReport, Settings] | None = None
 

@@ -86,7 +86,7 @@ def nothing_text(report: CoverageReport) -> str:
 
 
 def story(kind: Coverage, recording: Recording, file: str, most: int) -> Story:
-    """What there is to tell. file: what commands call it. most: rows of a section."""
+    """Return the story. file: the name in commands. most: rows of a section."""
     report, settings = kind.analysis(recording)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     sections = [

@@ -96,5 +96,5 @@ OF_SUMMARY = ("own", "error", "share", "inner", "hits")
 
 
 def of_times(times: str) -> Columns:
-    """The columns as they are called where own times are those of --time."""
+    """Return the columns with the headings that own times of --time need."""
     return {**COLUMNS, "own": Column("waiting  ", COLUMNS["own"].cell)} if times == "wait" else COLUMNS

@@ -82,23 +82,23 @@ class Cells:
         self.calls = sum(one.calls for one in judged.spans(recording))
 
     def count(self, number: int, group: ObjectGroup) -> str:
-        """A count that is an estimate where the group's are."""
+        """Return a count, marked as an estimate if the group's are."""
         return f"{self.signs.about if group.approximate and number else ''}{number:,}"
 
     def some(self, number: int, group: ObjectGroup) -> str:
-        """The same; empty for none."""
+        """Return the same, or nothing for 0."""
         return self.count(number, group) if number else ""
 
     def died(self, group: ObjectGroup) -> str:
-        """How many died."""
+        """Return the number that died."""
         return f"{self.died_at}{group.died:,}" if self.died_at else self.count(group.died, group)
 
     def live(self, group: ObjectGroup) -> str:
-        """How many are alive at the end; empty for none, unless there may be some."""
+        """Return the number alive at the end, or nothing for 0, unless there may be some."""
         return f"{self.live_at}{group.live:,}" if self.live_at else self.some(group.live, group)
 
     def peak(self, group: ObjectGroup) -> str:
-        """The peak: of several lines together it is at most the sum of theirs."""
+        """Return the peak; of several lines together it is at most the sum of theirs."""
         sign = self.signs.at_most if group.peak_at_most else self.signs.about if group.approximate else ""
         return f"{self.live_at or sign}{group.peak:,}"
 
@@ -110,15 +110,15 @@ class Cells:
         return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
 
     def live_bytes(self, group: ObjectGroup) -> str:
-        """The bytes of those alive at the end."""
+        """Return the bytes of the objects alive at the end."""
         return self.size(group.bytes_live, group.live_at_least or bool(self.live_at))
 
     def own_ns(self, group: ObjectGroup) -> float:
-        """What the function that made them ran itself; 0 without a call tree beside."""
+        """Return the own time of the function that made them, or 0 without a call tree."""
         return self.words.running_ns[group.function] if group.function >= 0 else 0.0
 
     def own(self, group: ObjectGroup) -> str:
-        """The same as a share of what all functions ran."""
+        """Return the same as a share of the own time of all functions."""
         return text.percent(self.own_ns(group), self.whole_ns) if group.function >= 0 else ""
 
     @functools.cached_property
@@ -131,12 +131,12 @@ class Cells:
         return each(number, calls, approximate, self.signs)
 
     def calls_with(self, leak: Leak) -> str:
-        """How many calls left some."""
+        """Return the number of calls that left some."""
         return f"{self.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"
 
 
 def _share(part: str, whole: str) -> Callable[[Cells, ObjectGroup], str]:
-    """A cell with one number of a group as a part of another; empty for none."""
+    """Return a cell with one number of a group as a part of another, or nothing for 0."""
     return lambda _, group: text.percent(getattr(group, part), getattr(group, whole)) if getattr(group, part) else ""
 
 

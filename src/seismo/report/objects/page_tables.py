@@ -89,7 +89,7 @@ class Tables:
         self._add(name, title, remark, kept, heads, rows, len(groups) - len(kept), bar)
 
     def _cell(self, name: str, column: Column, about: Any) -> Row:
-        """The text of a cell, how it looks, and what it is sorted by."""
+        """Return the text of a cell, its style, and its sort key."""
         value = column.value(self._cells, about) if column.value else ORDERS[name].key(about)
         return column.cell(self._cells, about).strip(), "spark" if name == "over" else "", float(value)
 

@@ -65,7 +65,7 @@ _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 
 class _Table(NamedTuple):
-    """What a table has. names: its columns. rows: how many are shown beside other tables. weight: of the first one.
+    """The content of a table. names: its columns. rows: how many are shown beside other tables. weight: of the first one.
 
     leads: types of the program come before plain ones (columns.led), and rows with too little are left out.
     """
@@ -111,7 +111,7 @@ class ObjectsView:
     libraries: bool = False
 
     def rows(self, table: str) -> int | None:
-        """How many rows of a table are shown; None: all."""
+        """Return the number of shown rows of a table, or None for all."""
         return self.limit or (None if self.everything else _TABLES[table].rows)
 
 
@@ -254,7 +254,7 @@ class Tables:
         return self._section(name, groups, ORDERS[order].key, remark=remark, by=f" by {ORDERS[order].words}")
 
     def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
-        """A table of lines: the program's own, and what others have in one remark, unless all are wanted."""
+        """Return a table of the program's own lines, with a remark about the others, or of all lines if wanted."""
         view, whose, key = self._view, self._words.libraries, ORDERS[order].key
         more = {"remark": remark}
         if not (view.libraries or view.everything or view.types):
@@ -269,7 +269,7 @@ class Tables:
     def _section(
         self, name: str, found: Sequence[Any], key: Callable[[Any], float], by: str = "", **more: Any
     ) -> Section:
-        """The rows of a table that are shown. found: groups, or leaks. key: what the first row has most of."""
+        """Return the shown rows of a table. found: groups or leaks. key: the number that ranks them."""
         table, held_by, of_types = _TABLES[name], name in ("alive", "leaks"), name in ("type", "types")
         shown = found[: self._view.rows(name)]
         largest = max(map(key, shown), default=0)

@@ -1,8 +1,8 @@
-"""HTML pages: self-contained, readable offline, one design for all. What draws them is in the folder `web`.
+"""HTML pages: self-contained, readable offline, one design for all. The folder `web` has the code that draws them.
 
-A page loads nothing. Its style and its script stand in it and are named by their hashes in a Content-Security-Policy,
-so that nothing else runs, whatever the recorded program called its files, functions and contexts. No text of the
-recorded program stands in a script or a style: the script reads it from elements that no browser runs.
+A page loads nothing. It contains its style and script, which a Content-Security-Policy names by their hashes, so that
+nothing else runs, whatever the recorded program called its files, functions and contexts. No text of the recorded
+program is in a script or a style: the script reads it from elements that no browser runs.
 """
 
 from seismo.report.page.document import MARK

@@ -1,7 +1,7 @@
-"""The frame that every page is: its policy, its style, its data, its script; and its file, whole or not at all.
+"""The frame of every page (policy, style, data, script), and the saving of its file in one step.
 
-Why no templates: the reading side has no engine among its dependencies, and only the title is text of the recorded
-program that goes into the markup. It passes through text(); all else is packed (seismo.report.page.payload).
+Why no templates: the reading side has no template engine among its dependencies. Only the title is text of the recorded
+program in the markup, and it passes through text(); all else is packed (seismo.report.page.payload).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def text(value: str) -> str:
-    """Any text as content or as a quoted attribute: nothing in it is markup, and nothing in it is invisible."""
+    """Return any text as content or as a quoted attribute, without markup or invisible characters."""
     return html.escape(printable(value), quote=True)
 
 
@@ -35,7 +35,7 @@ def _hash(content: str) -> str:
     return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-MARK = '<meta name="generator" content="seismo">'  # by which a page of ours is known again
+MARK = '<meta name="generator" content="seismo">'  # identifies a page made by seismo
 
 
 @functools.cache
@@ -55,16 +55,16 @@ def _head(style: str, script: str) -> str:
 
 
 def drawn(title: str, name: str, data: str) -> str:
-    """A whole page that draws itself. title: plain text, escaped here. name: of the bundle in `built` that draws it.
+    """Return a whole page that draws itself.
 
-    data: as seismo.report.page.payload packs it. It stands in an element that no browser runs, and has no character
-    that could end it.
+    title: plain text, escaped here. name: of the bundle in `built` that draws it. data: as seismo.report.page.payload
+    packs it, for an element that no browser runs; no character in it could end the element.
     """
     return "".join(drawn_in_parts(title, name, data, ()))
 
 
 def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The same in pieces, for pages of any size. more: ids and data of further elements, each made in its turn."""
+    """Yield the page in pieces, for pages of any size. more: ids and data of further elements, made on demand."""
     style, script = _asset("built/page.css"), _asset(f"built/{name}.js")
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -80,7 +80,7 @@ def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, s
 
 
 def save(path: str, content: str | Iterable[str]) -> None:
-    """Writes a page, whole or not at all. content: the page, or its pieces. FormatError: it cannot be written."""
+    """Write a page, whole or not at all. content: the page or its pieces. Raises FormatError if writing fails."""
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "w", encoding="utf-8", newline="\n") as file:

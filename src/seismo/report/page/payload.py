@@ -1,10 +1,10 @@
-"""The data of a page that draws: a head of names and facts, and columns of numbers, as text that a page can hold.
+"""The data of a page: a head of names and facts, and columns of numbers, as text that a page can hold.
 
-The bytes are "seis", the length of the head (u32), the head as JSON, then the columns, each at a multiple of 8; the
-head says the name, type and length of each. All numbers are little-endian. The bytes of a column stand in *planes*, all
-lowest bytes first: they deflate to half the size, since neighbours are alike in their high bytes only. The whole is
-deflated and written as base64: no character of it means anything to a browser's parser, whatever the recorded program
-called its functions. web/src/data/payload.ts is the other side.
+The bytes are "seis", the length of the head (u32), the head as JSON, then the columns, each at a multiple of 8. The
+head has the name, type and length of each. All numbers are little-endian. The bytes of a column are in *planes*, all
+lowest bytes first. These deflate to half the size, since neighbours are alike in their high bytes only. The whole is
+deflated and written as base64, which has no character with a meaning to a browser's parser. web/src/data/payload.ts
+reads it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from seismo.escape import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Types of columns, and what they are in an array of this machine.
+# Types of columns, and their codes for an array on this machine.
 CODES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
-LONGEST = 400  # characters of a name, a path or a line that a page shows
+LONGEST = 400  # most characters of a name, a path or a line in a page
 _CUT = "…"
 _MOST = {"u8": 0xFF, "u16": 0xFFFF, "u32": 0xFFFF_FFFF}
 _LARGEST_F32 = 3e38
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    """A name as a page shows it: every character visible, and of a very long one its two ends."""
-    if len(text) > 4 * longest:  # never make megabytes printable to show a line of them
+    """Return a name for a page: every character visible, and a very long one cut in the middle."""
+    if len(text) > 4 * longest:  # do not escape megabytes to show a line of them
         text = text[: 2 * longest] + text[-2 * longest :]
         return _shortened(printable(text), longest)
     text = printable(text)
@@ -44,7 +44,7 @@ def _shortened(text: str, longest: int) -> str:
 
 
 def counts(values: Iterable[int]) -> tuple[str, array[Any]]:
-    """Whole numbers from 0 as the smallest column that holds them: exact below 2^53."""
+    """Return whole numbers from 0 as the smallest column that holds them, exact below 2^53."""
     listed = list(values)
     largest = max(listed, default=0)
     code = next((code for code, most in _MOST.items() if largest <= most), "f64")
@@ -52,27 +52,27 @@ def counts(values: Iterable[int]) -> tuple[str, array[Any]]:
 
 
 def singles(values: Iterable[float]) -> tuple[str, array[float]]:
-    """Numbers to seven digits."""
+    """Return numbers as a column with seven digits."""
     return "f32", array("f", (min(value, _LARGEST_F32) for value in values))
 
 
 def integers(values: Iterable[int]) -> tuple[str, array[int]]:
-    """Whole numbers of 32 bits, negative ones too."""
+    """Return whole numbers of 32 bits, which may be negative, as a column."""
     return "i32", array("i", values)
 
 
 def doubles(values: Iterable[float]) -> tuple[str, array[float]]:
-    """Numbers as they are."""
+    """Return numbers as a column of full precision."""
     return "f64", array("d", values)
 
 
 def packed(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> str:
-    """The head and the columns as text. columns: (type, numbers) by name. The head's text must be safe to show."""
+    """Return the head and the columns as text. columns: (type, numbers) by name. The head's text must be escaped."""
     return base64.b64encode(zlib.compress(laid_out(head, columns), 9)).decode("ascii")
 
 
 def laid_out(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> bytes:
-    """The same as bytes, which a server can send as they are."""
+    """Return the head and the columns as bytes, which a server can send as they are."""
     listed = [{"name": name, "type": code, "length": len(values)} for name, (code, values) in columns.items()]
     text = json.dumps({**head, "columns": listed}, separators=(",", ":"), allow_nan=False).encode()
     pieces = [b"seis", len(text).to_bytes(4, "little"), text]
