@@ -65,7 +65,7 @@ _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 
 class _Table(NamedTuple):
-    """The content of a table. names: its columns. rows: how many are shown beside other tables. weight: of the first one.
+    """The content of a table. names: its columns. rows: the number shown beside other tables. weight: of the first row.
 
     leads: types of the program come before plain ones (columns.led), and rows with too little are left out.
     """
