@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import children
 import duckdb
 import pytest
 
+from seismo import errors
 from seismo.model import Builder
 
 CALLS = "select qualname, calls, own_ns from functions order by calls desc"
@@ -119,14 +121,17 @@ def test_the_command_is_of_the_tool_that_installed_seismo(recording, tmp_path, r
     """A folder as the tool leaves it: an environment without pip, the tool's receipt, and seismo's metadata."""
     place = tmp_path / "place"
     children.python("-m", "venv", "--without-pip", place)
-    about = next(place.glob("lib/python*/site-packages")) / "seismo-0.1.0.dist-info"
+    packages = next(place.glob("lib/python*/site-packages"))
+    (packages / "seismo").symlink_to(Path(errors.__file__).parent)
+    about = packages / "seismo-0.1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text('Name: seismo\nVersion: 0.1.0\nRequires-Dist: duckdb>=2; extra == "query"\n')
     (about / "direct_url.json").write_text(origin)
     if receipt:
         (place / receipt).touch()
     python = place / "bin" / "python"
-    done = children.run([python, "-m", "seismo", "query", recording, "select 1"], env=children.environment())
+    env = children.environment(PYTHONPATH="")
+    done = children.run([python, "-m", "seismo", "query", recording, "select 1"], env=env)
     assert done.stderr.splitlines()[1].strip() == command.format(python=python)
 
 
