@@ -222,6 +222,21 @@ def test_subtract_leaves_what_happened_in_between():
     assert len(later.subtract(later).tree) == 0
 
 
+def test_subtract_finds_lines_again_behind_what_ran_elsewhere():
+    """The row of what ran outside of the recording comes first once it has time, and may be new in a later snapshot."""
+    snapshots = []
+    for hits, elsewhere in ((2, False), (5, True)):
+        b = Builder()
+        if elsewhere:
+            b.line(b.function("", "<elsewhere>", kind=2), 0, 0, own_ns=1_000)
+        helper = b.function("app", "helper", "app.py", 4)
+        b.line(helper, 4, hits)
+        b.line(helper, 5, hits)
+        snapshots.append(b.build({"recorder": "linetimes"}))
+    left = snapshots[1].subtract(snapshots[0])
+    assert [(row.line, row.hits) for row in left.lines] == [(0, 0), (4, 3), (5, 3)]
+
+
 def test_subtract_refuses_a_stranger(make):
     earlier, later = snapshots()
     with pytest.raises(RecordingError, match="earlier snapshot"):

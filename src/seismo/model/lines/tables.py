@@ -242,12 +242,39 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
         now = later._raw[kind]
         columns = dict(now)
         before = earlier._raw[kind]
+        matched = _matched(_places(later, kind), _places(earlier, kind))
         growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], "id", "flags")]
         for name in growing:
             values = now[name].tolist()
             old = before[name].tolist()
-            for row in range(min(len(old), len(values))):
-                values[row] = max(0, values[row] - old[row])
+            for row, then in matched:
+                values[row] = max(0, values[row] - old[then])
             columns[name] = memoryview(array.array(now[name].format, values))
         tables[kind] = columns
     return tables
+
+
+def _places(recording: Recording, kind: str) -> list[tuple[Any, ...]]:
+    """Return the place of each row of a table, with its function by name."""
+    from seismo.model.recording import KEY
+
+    functions, table = recording._table("functions"), recording._table(kind)
+    named = list(zip(*(_listed(functions[name]) for name in KEY), strict=True))
+    rows = zip(*(_listed(table[name]) for name in PLACES[kind]), strict=True)
+    return [(named[function], *place) for function, *place in rows]
+
+
+def _listed(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, memoryview) else column.strings()
+
+
+def _matched(later: list[tuple[Any, ...]], earlier: list[tuple[Any, ...]]) -> Iterator[tuple[int, int]]:
+    """Yield the rows of equal places in two snapshots, later and earlier.
+
+    Rows keep their order, but the row of what ran outside of the recording comes first once it has time.
+    """
+    then = 0
+    for row, place in enumerate(later):
+        if then < len(earlier) and earlier[then] == place:
+            yield row, then
+            then += 1
