@@ -106,7 +106,7 @@ static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cp
     /* What ran before it began to wait, or long ago, is unknown. */
     sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}, stood};
     look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
-    look.off.ready = waits ? 0 : look.off.all;
+    look.off.ready = waits || !sm_waits_looks() ? 0 : look.off.all;
     timing->attributed += ran;
     sampler.recorder.add(timing, current, &look);
 }

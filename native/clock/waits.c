@@ -59,8 +59,12 @@ void sm_waits_limit(bool wanted) {
     __atomic_store_n(&kernel.missed, false, __ATOMIC_RELAXED);
 }
 
+bool sm_waits_looks(void) {
+    return kernel.enabled && kernel.looks;
+}
+
 const char *sm_waits_known(void) {
-    if (!kernel.enabled || !kernel.looks)
+    if (!sm_waits_looks())
         return "clock";
     bool missed = __atomic_load_n(&kernel.missed, __ATOMIC_RELAXED);
     if (!kernel.lock)

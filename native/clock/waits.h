@@ -16,6 +16,8 @@ void sm_waits_init(void);
 bool sm_waits_may_open(void);
 /* For tests: simulate a kernel without support if false. Reset what was missed. */
 void sm_waits_limit(bool wanted);
+/* Return true if the kernel reports what a thread waits for. Otherwise no part of waiting is of known kind. */
+bool sm_waits_looks(void);
 /* Return how waiting is measured: "clock, ready, lock", with ", in part" at its end if a look failed. */
 const char *sm_waits_known(void);
 

@@ -183,14 +183,23 @@ def test_where_proc_is_closed_waiting_stays_undivided():
     def waits():
         time.sleep(WAIT)
 
-    _core._limit_waits(False)
+    cpus = os.sched_getaffinity(0)
+    rival = popen("print(flush=True)\nwhile True: pass")  # With it, spin() has half of a processor.
     try:
+        rival.stdout.readline()
+        _core._limit_waits(False)
         start()
+        for process in (0, rival.pid):
+            os.sched_setaffinity(process, {min(cpus)})
         waits()
+        spin(2_000_000)
         _core.stop()
         found, recording = nodes()
     finally:
         _core._limit_waits(True)
+        os.sched_setaffinity(0, cpus)
+        rival.kill()
+        rival.communicate()
     assert found["waits"].wait_ns >= WAIT * 0.9e9
     assert all(row.ready_ns == row.lock_ns == 0 for row in recording.tree)
     assert "," not in recording.processes[0].waits

@@ -159,15 +159,14 @@ def test_functions_have_the_numbers_of_the_report(folder, stories, kind):
         imported = name == "<module>" and module != "__main__"
         assert cells["function"] == (f"import {module}" if imported else row["function"])
         last = module if imported else row["function"]
-        (line,) = [line for line in lines if last in " ".join(line) and line[:2] == own.split()[:2]][:1]
-        assert [word for word in total.split() if word not in line] == []
-        assert cells["calls"] in line
+        wanted = {*own.split(), *total.split(), cells["calls"]}
+        assert any(last in " ".join(line) and wanted <= set(line) for line in lines), (last, wanted)
 
 
 def test_the_tree_has_the_numbers_of_the_report(folder, stories):
     lines = [" ".join(line.split()) for line in terminal(folder, "calls")]
     paths = json.loads(document(stories["calls"]))["sections"]["paths"]["rows"]
-    assert {row["function"]: row["depth"] for row in paths if row["what"] == "function"}["__main__:slow"] >= 2
+    assert max(row["depth"] for row in paths if row["what"] == "function" and row["function"] == "__main__:slow") >= 2
     for row in paths:
         if row["what"] == "function" and row["module"] == "__main__":
             total = words.time(row["total_ns"], row["total_error_ns"], SIGNS)
