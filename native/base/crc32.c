@@ -32,19 +32,16 @@ static FOLDING size_t fold(uint32_t crc, const uint8_t *at, size_t size, uint8_t
     __m128i sum[4];
     memcpy(sum, at, sizeof sum);
     sum[0] = _mm_xor_si128(sum[0], _mm_cvtsi32_si128((int)crc));
-    for (at += 64; end - at >= 64; at += 64) {
-        for (int i = 0; i < 4; i++) {
+    for (at += 64; end - at >= 64; at += 64)
+        for (int i = 0; i < 4; i++)
             sum[i] = folded(sum[i], by_64, at + 16 * i);
-        }
-    }
     for (int i = 1; i < 4; i++) {
         uint8_t next[16];
         memcpy(next, &sum[i], sizeof next);
         sum[i] = folded(sum[i - 1], by_16, next);
     }
-    for (; end - at >= 16; at += 16) {
+    for (; end - at >= 16; at += 16)
         sum[3] = folded(sum[3], by_16, at);
-    }
     memcpy(rest, &sum[3], 16);
     return (size_t)(at - begin);
 }
@@ -58,9 +55,8 @@ void sm_crc32_init(sm_crc32 *tables) {
 #endif
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t rest = b;
-        for (int bit = 0; bit < 8; bit++) {
+        for (int bit = 0; bit < 8; bit++)
             rest = (rest >> 1) ^ (rest & 1 ? 0xEDB88320u : 0);
-        }
         tables->table[0][b] = rest;
     }
     for (int k = 1; k < 8; k++) {
@@ -79,9 +75,8 @@ static uint32_t by_tables(const sm_crc32 *tables, uint32_t crc, const uint8_t *a
         crc = t[7][low & 0xff] ^ t[6][low >> 8 & 0xff] ^ t[5][low >> 16 & 0xff] ^ t[4][low >> 24] ^ t[3][high & 0xff] ^
               t[2][high >> 8 & 0xff] ^ t[1][high >> 16 & 0xff] ^ t[0][high >> 24];
     }
-    for (; size; size--) {
+    for (; size; size--)
         crc = (crc >> 8) ^ t[0][(crc ^ *at++) & 0xff];
-    }
     return crc;
 }
 

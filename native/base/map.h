@@ -88,10 +88,9 @@ static inline void sm_map_remove(sm_map *table, void *gone, size_t width) {
 /* Return the entry after this one, the first after NULL, or NULL at the end, in no order. */
 static inline void *sm_map_next(const sm_map *table, const void *entry, size_t width) {
     uint32_t i = entry != NULL ? (uint32_t)((size_t)((const char *)entry - table->places) / width) + 1 : 0;
-    for (; i < table->size; i++) {
+    for (; i < table->size; i++)
         if (*sm_map_at(table, i, width) != 0)
             return sm_map_at(table, i, width);
-    }
     return NULL;
 }
 
@@ -105,10 +104,9 @@ static inline void sm_map_clear(sm_map *table, size_t width) {
 /* Check that each entry can be found, for debug builds and tests. */
 static inline bool sm_map_check(const sm_map *table, size_t width) {
     uint32_t count = 0;
-    for (const uint64_t *entry = NULL; (entry = sm_map_next(table, entry, width)) != NULL; count++) {
+    for (const uint64_t *entry = NULL; (entry = sm_map_next(table, entry, width)) != NULL; count++)
         if (sm_map_place(table, *entry, width) != entry)
             return false;
-    }
     return count == table->count;
 }
 

@@ -32,9 +32,8 @@ static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *e
     uint64_t sum = 0;
     for (unsigned shift = 0; from < end && shift < 64; shift += 7) {
         uint64_t byte = *from++;
-        if (shift == 63 && byte > 1) {
+        if (shift == 63 && byte > 1)
             return NULL;
-        }
         sum |= (byte & 0x7f) << shift;
         if (byte < 0x80) {
             *value = sum;
@@ -59,9 +58,8 @@ static inline void sm_put_u16(uint8_t *to, uint16_t value) {
 }
 
 static inline void sm_put_u32(uint8_t *to, uint32_t value) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         to[i] = (uint8_t)(value >> (8 * i));
-    }
 }
 
 static inline void sm_put_u64(uint8_t *to, uint64_t value) {
@@ -72,9 +70,8 @@ static inline void sm_put_u64(uint8_t *to, uint64_t value) {
 static inline void sm_put_f64(uint8_t *to, double number) {
     uint64_t value;
     memcpy(&value, &number, sizeof value);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         to[i] = (uint8_t)(value >> (8 * i));
-    }
 }
 
 static inline uint16_t sm_get_u16(const uint8_t *from) {
@@ -92,9 +89,8 @@ static inline uint64_t sm_get_u64(const uint8_t *from) {
 static inline double sm_get_f64(const uint8_t *from) {
     uint64_t value = 0;
     double number;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         value |= (uint64_t)from[i] << (8 * i);
-    }
     memcpy(&number, &value, sizeof number);
     return number;
 }

@@ -20,9 +20,8 @@ ssize_t sm_write(int fd, const void *from, size_t size, off_t at) {
         struct timespec now = {0};
         (void)sigtimedwait(&limit, NULL, &now);
     }
-    if (blocked) {
+    if (blocked)
         pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
     errno = error;
     return n;
 }

@@ -240,10 +240,9 @@ static void go_on(void) {
 }
 
 void sm_sampler_forget(void) {
-    for (sm_timing *head = &sampler.busy; head != NULL; head = head == &sampler.busy ? &sampler.idle : NULL) {
+    for (sm_timing *head = &sampler.busy; head != NULL; head = head == &sampler.busy ? &sampler.idle : NULL)
         while (head->next != head)
             unlink_timing(head->next);
-    }
 }
 
 static void before_fork(void) {

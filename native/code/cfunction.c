@@ -32,10 +32,9 @@ static PyTypeObject *owner_of_method(PyTypeObject *type, const PyMethodDef *meth
         PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         if (!PyType_Check((PyObject *)base))
             continue;
-        for (PyMethodDef *own = base->tp_methods; own != NULL && own->ml_name != NULL; own++) {
+        for (PyMethodDef *own = base->tp_methods; own != NULL && own->ml_name != NULL; own++)
             if (own == method)
                 return base;
-        }
     }
     return type == &PyCapsule_Type ? NULL : type;
 }

@@ -51,10 +51,9 @@ static bool resize(uint32_t logarithm) {
     sm_codes.places = grown;
     sm_codes.shift = 64 - logarithm;
     sm_codes.mask = (1u << logarithm) - 1;
-    for (uint32_t i = 0; i < size; i++) {
+    for (uint32_t i = 0; i < size; i++)
         if (old[i].code != NULL)
             *place_of(old[i].code) = old[i];
-    }
     if (old != nowhere)
         sm_free(old);
     return true;
@@ -111,10 +110,9 @@ static void died(const PyCodeObject *code) {
     sm_code_entry *entry = sm_code_entry_of(code);
     if (SM_LIKELY(entry == NULL))
         return;
-    for (int user = 0; user < SM_CODE_USERS; user++) {
+    for (int user = 0; user < SM_CODE_USERS; user++)
         if (entry->of[user] != NULL && users.died[user] != NULL)
             users.died[user](entry);
-    }
     for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
         users.function_died[i](entry);
     take_out(place_of(code));

@@ -246,10 +246,9 @@ static uint8_t kind_of(uint8_t does) {
 /* Return the unit where an async for gets its next value, from the one of its end (3.12, 3.13): the SEND of the
  * awaited value leads to the former, and its exceptions to the latter. */
 static uint32_t async_source(code_map *map, uint32_t end) {
-    for (uint32_t at = 0; at < map->units && map->budget > 0; at = map->unit[at].next, map->budget--) {
+    for (uint32_t at = 0; at < map->units && map->budget > 0; at = map->unit[at].next, map->budget--)
         if (map->unit[at].does == SM_OP_SEND && map->unit[at].handler == end)
             return map->unit[at].target;
-    }
     return NOWHERE;
 }
 

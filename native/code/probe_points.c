@@ -175,10 +175,9 @@ static bool next_handled(PyCodeObject *code, const uint8_t **at, handled *found)
 /* Return the unit that handles exceptions of this one, or NOWHERE. */
 static uint32_t handler_of(PyCodeObject *code, uint32_t unit) {
     handled found;
-    for (const uint8_t *at = NULL; next_handled(code, &at, &found);) {
+    for (const uint8_t *at = NULL; next_handled(code, &at, &found);)
         if (unit >= found.start && unit - found.start < found.size)
             return found.target;
-    }
     return NOWHERE;
 }
 

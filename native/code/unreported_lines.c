@@ -10,10 +10,9 @@ static const sm_unreported none;
 static bool may_have_loops(PyCodeObject *code) {
 #if SM_LOOP_ENDS_HIDE_LINES
     const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;
-    for (Py_ssize_t i = 0; i < Py_SIZE(code); i++) {
+    for (Py_ssize_t i = 0; i < Py_SIZE(code); i++)
         if (sm_op_ends_loop(bytes[2 * i]))
             return true;
-    }
 #else
     (void)code;
 #endif

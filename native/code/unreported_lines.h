@@ -27,10 +27,9 @@ const sm_unreported *sm_unreported_of(PyCodeObject *code);
 /* Return the unreported line at the destination of a BRANCH_RIGHT event, or 0. */
 static inline int sm_unreported_line(PyCodeObject *code, Py_ssize_t to) {
     const sm_unreported *unreported = sm_unreported_of(code);
-    for (uint32_t i = 0; i < unreported->count; i++) {
+    for (uint32_t i = 0; i < unreported->count; i++)
         if (unreported->at[i].to == to)
             return unreported->at[i].line;
-    }
     return 0;
 }
 

@@ -37,10 +37,9 @@ static void before(void) {
 }
 
 static void go_on(uint32_t over) {
-    for (int who = 0; who < SM_FORK_USERS; who++) {
+    for (int who = 0; who < SM_FORK_USERS; who++)
         if ((over >> who & 1) != 0)
             forks.calls[who]->over();
-    }
 }
 
 static int look(void *unused) { /* a pending call, on the main thread between two instructions */
@@ -54,10 +53,9 @@ static int look(void *unused) { /* a pending call, on the main thread between tw
 
 static void parent(void) {
     uint32_t wanted = 0;
-    for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
+    for (int who = SM_FORK_USERS - 1; who >= 0; who--)
         if (forks.notified[who] != NULL && forks.notified[who]->parent != NULL && forks.notified[who]->parent())
             wanted |= 1u << who;
-    }
     bool gil = sm_holds_gil();
     if (gil && syscall(SYS_gettid) != getpid()) {
         go_on(wanted);
@@ -75,10 +73,9 @@ static void parent(void) {
 
 static void child(void) {
     __atomic_store_n(&forks.over, 0, __ATOMIC_RELAXED);
-    for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
+    for (int who = SM_FORK_USERS - 1; who >= 0; who--)
         if (forks.notified[who] != NULL && forks.notified[who]->child != NULL)
             forks.notified[who]->child();
-    }
 }
 
 bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls) {

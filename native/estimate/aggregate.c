@@ -18,9 +18,8 @@ typedef struct {
 } bounds;
 
 static void link_children(const sm_aggregate_input *in, const walk *w) {
-    for (size_t n = 0; n <= in->nodes; n++) {
+    for (size_t n = 0; n <= in->nodes; n++)
         w->first[n] = -1;
-    }
     for (size_t n = in->nodes; n-- > 0;) {
         size_t parent = in->parent[n] < 0 ? in->nodes : (size_t)in->parent[n];
         w->next[n] = w->first[parent];
@@ -40,9 +39,8 @@ static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, bo
 static void walk_totals(const sm_aggregate_input *in, const sm_aggregates *out, const walk *w, bounds *of) {
     int32_t n = w->first[in->nodes];
     while (n >= 0) {
-        if (w->on_path[in->function[n]]++ == 0) {
+        if (w->on_path[in->function[n]]++ == 0)
             add_total(in, out, of, (size_t)n);
-        }
         if (w->first[n] >= 0) {
             n = w->first[n];
             continue;
@@ -66,9 +64,8 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
     };
     bounds *of = sm_calloc(in->functions, sizeof *of);
     int done = -1;
-    if (w.first == NULL || w.next == NULL || w.on_path == NULL || of == NULL || in->nodes >= INT32_MAX) {
+    if (w.first == NULL || w.next == NULL || w.on_path == NULL || of == NULL || in->nodes >= INT32_MAX)
         goto end;
-    }
     for (int s = 0; s < SM_SUMS; s++) {
         memset(out->summed[s], 0, in->functions * sizeof(int64_t));
         for (size_t n = 0; n < in->nodes; n++) {
@@ -77,17 +74,14 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
         }
     }
     memset(out->node_flags, 0, in->functions * sizeof(int64_t));
-    for (size_t n = 0; n < in->nodes; n++) {
+    for (size_t n = 0; n < in->nodes; n++)
         out->node_flags[in->function[n]] |= in->flags[n];
-    }
-    for (size_t f = 0; f < in->functions; f++) {
+    for (size_t f = 0; f < in->functions; f++)
         out->total[f] = out->total_error[f] = out->total_wait[f] = 0;
-    }
     link_children(in, &w);
     walk_totals(in, out, &w, of);
-    for (size_t f = 0; f < in->functions; f++) {
+    for (size_t f = 0; f < in->functions; f++)
         out->total_error[f] = fmin(out->total_error[f], hypot(sqrt(of[f].square), of[f].distortion));
-    }
     done = 0;
 end:
     sm_free(w.first);

@@ -13,9 +13,8 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 int64_t sm_combine(size_t nodes, const int64_t *parent, const int64_t *thread, const int64_t *function,
                    const uint8_t *chosen, int64_t *to, int64_t *parent_out, int64_t *function_out, int64_t *depth_out) {
     size_t places = 16;
-    while (places < nodes * 2) {
+    while (places < nodes * 2)
         places *= 2;
-    }
     uint32_t *row_at = sm_calloc(places, sizeof *row_at); /* row + 1 */
     if (row_at == NULL || nodes >= UINT32_MAX) {
         sm_free(row_at);

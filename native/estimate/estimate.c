@@ -148,9 +148,8 @@ static int assign_pools(work *w) {
     const sm_estimate_input *in = w->in;
     size_t places = 16, most = in->functions * in->processes;
     most = most < in->nodes ? most : in->nodes;
-    while (places < most * 2) {
+    while (places < most * 2)
         places *= 2;
-    }
     uint32_t *pool_at = sm_calloc(places, sizeof *pool_at); /* pool + 1 */
     w->pools = sm_calloc(most + 1, sizeof *w->pools);
     w->of_pool = sm_calloc(most + 1, sizeof *w->of_pool);
@@ -395,9 +394,8 @@ static void estimate_totals(work *w) {
 
 static void estimate_functions(work *w) {
     const sm_estimates *out = w->out;
-    for (size_t f = 0; f < w->in->functions; f++) {
+    for (size_t f = 0; f < w->in->functions; f++)
         out->function_own[f] = out->function_own_error[f] = out->function_distortion[f] = 0;
-    }
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
         double ran = p->exact + p->left, time = w->of_pool[i].time;

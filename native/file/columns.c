@@ -25,18 +25,15 @@ typedef struct {
 } array_private;
 
 static void source_release(source *s) {
-    if (atomic_fetch_sub(&s->references, 1) != 1) {
+    if (atomic_fetch_sub(&s->references, 1) != 1)
         return;
-    }
     void (*drop)(void *) = s->drop;
     void *keeper = s->keeper;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         sm_free((void *)s->column[i].name);
-    }
     sm_free(s);
-    if (drop) {
+    if (drop)
         drop(keeper);
-    }
 }
 
 /* ---- schema ---- */
@@ -44,9 +41,8 @@ static void source_release(source *s) {
 static void schema_release(struct ArrowSchema *schema) {
     for (int64_t i = 0; i < schema->n_children; i++) {
         struct ArrowSchema *child = schema->children[i];
-        if (child && child->release) {
+        if (child && child->release)
             child->release(child);
-        }
         sm_free(child);
     }
     sm_free(schema->children);
@@ -61,9 +57,8 @@ static const char *format_text(char format) {
 static int schema_leaf(struct ArrowSchema *schema, const char *name, const char *format) {
     size_t size = strlen(name) + 1;
     char *copy = sm_malloc(size);
-    if (copy == NULL) {
+    if (copy == NULL)
         return -1;
-    }
     memcpy(copy, name, size);
     *schema = (struct ArrowSchema){.format = format, .name = copy, .release = schema_release, .private_data = copy};
     return 0;
@@ -71,9 +66,8 @@ static int schema_leaf(struct ArrowSchema *schema, const char *name, const char 
 
 int sm_arrow_schema(struct ArrowSchema *out, const sm_arrow_column *columns, size_t count) {
     struct ArrowSchema schema;
-    if (schema_leaf(&schema, "", "+s") < 0) {
+    if (schema_leaf(&schema, "", "+s") < 0)
         return -1;
-    }
     schema.children = sm_calloc(count, sizeof *schema.children);
     if (schema.children == NULL) {
         schema_release(&schema);
@@ -103,9 +97,8 @@ static void array_release(struct ArrowArray *array) {
     array_private *private = array->private_data;
     for (int64_t i = 0; i < array->n_children; i++) {
         struct ArrowArray *child = array->children[i];
-        if (child && child->release) {
+        if (child && child->release)
             child->release(child);
-        }
         sm_free(child);
     }
     sm_free(private->children);
@@ -116,9 +109,8 @@ static void array_release(struct ArrowArray *array) {
 
 static int array_begin(struct ArrowArray *array, source *s, int64_t buffers) {
     array_private *private = sm_calloc(1, sizeof *private);
-    if (private == NULL) {
+    if (private == NULL)
         return -1;
-    }
     atomic_fetch_add(&s->references, 1);
     private->from = s;
     *array = (struct ArrowArray){
@@ -132,9 +124,8 @@ static int array_begin(struct ArrowArray *array, source *s, int64_t buffers) {
 }
 
 static int array_leaf(struct ArrowArray *array, source *s, const sm_arrow_column *column) {
-    if (array_begin(array, s, column->format == 'U' ? 3 : 2) < 0) {
+    if (array_begin(array, s, column->format == 'U' ? 3 : 2) < 0)
         return -1;
-    }
     array_private *private = array->private_data; /* buffers[0], the validity, stays NULL: no nulls */
     private->buffers[1] = column->format == 'U' ? column->offsets : column->values;
     private->buffers[2] = column->format == 'U' ? column->values : NULL;
@@ -143,9 +134,8 @@ static int array_leaf(struct ArrowArray *array, source *s, const sm_arrow_column
 
 static int make_batch(source *s, struct ArrowArray *out) {
     struct ArrowArray array;
-    if (array_begin(&array, s, 1) < 0) {
+    if (array_begin(&array, s, 1) < 0)
         return -1;
-    }
     array_private *private = array.private_data;
     array.children = private->children = sm_calloc(s->count, sizeof *array.children);
     if (array.children == NULL) {
@@ -170,9 +160,8 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
         *out = (struct ArrowArray){0};
         return 0;
     }
-    if (make_batch(s, out) < 0) {
+    if (make_batch(s, out) < 0)
         return ENOMEM;
-    }
     s->taken = 1;
     return 0;
 }
@@ -193,9 +182,8 @@ static void stream_release(struct ArrowArrayStream *stream) {
 /* Return a source with copies of the names and one reference, or NULL if out of memory. It has no `drop` yet. */
 static source *source_new(const sm_arrow_column *columns, size_t count, int64_t rows) {
     source *s = sm_calloc(1, sizeof *s + count * sizeof *columns);
-    if (s == NULL) {
+    if (s == NULL)
         return NULL;
-    }
     atomic_init(&s->references, 1);
     s->rows = rows;
     for (; s->count < count; s->count++) {
@@ -215,9 +203,8 @@ static source *source_new(const sm_arrow_column *columns, size_t count, int64_t 
 int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_t count, int64_t rows,
                    void (*drop)(void *), void *keeper) {
     source *s = source_new(columns, count, rows);
-    if (s == NULL) {
+    if (s == NULL)
         return -1;
-    }
     int made = make_batch(s, out);
     if (made == 0) {
         s->drop = drop;
@@ -230,9 +217,8 @@ int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_
 int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
                     void (*drop)(void *), void *keeper) {
     source *s = source_new(columns, count, rows);
-    if (s == NULL) {
+    if (s == NULL)
         return -1;
-    }
     s->drop = drop;
     s->keeper = keeper;
     *stream = (struct ArrowArrayStream){

@@ -36,9 +36,8 @@ enum { SM_FREE_IDS = 1 << 16 }; /* allowed beyond the number of bytes */
 typedef enum { GOOD, BAD, NO_MEMORY } result;
 
 void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ...) {
-    if (data->problem == NULL) {
+    if (data->problem == NULL)
         data->problem = sm_calloc(SM_MAX_PROBLEMS, sizeof *data->problem);
-    }
     if (data->problem == NULL || data->problems == SM_MAX_PROBLEMS) {
         data->more_problems++;
         return;
@@ -60,9 +59,8 @@ void sm_read_free(sm_read_data *data) {
     sm_buffer_free(&data->longest);
     sm_buffer_free(&data->heads);
     for (int t = 0; t < SM_TABLES; t++) {
-        for (int c = 0; c < SM_MAX_COLUMNS; c++) {
+        for (int c = 0; c < SM_MAX_COLUMNS; c++)
             sm_free(data->table[t].column[c]);
-        }
         sm_free(data->table[t].row_of);
     }
     sm_free(data->problem);
@@ -77,9 +75,8 @@ static bool reserve_strings(sm_read_data *data, size_t strings) {
 
 int64_t sm_read_add_string(sm_read_data *data, const char *text) {
     size_t length = strlen(text);
-    if (!reserve_strings(data, data->strings + 1) || sm_buffer_append(&data->data, text, length) < 0) {
+    if (!reserve_strings(data, data->strings + 1) || sm_buffer_append(&data->data, text, length) < 0)
         return -1;
-    }
     data->offsets[++data->strings] = (int64_t)data->data.size;
     return (int64_t)data->strings - 1;
 }
@@ -93,17 +90,14 @@ static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
     }
     const uint8_t *check = at;
     for (uint64_t i = 0; i < count; i++) {
-        if ((check = sm_varint_get(check, end, &length)) == NULL || length > (size_t)(end - check)) {
+        if ((check = sm_varint_get(check, end, &length)) == NULL || length > (size_t)(end - check))
             return BAD;
-        }
         check += length;
     }
-    if (!reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at))) {
+    if (!reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at)))
         return NO_MEMORY;
-    }
-    while (data->strings < first) { /* strings of a missing chunk are empty */
+    while (data->strings < first) /* strings of a missing chunk are empty */
         data->offsets[++data->strings] = (int64_t)data->data.size;
-    }
     for (uint64_t i = 0; i < count; i++) {
         at = sm_varint_get(at, end, &length);
         memcpy(data->data.bytes + data->data.size, at, length);
@@ -116,9 +110,8 @@ static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
 
 static result read_meta(reader *r, const uint8_t *at, const uint8_t *end) {
     size_t length = (size_t)(end - at);
-    if (sm_buffer_reserve(&r->data->meta, SM_VARINT_MAX + length) == NULL) {
+    if (sm_buffer_reserve(&r->data->meta, SM_VARINT_MAX + length) == NULL)
         return NO_MEMORY;
-    }
     sm_buffer_append_varint(&r->data->meta, length);
     sm_buffer_append(&r->data->meta, at, length);
     return GOOD;
@@ -128,14 +121,12 @@ static result read_meta(reader *r, const uint8_t *at, const uint8_t *end) {
 
 static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, const uint8_t *at, const uint8_t *end) {
     uint64_t value, sum = 0;
-    if (real != (encoding == SM_ENCODING_F64)) {
+    if (real != (encoding == SM_ENCODING_F64))
         return false;
-    }
     switch (encoding) {
     case SM_ENCODING_F64:
-        if ((size_t)(end - at) / 8 != rows || (size_t)(end - at) % 8 != 0) {
+        if ((size_t)(end - at) / 8 != rows || (size_t)(end - at) % 8 != 0)
             return false;
-        }
         for (size_t i = 0; i < rows; i++, at += 8) {
             double number = sm_get_f64(at);
             memcpy(&to[i], &number, sizeof number);
@@ -143,18 +134,16 @@ static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, con
         return true;
     case SM_ENCODING_DELTA:
         for (size_t i = 0; i < rows; i++) {
-            if ((at = sm_varint_get(at, end, &value)) == NULL) {
+            if ((at = sm_varint_get(at, end, &value)) == NULL)
                 return false;
-            }
             sum += (uint64_t)sm_unzigzag(value); /* wraps, like the writer's difference */
             to[i] = (int64_t)sum;
         }
         return at == end;
     default:
         for (size_t i = 0; i < rows; i++) {
-            if ((at = sm_varint_get(at, end, &value)) == NULL) {
+            if ((at = sm_varint_get(at, end, &value)) == NULL)
                 return false;
-            }
             to[i] = (int64_t)value;
         }
         return at == end;
@@ -162,16 +151,14 @@ static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, con
 }
 
 static bool grow_table(sm_read_table *table, int columns, size_t rows) {
-    if (rows <= table->room) {
+    if (rows <= table->room)
         return true;
-    }
     size_t room = table->room + table->room / 2;
     room = room < rows ? rows : room;
     for (int c = 0; c < columns; c++) {
         int64_t *column = sm_realloc(table->column[c], room * sizeof *column);
-        if (column == NULL) {
+        if (column == NULL)
             return false; /* some columns may then be larger than `room` */
-        }
         table->column[c] = column;
     }
     table->room = room;
@@ -198,15 +185,13 @@ static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
     const int64_t *ids = r->values;
     for (size_t i = 0; i < rows; i++) {
         uint64_t id = (uint64_t)ids[i];
-        if (id >= limit) {
+        if (id >= limit)
             refused++;
-        } else if (id > highest) {
+        else if (id > highest)
             highest = id;
-        }
     }
-    if (!grow_table(table, columns, table->rows + rows) || !grow_ids(table, (size_t)highest + 1)) {
+    if (!grow_table(table, columns, table->rows + rows) || !grow_ids(table, (size_t)highest + 1))
         return NO_MEMORY;
-    }
     if (refused < rows && r->ids[kind] < highest + 1)
         r->ids[kind] = highest + 1;
     size_t run = 0; /* rows that continue the table are copied together */
@@ -215,26 +200,21 @@ static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
         table->row_of[table->rows + run] = (uint32_t)(table->rows + run) + 1;
         run++;
     }
-    for (int c = 0; run && c < columns; c++) { /* without rows, nothing may be allocated */
+    for (int c = 0; run && c < columns; c++) /* without rows, nothing may be allocated */
         memcpy(table->column[c] + table->rows, r->values + (size_t)c * r->room, run * sizeof(int64_t));
-    }
     table->rows += run;
     for (size_t i = run; i < rows; i++) {
         uint64_t id = (uint64_t)ids[i];
-        if (id >= limit) {
+        if (id >= limit)
             continue;
-        }
-        if (table->row_of[id] == 0) {
+        if (table->row_of[id] == 0)
             table->row_of[id] = (uint32_t)++table->rows;
-        }
         size_t row = table->row_of[id] - 1;
-        for (int c = 0; c < columns; c++) {
+        for (int c = 0; c < columns; c++)
             table->column[c][row] = r->values[(size_t)c * r->room + i];
-        }
     }
-    if (refused) {
+    if (refused)
         sm_read_problem(r->data, offset, "%llu rows with impossible ids were dropped", (unsigned long long)refused);
-    }
     return GOOD;
 }
 
@@ -244,16 +224,14 @@ static bool clear_values(reader *r, int columns, size_t rows) {
     if (needed > r->allocated || r->values == NULL) {
         needed = needed < 1024 ? 1024 : needed;
         int64_t *values = needed == SIZE_MAX ? NULL : sm_realloc(r->values, needed * sizeof *values);
-        if (values == NULL) {
+        if (values == NULL)
             return false;
-        }
         r->values = values;
         r->allocated = needed;
     }
     r->room = rows;
-    for (int c = 0; c < columns; c++) {
+    for (int c = 0; c < columns; c++)
         memset(r->values + (size_t)c * r->room, 0, rows * sizeof(int64_t));
-    }
     return true;
 }
 
@@ -263,60 +241,46 @@ static bool read_column(reader *r, int kind, unsigned column, int encoding, size
     int columns = sm_tables[kind].columns;
     bool old = r->data->version == 1;
     sm_version1_column to = old ? sm_version1_find(kind, column) : (sm_version1_column){(int)column, -1, 1};
-    if (to.column < 0 || to.column >= columns) {
+    if (to.column < 0 || to.column >= columns)
         return true; /* its meaning is gone, or of a later version */
-    }
     bool real = sm_tables[kind].column[to.column].type == SM_TYPE_REAL, is_f64 = encoding == SM_ENCODING_F64;
     int64_t *values = r->values + (size_t)to.column * r->room, *old_values = r->values + (size_t)columns * r->room;
-    if (encoding > SM_ENCODING_F64) {
+    if (encoding > SM_ENCODING_F64)
         return false;
-    }
-    if (!old) {
+    if (!old)
         return decode_column(values, rows, encoding, real, at, end);
-    }
-    if (!decode_column(old_values, rows, encoding, is_f64, at, end)) {
+    if (!decode_column(old_values, rows, encoding, is_f64, at, end))
         return false;
-    }
     sm_version1_add(values, real, old_values, is_f64, to.factor, rows);
-    if (to.also >= 0) {
+    if (to.also >= 0)
         sm_version1_add(r->values + (size_t)to.also * r->room, false, old_values, is_f64, to.factor, rows);
-    }
     return true;
 }
 
 static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint64_t offset) {
     uint64_t rows, present, length;
     size_t size = (size_t)(end - at);
-    if (size == 0) {
+    if (size == 0)
         return BAD;
-    }
     unsigned kind = *at++;
-    if (kind >= SM_TABLES) {
+    if (kind >= SM_TABLES)
         return GOOD; /* of a later version */
-    }
-    if ((at = sm_varint_get(at, end, &rows)) == NULL || (at = sm_varint_get(at, end, &present)) == NULL) {
+    if ((at = sm_varint_get(at, end, &rows)) == NULL || (at = sm_varint_get(at, end, &present)) == NULL)
         return BAD;
-    }
-    if (present == 0 && rows > 1) {
+    if (present == 0 && rows > 1)
         rows = 1; /* rows without columns are identical */
-    }
-    if (rows > size || r->data->table[kind].rows + rows > INT32_MAX) {
+    if (rows > size || r->data->table[kind].rows + rows > INT32_MAX)
         return BAD;
-    }
-    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) { /* one more, for read_column */
+    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) /* one more, for read_column */
         return NO_MEMORY;
-    }
     for (uint64_t i = 0; i < present; i++) {
-        if (end - at < 2) {
+        if (end - at < 2)
             return BAD;
-        }
         unsigned column = at[0], encoding = at[1];
-        if ((at = sm_varint_get(at + 2, end, &length)) == NULL || length > (size_t)(end - at)) {
+        if ((at = sm_varint_get(at + 2, end, &length)) == NULL || length > (size_t)(end - at))
             return BAD;
-        }
-        if (!read_column(r, (int)kind, column, (int)encoding, (size_t)rows, at, at + length)) {
+        if (!read_column(r, (int)kind, column, (int)encoding, (size_t)rows, at, at + length))
             return BAD;
-        }
         at += length;
     }
     return at == end ? place_rows(r, (int)kind, (size_t)rows, offset) : BAD;
@@ -333,13 +297,11 @@ static bool is_known_kind(uint32_t kind) {
  * one. Most of a trace is pieces, whose checksums are verified only when they are read. */
 static bool is_piece(const reader *r, size_t offset) {
     uint32_t kind = r->size - offset < SM_CHUNK_HEADER ? 0 : sm_get_u32(r->bytes + offset + 4);
-    if (kind != SM_CHUNK_JRNL && kind != SM_CHUNK_LEVL) {
+    if (kind != SM_CHUNK_JRNL && kind != SM_CHUNK_LEVL)
         return false;
-    }
     size_t length = sm_get_u32(r->bytes + offset), rest = r->size - offset - SM_CHUNK_HEADER;
-    if (length > rest) {
+    if (length > rest)
         return false;
-    }
     const uint8_t *next = r->bytes + offset + SM_CHUNK_HEADER + length;
     return length == rest || (rest - length >= SM_CHUNK_HEADER && is_known_kind(sm_get_u32(next + 4)) &&
                               sm_get_u32(next) <= rest - length - SM_CHUNK_HEADER);
@@ -347,14 +309,12 @@ static bool is_piece(const reader *r, size_t offset) {
 
 /* Return true if a whole chunk with a valid checksum is at `offset`. */
 static bool is_chunk(const reader *r, size_t offset) {
-    if (r->size - offset < SM_CHUNK_HEADER) {
+    if (r->size - offset < SM_CHUNK_HEADER)
         return false;
-    }
     const uint8_t *header = r->bytes + offset;
     size_t length = sm_get_u32(header);
-    if (length > r->size - offset - SM_CHUNK_HEADER) {
+    if (length > r->size - offset - SM_CHUNK_HEADER)
         return false;
-    }
     uint32_t crc = sm_crc32_update(&r->crc, 0, header + 4, 4);
     return sm_crc32_update(&r->crc, crc, header + SM_CHUNK_HEADER, length) == sm_get_u32(header + 8);
 }
@@ -363,16 +323,13 @@ static bool is_chunk(const reader *r, size_t offset) {
 static size_t search(reader *r, size_t from) {
     for (size_t offset = from; r->size - offset >= SM_CHUNK_HEADER; offset++) {
         const uint8_t *header = r->bytes + offset;
-        if (!is_known_kind(sm_get_u32(header + 4)) || sm_get_u32(header) > r->size - offset - SM_CHUNK_HEADER) {
+        if (!is_known_kind(sm_get_u32(header + 4)) || sm_get_u32(header) > r->size - offset - SM_CHUNK_HEADER)
             continue;
-        }
-        if (is_chunk(r, offset)) {
+        if (is_chunk(r, offset))
             return offset;
-        }
         r->wasted += sm_get_u32(header);
-        if (r->wasted / 4 > r->size) {
+        if (r->wasted / 4 > r->size)
             break;
-        }
     }
     return r->size;
 }
@@ -409,9 +366,8 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     default: /* END, and kinds of a later version */
         break;
     }
-    if (got == BAD) {
+    if (got == BAD)
         sm_read_problem(r->data, offset, "the contents of a chunk make no sense; it is left out");
-    }
     return got;
 }
 
@@ -430,9 +386,8 @@ static bool is_just(const reader *r, size_t offset, uint32_t kind, size_t length
 
 static bool find_directory(const reader *r, directory *found) {
     const size_t least = SM_CHUNK_HEADER + 1 + sizeof(uint64_t);
-    if (r->size < SM_FILE_HEADER + least) {
+    if (r->size < SM_FILE_HEADER + least)
         return false;
-    }
     uint64_t last = sm_get_u64(r->bytes + r->size - sizeof(uint64_t));
     if (last < SM_FILE_HEADER || last > r->size - least ||
         !is_just(r, (size_t)last, SM_CHUNK_END, r->size - (size_t)last - SM_CHUNK_HEADER)) {
@@ -449,9 +404,8 @@ static bool take_entry(directory *of, size_t *offset, uint32_t *kind) {
     uint64_t number = 0, distance = 0;
     of->at = sm_varint_get(of->at, of->end, &number);
     of->at = of->at != NULL ? sm_varint_get(of->at, of->end, &distance) : NULL;
-    if (of->at == NULL || number > UINT32_MAX || distance > of->last - *offset) {
+    if (of->at == NULL || number > UINT32_MAX || distance > of->last - *offset)
         return false;
-    }
     *offset += (size_t)distance;
     *kind = (uint32_t)number;
     return true;
@@ -461,28 +415,23 @@ static bool take_entry(directory *of, size_t *offset, uint32_t *kind) {
 static result follow(reader *r, directory of, bool take) {
     size_t offset = 0, next;
     uint32_t kind = SM_CHUNK_END, following = SM_CHUNK_END;
-    if (of.count == 0 || !take_entry(&of, &offset, &kind) || offset != SM_FILE_HEADER) {
+    if (of.count == 0 || !take_entry(&of, &offset, &kind) || offset != SM_FILE_HEADER)
         return BAD;
-    }
     for (uint64_t i = 1; i <= of.count; i++) {
         next = offset;
-        if (i == of.count) {
+        if (i == of.count)
             next = of.last;
-        } else if (!take_entry(&of, &next, &following)) {
+        else if (!take_entry(&of, &next, &following))
             return BAD;
-        }
-        if (next - offset < SM_CHUNK_HEADER) {
+        if (next - offset < SM_CHUNK_HEADER)
             return BAD;
-        }
         size_t length = next - offset - SM_CHUNK_HEADER;
         const uint8_t *payload = r->bytes + offset + SM_CHUNK_HEADER;
         bool piece = kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL;
-        if (take && read_chunk(r, offset, kind, payload, payload + length) == NO_MEMORY) {
+        if (take && read_chunk(r, offset, kind, payload, payload + length) == NO_MEMORY)
             return NO_MEMORY;
-        }
-        if (!take && !piece && !is_just(r, offset, kind, length)) {
+        if (!take && !piece && !is_just(r, offset, kind, length))
             return BAD;
-        }
         offset = next;
         kind = following;
     }
@@ -492,9 +441,8 @@ static result follow(reader *r, directory of, bool take) {
 /* Return GOOD if all was read, or BAD if nothing was and the file has to be walked. */
 static result read_by_directory(reader *r) {
     directory found;
-    if (!find_directory(r, &found) || follow(r, found, false) != GOOD) {
+    if (!find_directory(r, &found) || follow(r, found, false) != GOOD)
         return BAD;
-    }
     result got = follow(r, found, true);
     r->data->finished = got == GOOD;
     return got;
@@ -502,9 +450,8 @@ static result read_by_directory(reader *r) {
 
 static bool read_chunks(reader *r) {
     result by_directory = read_by_directory(r);
-    if (by_directory != BAD) {
+    if (by_directory != BAD)
         return by_directory == GOOD;
-    }
     size_t offset = SM_FILE_HEADER;
     while (offset < r->size) {
         if (!is_piece(r, offset) && !is_chunk(r, offset)) {
@@ -521,9 +468,8 @@ static bool read_chunks(reader *r) {
         }
         const uint8_t *header = r->bytes + offset, *payload = header + SM_CHUNK_HEADER;
         size_t length = sm_get_u32(header);
-        if (read_chunk(r, offset, sm_get_u32(header + 4), payload, payload + length) == NO_MEMORY) {
+        if (read_chunk(r, offset, sm_get_u32(header + 4), payload, payload + length) == NO_MEMORY)
             return false;
-        }
         offset += SM_CHUNK_HEADER + length;
     }
     return true;
@@ -531,16 +477,13 @@ static bool read_chunks(reader *r) {
 
 sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
     memset(data, 0, sizeof *data);
-    if (size < 8 || memcmp(bytes, SM_FILE_MAGIC, 8) != 0) {
+    if (size < 8 || memcmp(bytes, SM_FILE_MAGIC, 8) != 0)
         return SM_READ_FOREIGN;
-    }
     data->version = size < SM_FILE_HEADER ? SM_FILE_VERSION : sm_get_u16(bytes + 8);
-    if (data->version < 1 || data->version > SM_FILE_VERSION) {
+    if (data->version < 1 || data->version > SM_FILE_VERSION)
         return SM_READ_FUTURE;
-    }
-    if (!reserve_strings(data, 64)) {
+    if (!reserve_strings(data, 64))
         return SM_READ_NO_MEMORY;
-    }
     data->offsets[0] = data->offsets[1] = 0;
     data->strings = 1;
     if (size < SM_FILE_HEADER) {

@@ -32,33 +32,26 @@ static bool order_table(sm_read_table *table, int columns) {
             rows++;
         }
     }
-    if (ordered) {
+    if (ordered)
         return true;
-    }
     for (int c = 0; c < columns; c++) {
         int64_t *from = table->column[c], *to = sm_malloc(rows * sizeof *to);
-        if (to == NULL) {
+        if (to == NULL)
             return false;
-        }
         size_t row = 0;
-        for (size_t id = 0; id < table->ids; id++) {
-            if (table->row_of[id]) {
+        for (size_t id = 0; id < table->ids; id++)
+            if (table->row_of[id])
                 to[row++] = from[table->row_of[id] - 1];
-            }
-        }
         table->column[c] = to;
         sm_free(from);
     }
     table->room = rows;
     uint32_t row = 0;
-    for (size_t id = 0; id < table->ids; id++) {
-        if (table->row_of[id]) {
+    for (size_t id = 0; id < table->ids; id++)
+        if (table->row_of[id])
             table->row_of[id] = ++row;
-        }
-    }
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         table->column[0][i] = (int64_t)i;
-    }
     return true;
 }
 
@@ -164,21 +157,18 @@ static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
     size_t row = table->rows;
     for (int c = 0; c < sm_tables[kind].columns; c++) {
         int64_t *column = sm_realloc(table->column[c], (row + 1) * sizeof *column);
-        if (column == NULL) {
+        if (column == NULL)
             return -1;
-        }
         column[row] = 0;
         table->column[c] = column;
     }
     table->rows = table->room = row + 1;
     table->column[0][row] = (int64_t)row;
-    if (kind != SM_FUNCTIONS && kind != SM_TYPES) {
+    if (kind != SM_FUNCTIONS && kind != SM_TYPES)
         return (int64_t)row;
-    }
     int64_t name = sm_read_add_string(data, "<missing>");
-    if (kind == SM_FUNCTIONS) {
+    if (kind == SM_FUNCTIONS)
         table->column[SM_FUNCTIONS_KIND][row] = 2;
-    }
     table->column[kind == SM_FUNCTIONS ? (int)SM_FUNCTIONS_QUALNAME : (int)SM_TYPES_NAME][row] = name;
     return name < 0 ? -1 : (int64_t)row;
 }
@@ -199,9 +189,8 @@ static bool check_references(checker *check, int64_t *values, size_t rows, const
             values[i] = -1;
             continue;
         }
-        if (other < 0 && (other = stand_in(check->data, to)) < 0) {
+        if (other < 0 && (other = stand_in(check->data, to)) < 0)
             return false;
-        }
         values[i] = other;
         missing++;
     }
@@ -221,27 +210,23 @@ static void check_parents(checker *check) {
     /* row_of: written id -> new id + 1, or 0 if dropped; rows are in the order of ids. */
     size_t row = 0;
     for (size_t id = 0; id < nodes->ids; id++) {
-        if (nodes->row_of[id] == 0) {
+        if (nodes->row_of[id] == 0)
             continue;
-        }
         int64_t parent = parents[row];
         if (parent >= 0) {
             bool known = (uint64_t)parent < id && nodes->row_of[parent];
             parent = known ? (int64_t)nodes->row_of[parent] - 1 : -2;
-            if (known && threads[parent] != threads[row]) {
+            if (known && threads[parent] != threads[row])
                 parent = -2;
-            }
         }
         if (parent < -1) {
             nodes->row_of[id] = 0;
             row++;
             continue;
         }
-        if (kept != row) {
-            for (int c = 1; c < SM_NODES_COLUMNS; c++) {
+        if (kept != row)
+            for (int c = 1; c < SM_NODES_COLUMNS; c++)
                 nodes->column[c][kept] = nodes->column[c][row];
-            }
-        }
         parents[kept] = parent;
         nodes->row_of[id] = (uint32_t)++kept;
         row++;
@@ -304,13 +289,11 @@ static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
     sm_read_table *table = &check->data->table[kind];
     size_t row = 0, kept = 0;
     for (size_t id = 0; id < table->ids; id++) {
-        if (table->row_of[id] == 0) {
+        if (table->row_of[id] == 0)
             continue;
-        }
         bool used = table->column[column][row] != 0;
-        for (int c = 1; used && c < sm_tables[kind].columns; c++) {
+        for (int c = 1; used && c < sm_tables[kind].columns; c++)
             table->column[c][kept] = table->column[c][row];
-        }
         kept += used;
         table->row_of[id] = used ? (uint32_t)kept : 0;
         row++;
@@ -331,12 +314,10 @@ static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
     sm_read_table *table = &check->data->table[kind];
     size_t kept = 0;
     for (size_t row = 0; row < table->rows; row++) {
-        if (table->column[0][row] < 0) {
+        if (table->column[0][row] < 0)
             continue;
-        }
-        for (int c = 1; c < sm_tables[kind].columns; c++) {
+        for (int c = 1; c < sm_tables[kind].columns; c++)
             table->column[c][kept] = table->column[c][row];
-        }
         table->column[0][kept] = (int64_t)kept;
         kept++;
     }
@@ -353,9 +334,8 @@ static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_tabl
     for (size_t row = 0; row < table->rows; row++) {
         int64_t *id = &table->column[column][row];
         *id = row_of(check->data, to, *id);
-        if (*id < 0) {
+        if (*id < 0)
             table->column[0][row] = -1;
-        }
     }
     drop_marked(check, kind, "they name rows that are missing");
 }
@@ -395,9 +375,8 @@ static void check_objects(checker *check) {
         lost += nodes[row] >= 0 && node < 0;
         nodes[row] = node;
     }
-    if (lost) {
+    if (lost)
         sm_read_problem(check->data, check->size, "objects: the call paths of %zu rows are missing", lost);
-    }
     for (size_t row = 0; row < lifetimes->rows; row++) {
         if (lifetimes->column[SM_LIFETIMES_UNIT][row] > 1 ||
             lifetimes->column[SM_LIFETIMES_BUCKET][row] > SM_LIFETIMES_LAST_BUCKET) {
@@ -414,9 +393,8 @@ static void check_objects(checker *check) {
 int sm_read_check(sm_read_data *data, uint64_t size) {
     checker check = {.data = data, .size = size};
     for (int t = 0; t < SM_TABLES; t++) {
-        if (!order_table(&data->table[t], sm_tables[t].columns)) {
+        if (!order_table(&data->table[t], sm_tables[t].columns))
             return 0;
-        }
         check_values(&check, t);
     }
     if (!cut_strings(&check))
@@ -437,9 +415,8 @@ int sm_read_check(sm_read_data *data, uint64_t size) {
     for (int t = 0; t < SM_TABLES; t++) {
         const sm_read_table *table = &data->table[t];
         size_t *sound = &data->sound[t];
-        while (*sound < table->ids && table->row_of[*sound] == *sound + 1) {
+        while (*sound < table->ids && table->row_of[*sound] == *sound + 1)
             ++*sound;
-        }
         sm_free(data->table[t].row_of);
         data->table[t].row_of = NULL;
     }

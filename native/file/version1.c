@@ -37,10 +37,9 @@ static const char *const lines[COLUMNS] = {
 };
 
 static int find(int table, const char *name) {
-    for (int c = 0; name != NULL && c < sm_tables[table].columns; c++) {
+    for (int c = 0; name != NULL && c < sm_tables[table].columns; c++)
         if (strcmp(sm_tables[table].column[c].name, name) == 0)
             return c;
-    }
     return -1;
 }
 

@@ -32,16 +32,14 @@ enum {
 };
 
 static void fail(sm_writer *w, int error) {
-    if (w->error == 0) {
+    if (w->error == 0)
         w->error = error;
-    }
 }
 
 sm_writer *sm_writer_new(int fd) {
     sm_writer *w = sm_calloc(1, sizeof *w);
-    if (w == NULL) {
+    if (w == NULL)
         return NULL;
-    }
     pthread_mutex_init(&w->lock, NULL);
     pthread_mutex_init(&w->taking, NULL);
     w->fd = fd;
@@ -65,12 +63,10 @@ sm_writer *sm_writer_new(int fd) {
 }
 
 void sm_writer_free(sm_writer *w) {
-    if (w == NULL) {
+    if (w == NULL)
         return;
-    }
-    for (int t = 0; t < SM_TABLES; t++) {
+    for (int t = 0; t < SM_TABLES; t++)
         sm_free(w->tables[t].cells);
-    }
     sm_buffer_free(&w->out);
     sm_buffer_free(&w->meta);
     sm_buffer_free(&w->strings);
@@ -83,14 +79,12 @@ void sm_writer_free(sm_writer *w) {
 
 uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
     assert(w != NULL && (text != NULL || length == 0));
-    if (length == 0) {
+    if (length == 0)
         return 0;
-    }
     if (length > LONGEST_STRING) {
         length = LONGEST_STRING;
-        while (length && ((uint8_t)text[length] & 0xc0) == 0x80) { /* not inside a character */
+        while (length && ((uint8_t)text[length] & 0xc0) == 0x80) /* not inside a character */
             length--;
-        }
     }
     pthread_mutex_lock(&w->taking);
     uint8_t *to = sm_buffer_reserve(&w->strings, SM_VARINT_MAX + length);
@@ -135,12 +129,10 @@ static void compact(pending *p, int columns) {
         cell *row = p->cells + r * (size_t)columns;
         uint64_t id = (uint64_t)row[0].i;
         size_t to = id < limit && last[id] ? last[id] - 1 : kept++;
-        if (id < limit) {
+        if (id < limit)
             last[id] = (uint32_t)to + 1;
-        }
-        if (to != r) {
+        if (to != r)
             memcpy(p->cells + to * (size_t)columns, row, (size_t)columns * sizeof(cell));
-        }
     }
     sm_free(last);
     p->rows = p->compacted = kept;
@@ -148,15 +140,13 @@ static void compact(pending *p, int columns) {
 
 /* Return room for a row, or NULL if out of memory. With `taking`. */
 static cell *row_room(pending *p, int columns) {
-    if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted) {
+    if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted)
         compact(p, columns);
-    }
     if (p->rows == p->room) {
         size_t room = p->room ? p->room * 2 : 64;
         cell *cells = sm_realloc(p->cells, room * (size_t)columns * sizeof(cell));
-        if (cells == NULL) {
+        if (cells == NULL)
             return NULL;
-        }
         p->cells = cells;
         p->room = room;
     }
@@ -177,9 +167,8 @@ static bool build(sm_writer *w) {
 
 /* If another thread is writing, the next row tries again. */
 static void build_without_waiting(sm_writer *w) {
-    if (pthread_mutex_trylock(&w->lock) != 0) {
+    if (pthread_mutex_trylock(&w->lock) != 0)
         return;
-    }
     (void)build(w);
     pthread_mutex_unlock(&w->lock);
 }
@@ -204,22 +193,19 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
         fail(w, ENOMEM);
         w->lost++;
     }
-    for (int c = 0; row != NULL && c < columns; c++) {
-        if (sm_tables[table].column[c].type == SM_TYPE_REAL) {
+    for (int c = 0; row != NULL && c < columns; c++)
+        if (sm_tables[table].column[c].type == SM_TYPE_REAL)
             row[c].f = floats ? floats[c] : 0;
-        } else {
+        else
             row[c].i = ints[c];
-        }
-    }
     pthread_mutex_unlock(&w->taking);
 }
 
 /* ---- writing ---- */
 
 bool sm_writer_holds(const sm_writer *w, struct stat *is) {
-    if (fstat(w->fd, is) < 0) {
+    if (fstat(w->fd, is) < 0)
         return false;
-    }
     return is->st_dev == w->device && is->st_ino == w->inode;
 }
 
@@ -237,20 +223,17 @@ void sm_writer_look(sm_writer *w) {
 /* Mark the header that data is missing. A full disk still accepts changed bytes. */
 static void mark_behind(sm_writer *w, bool behind) {
     uint8_t flags[2];
-    if (behind == w->marked || w->base < 0 || w->written == 0) {
+    if (behind == w->marked || w->base < 0 || w->written == 0)
         return;
-    }
     sm_put_u16(flags, behind ? SM_FILE_BEHIND : 0);
-    if (pwrite(w->fd, flags, sizeof flags, w->base + SM_FILE_FLAGS_AT) == sizeof flags) {
+    if (pwrite(w->fd, flags, sizeof flags, w->base + SM_FILE_FLAGS_AT) == sizeof flags)
         w->marked = behind;
-    }
 }
 
 /* Send all of `out`. Return true if all was written. */
 static bool send_out(sm_writer *w) {
-    if (w->fd < 0 || w->out.size == 0 || w->building) {
+    if (w->fd < 0 || w->out.size == 0 || w->building)
         return true;
-    }
     struct stat is;
     if (!sm_writer_holds(w, &is)) {
         fail(w, EBADF);
@@ -266,13 +249,11 @@ static bool send_out(sm_writer *w) {
         size_t size = w->out.size - w->out_sent;
         ssize_t n = sm_write(w->fd, from, size, w->base < 0 ? -1 : w->base + (off_t)(w->written + w->out_sent));
         if (n <= 0) {
-            if (n < 0 && errno == EINTR) {
+            if (n < 0 && errno == EINTR)
                 continue;
-            }
             fail(w, n < 0 ? errno : ENOSPC);
-            if (w->base >= 0 && ftruncate(w->fd, w->base + (off_t)w->written) == 0) {
+            if (w->base >= 0 && ftruncate(w->fd, w->base + (off_t)w->written) == 0)
                 w->out_sent = 0;
-            }
             mark_behind(w, true);
             return false;
         }
@@ -339,13 +320,11 @@ static bool flush_meta(sm_writer *w) {
     while (w->meta.size) {
         uint64_t length = 0;
         const uint8_t *json = sm_varint_get(w->meta.bytes, w->meta.bytes + w->meta.size, &length);
-        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_META, sm_buffer_append(&w->out, json, length) == 0)) {
+        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_META, sm_buffer_append(&w->out, json, length) == 0))
             return false;
-        }
         drop_front(&w->meta, (size_t)(json + length - w->meta.bytes));
-        if (!send_out(w)) {
+        if (!send_out(w))
             return false;
-        }
     }
     return true;
 }
@@ -354,20 +333,17 @@ static bool flush_strings(sm_writer *w) {
     while (w->strings.size) {
         size_t size;
         uint64_t count = take_items(&w->strings, &size);
-        if (!chunk_begin(w)) {
+        if (!chunk_begin(w))
             return false;
-        }
         bool built = sm_buffer_append_varint(&w->out, w->strings_written) == 0 &&
                      sm_buffer_append_varint(&w->out, count) == 0 &&
                      sm_buffer_append(&w->out, w->strings.bytes, size) == 0;
-        if (!chunk_end(w, SM_CHUNK_STRS, built)) {
+        if (!chunk_end(w, SM_CHUNK_STRS, built))
             return false;
-        }
         drop_front(&w->strings, size);
         w->strings_written += count;
-        if (!send_out(w)) {
+        if (!send_out(w))
             return false;
-        }
     }
     return true;
 }
@@ -421,9 +397,8 @@ static bool build_rows(sm_writer *w, sm_table_kind table, size_t rows) {
         total += RECORD_TABLE_COLUMN + SM_VARINT_MAX + sizes[c];
     }
     uint8_t *to = sm_buffer_reserve(&w->out, total + SM_VARINT_MAX);
-    if (to == NULL) {
+    if (to == NULL)
         return false;
-    }
     *to++ = (uint8_t)table;
     to = sm_varint_put(to, rows);
     to = sm_varint_put(to, (uint64_t)present);
@@ -444,24 +419,21 @@ static bool flush_table(sm_writer *w, sm_table_kind table) {
     size_t columns = (size_t)sm_tables[table].columns;
     while (p->rows) {
         size_t rows = p->rows < ROWS_A_CHUNK ? p->rows : ROWS_A_CHUNK;
-        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_TABL, build_rows(w, table, rows))) {
+        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_TABL, build_rows(w, table, rows)))
             return false;
-        }
         p->rows -= rows;
         memmove(p->cells, p->cells + rows * columns, p->rows * columns * sizeof(cell));
         p->compacted = 0;
-        if (!send_out(w)) {
+        if (!send_out(w))
             return false;
-        }
     }
     return true;
 }
 
 static bool build_all(sm_writer *w) {
     bool whole = flush_meta(w) && flush_strings(w);
-    for (int t = 0; whole && t < SM_TABLES; t++) {
+    for (int t = 0; whole && t < SM_TABLES; t++)
         whole = flush_table(w, (sm_table_kind)t);
-    }
     return whole;
 }
 
@@ -477,9 +449,8 @@ void sm_writer_hold(sm_writer *w) {
 void sm_writer_build(sm_writer *w) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
-    if (!w->stuck) { /* otherwise unwritten data comes first */
+    if (!w->stuck) /* otherwise unwritten data comes first */
         (void)build(w);
-    }
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -542,9 +513,8 @@ void sm_writer_finish(sm_writer *w) {
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
                      sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0 &&
                      sm_buffer_append(&w->out, place, sizeof place) == 0;
-        if (chunk_end(w, SM_CHUNK_END, built)) {
+        if (chunk_end(w, SM_CHUNK_END, built))
             w->stuck = !send_out(w);
-        }
     }
     pthread_mutex_unlock(&w->lock);
 }

@@ -48,38 +48,32 @@ static char *copy_of(const char *text) {
 /* Return true if the program prints into the same file (/dev/stdout): it would continue in the old one. */
 static bool is_standard_stream(const sm_writer *w) {
     struct stat is;
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode)
             return true;
-        }
-    }
     return false;
 }
 
 void sm_writer_find_path(sm_writer *w) {
     char name[NAME_ROOM], path[LONGEST_PATH];
     plan(w, 0);
-    if (w->base != 0 || is_standard_stream(w)) {
+    if (w->base != 0 || is_standard_stream(w))
         return;
-    }
     link_of(w->fd, name);
     ssize_t length = readlink(name, path, sizeof path - 1);
-    if (length <= 0 || length == sizeof path - 1 || path[0] != '/') {
+    if (length <= 0 || length == sizeof path - 1 || path[0] != '/')
         return;
-    }
     path[length] = '\0';
     w->path = copy_of(path);
 }
 
 void sm_writer_forget_path(sm_writer *w) {
-    if (w->temporary != NULL) {
+    if (w->temporary != NULL)
         unlink(w->temporary);
-    }
     sm_free(w->temporary);
     sm_free(w->path);
-    if (w->owns) {
+    if (w->owns)
         close(w->fd);
-    }
 }
 
 int sm_writer_reopen(const sm_writer *w) {
@@ -100,14 +94,12 @@ void sm_writer_regain(sm_writer *w) {
         int fd = open(w->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         bool same = fd >= 0 && fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode;
         int number = same ? fcntl(fd, F_DUPFD_CLOEXEC, w->fd) : -1; /* the lowest free number from there on */
-        if (number == w->fd) {
+        if (number == w->fd)
             (void)flock(number, LOCK_EX | LOCK_NB); /* closing the descriptor released our lock */
-        } else if (number >= 0) {
+        else if (number >= 0)
             close(number);
-        }
-        if (fd >= 0 && fd != number) {
+        if (fd >= 0 && fd != number)
             close(fd);
-        }
     }
     errno = saved_errno;
 }
@@ -127,9 +119,8 @@ int sm_writer_grown(const sm_writer *w) {
 }
 
 int sm_writer_is_replaced(sm_writer *w) {
-    if (w->torn || stale_part(w) >= WORTH_IT) {
+    if (w->torn || stale_part(w) >= WORTH_IT)
         return 1;
-    }
     plan(w, w->written); /* it grew by new rows */
     return 0;
 }
@@ -147,9 +138,8 @@ int sm_writer_outgrown(sm_writer *w) {
 static bool read_at(int fd, void *to, size_t size, uint64_t at) {
     for (size_t done = 0; done < size;) {
         ssize_t n = pread(fd, (uint8_t *)to + done, size - done, (off_t)(at + done));
-        if (n <= 0 && !(n < 0 && errno == EINTR)) {
+        if (n <= 0 && !(n < 0 && errno == EINTR))
             return false;
-        }
         done += n > 0 ? (size_t)n : 0;
     }
     return true;
@@ -158,13 +148,11 @@ static bool read_at(int fd, void *to, size_t size, uint64_t at) {
 /* Copy a chunk of a journal, or skip another. Return the offset of the next one, or 0 if it is damaged. */
 static uint64_t copy_chunk(sm_writer *fresh, const sm_writer *w, int fd, uint64_t at, sm_buffer *payload) {
     uint8_t header[SM_CHUNK_HEADER];
-    if (w->written - at < sizeof header || !read_at(fd, header, sizeof header, at)) {
+    if (w->written - at < sizeof header || !read_at(fd, header, sizeof header, at))
         return 0;
-    }
     uint32_t size = sm_get_u32(header), kind = sm_get_u32(header + 4);
-    if (size > w->written - at - sizeof header) {
+    if (size > w->written - at - sizeof header)
         return 0;
-    }
     if (sm_writer_is_of_journal(kind)) {
         payload->size = 0;
         uint8_t *to = sm_buffer_reserve(payload, size);
@@ -181,12 +169,10 @@ int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w) {
     sm_buffer payload = {0};
     int saved_errno = errno, fd = sm_writer_reopen(w);
     uint64_t at = fd >= 0 ? SM_FILE_HEADER : 0;
-    while (at != 0 && at < w->written) {
+    while (at != 0 && at < w->written)
         at = copy_chunk(fresh, w, fd, at, &payload);
-    }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     sm_buffer_free(&payload);
     errno = saved_errno;
     return at != 0 ? 0 : -1;
@@ -216,9 +202,8 @@ static char *temporary_name(const char *path) {
 static int open_next_to(const char *path, char **temporary) {
     int fd = -1;
     *temporary = temporary_name(path);
-    if (*temporary == NULL) {
+    if (*temporary == NULL)
         return -1;
-    }
 #ifdef O_TMPFILE
     size_t folder = (size_t)(strrchr(*temporary, '/') - *temporary);
     (*temporary)[folder] = '\0';
@@ -245,13 +230,11 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     plan(w, w->written); /* for a failure */
     sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
     if (fresh == NULL) {
-        if (temporary != NULL) {
+        if (temporary != NULL)
             unlink(temporary);
-        }
         sm_free(temporary);
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
         errno = saved_errno;
         return NULL;
     }
@@ -284,9 +267,8 @@ static bool rename_over(sm_writer *fresh) {
             return false;
         }
     }
-    if (rename(fresh->temporary, fresh->path) != 0) {
+    if (rename(fresh->temporary, fresh->path) != 0)
         return false;
-    }
     sm_free(fresh->temporary);
     fresh->temporary = NULL;
     return true;

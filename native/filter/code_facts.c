@@ -46,14 +46,12 @@ bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code) {
     } else if ((code->co_flags & CO_OPTIMIZED) == 0) {
         return true; /* a module or class body has its variables in a dict */
     }
-    for (uint32_t i = 0; i < size; i++) {
+    for (uint32_t i = 0; i < size; i++)
         if (name[i] >= 0x80)
             return count > 0; /* such names are left to Python */
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
+    for (Py_ssize_t i = 0; i < count; i++)
         if (is_ascii(PyTuple_GET_ITEM(names, i), name, size))
             return true;
-    }
     return false;
 }
 
@@ -76,10 +74,9 @@ static size_t append(char *to, size_t at, PyObject *str) {
 static PyObject *module_of(PyTypeObject *type) {
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    while (PyDict_Next(type->tp_dict, &at, &key, &value)) {
+    while (PyDict_Next(type->tp_dict, &at, &key, &value))
         if (is_ascii(key, (const uint8_t *)"__module__", 10))
             return PyUnicode_Check(value) ? value : NULL;
-    }
     return NULL;
 }
 

@@ -8,10 +8,9 @@ bool sm_filter_any(const sm_filter_node *node, const char *const *texts, int cou
     const uint8_t *at = node->data;
     for (uint32_t i = 0; i < node->count; i++) {
         uint32_t size = sm_get_u32(at);
-        for (int t = 0; t < count; t++) {
+        for (int t = 0; t < count; t++)
             if (texts[t] != NULL && sm_glob((const char *)at + 4, size, texts[t], strlen(texts[t])))
                 return true;
-        }
         at += 4 + (size_t)size;
     }
     return false;

@@ -105,10 +105,9 @@ static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, Py
 
 static void met_compiled(void) {
     guards = true;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         if (resumes[i] != NULL)
             resumes[i]->vectorcall = guarded;
-    }
 }
 
 static void note_resumes(int tool_id, long event, PyObject *callback) {

@@ -89,10 +89,9 @@ static void lost(int64_t since) {
 
 static void receive_poke(void) {
     __atomic_fetch_and(&sm_reference_direct.rare, ~(uint32_t)SM_REFERENCE_POKED, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < slot.end; i++) {
+    for (uint32_t i = 0; i < slot.end; i++)
         if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->poked != NULL)
             slot.tools[i]->poked(slot.tools[i]);
-    }
 }
 
 int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
@@ -169,10 +168,9 @@ static bool is_ours(PyRefTracer tracer) {
 /* Return the function of ours that belongs in the slot. */
 static PyRefTracer fitting(void) {
     sm_reference_tool *only = NULL;
-    for (uint32_t i = 0; i < slot.end && slot.active == 1; i++) {
+    for (uint32_t i = 0; i < slot.end && slot.active == 1; i++)
         if (slot.tools[i] != NULL && slot.tools[i]->active)
             only = slot.tools[i];
-    }
     bool direct = only != NULL && only->direct != NULL && only->only == NULL && slot.chained == NULL &&
                   sm_reference_direct.places.newest != NULL;
     set_rare(SM_REFERENCE_SHARED, !direct);
@@ -395,10 +393,9 @@ PyObject *sm_reference_status(void) {
 }
 
 void sm_reference_forked(void) {
-    for (uint32_t i = 0; i < slot.end; i++) {
+    for (uint32_t i = 0; i < slot.end; i++)
         if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->forked != NULL)
             slot.tools[i]->forked(slot.tools[i]);
-    }
     if (slot.active > 0)
         sm_safepoint_forked();
 }

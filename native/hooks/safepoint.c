@@ -42,10 +42,9 @@ static int call(void *Py_UNUSED(unused)) {
 
 static void look_who_is_due(void) {
     uint64_t now = sm_monotonic_ns();
-    for (int who = 0; who < SM_SAFE_USERS; who++) {
+    for (int who = 0; who < SM_SAFE_USERS; who++)
         if (now >= __atomic_load_n(&point.next[who], __ATOMIC_RELAXED))
             __atomic_fetch_or(&point.due, 1u << who, __ATOMIC_RELAXED);
-    }
 }
 
 bool sm_safepoint_due(sm_safe_user who) {

@@ -275,10 +275,9 @@ static long bits(uint32_t kinds) {
 
 static int want(void) {
     uint32_t kinds = 0;
-    for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
+    for (int kind = 0; kind < SM_HOOK_OPCODE; kind++)
         if (sm_hub.everywhere[kind] != 0 || (sm_hub.somewhere[kind] != 0 && (LOCAL & SM_HOOK_BIT(kind)) == 0))
             kinds |= SM_HOOK_BIT(kind);
-    }
     if (sm_hub.filtered != 0)
         kinds |= SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW);
     long set = bits(kinds);

@@ -263,10 +263,9 @@ static PyObject *codes_with(uint64_t bit) {
 /* Remove the tool from the records of all code objects. */
 static void withdraw(sm_tool *tool) {
     PyObject *list = codes_with(BIT(tool));
-    for (sm_hook_code *known = sm_hub.codes; known != NULL; known = known->next) {
+    for (sm_hook_code *known = sm_hub.codes; known != NULL; known = known->next)
         for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
             known->wanted[kind] &= ~BIT(tool);
-    }
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         sm_hook_code *known = code_record((PyCodeObject *)PyList_GET_ITEM(list, i));
         if (known != NULL && give(known) < 0)
@@ -309,10 +308,9 @@ static void count_masks(void) {
         sm_hub.active |= bit;
         sm_hub.filtered |= tool->filtered ? bit : 0;
         sm_hub.tracing |= tool->events & tracing ? bit : 0;
-        for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
+        for (int kind = 0; kind < SM_HOOK_OPCODE; kind++)
             if (tool->events & SM_HOOK_BIT(kind))
                 *(tool->filtered ? &sm_hub.somewhere[kind] : &sm_hub.everywhere[kind]) |= bit;
-        }
     }
     sm_hub.somewhere[SM_HOOK_OPCODE] = somewhere & sm_hub.active;
     for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next)
@@ -333,10 +331,9 @@ static void finish(sm_tool *tool) {
 static void child_forked(void) {
     if (!sm_holds_gil()) /* a C thread forked: no Python can run in this child */
         return;
-    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++)
         if (sm_hub.tools[slot] != NULL)
             sm_hub.tools[slot]->inside = 0;
-    }
     for (sm_hook_visit *visit = sm_hook_this->visit; visit != NULL; visit = visit->outer)
         visit->tool->inside++;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
@@ -371,10 +368,9 @@ static int free_slot(void) {
         top--;
     if (top < SM_HUB_TOOLS)
         return top;
-    for (int slot = SM_HUB_TOOLS - 1; slot >= 0; slot--) {
+    for (int slot = SM_HUB_TOOLS - 1; slot >= 0; slot--)
         if (sm_hub.tools[slot] == NULL)
             return slot;
-    }
     PyErr_Format(PyExc_RuntimeError, "%d tools use seismo's hooks already, which is the limit: remove one first",
                  SM_HUB_TOOLS);
     return -1;

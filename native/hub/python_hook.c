@@ -13,10 +13,9 @@ int sm_pyhook_init(void) {
         [PyTrace_RETURN] = "return", [PyTrace_C_CALL] = "c_call",       [PyTrace_C_EXCEPTION] = "c_exception",
         [PyTrace_OPCODE] = "opcode", [PyTrace_C_RETURN] = "c_return",
     };
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         if (event_names[i] == NULL && (event_names[i] = PyUnicode_InternFromString(names[i])) == NULL)
             return -1;
-    }
     return 0;
 }
 

@@ -147,10 +147,9 @@ PyObject *sm_reference_batch_take(sm_reference_batch *batch, PyObject *const nam
             continue;
         half->more[i] = (sm_reference_more){0};
         half->types--;
-        for (int event = 0; event < 2; event++) {
+        for (int event = 0; event < 2; event++)
             if (more.counts[event] > 0)
                 add_row(&rows, (PyTypeObject *)Py_NewRef(more.type), more.counts[event], 0, names[event]);
-        }
         Py_DECREF(more.type);
     }
     if (rows.list != NULL && half->removed > 0 &&

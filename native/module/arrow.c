@@ -16,9 +16,8 @@ static void drop_keeper(void *memory) {
     keeper *k = memory;
     if (Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
-        while (k->count > 0) {
+        while (k->count > 0)
             PyBuffer_Release(&k->views[--k->count]);
-        }
         PyGILState_Release(state);
     }
     sm_free(k);
@@ -27,9 +26,8 @@ static void drop_keeper(void *memory) {
 /* Add a view of `source` to the keeper. Return its memory, or NULL with an exception set. */
 static const void *keep(keeper *k, PyObject *source, const char *name, char format, Py_ssize_t *length) {
     Py_buffer *view = &k->views[k->count];
-    if (PyObject_GetBuffer(source, view, PyBUF_FORMAT | PyBUF_ND) < 0) {
+    if (PyObject_GetBuffer(source, view, PyBUF_FORMAT | PyBUF_ND) < 0)
         return NULL;
-    }
     k->count++;
     char is = view->format[0];
     int fits = format == 'B' ? view->itemsize == 1 : is == format || (format == 'q' && is == 'l');
@@ -43,11 +41,9 @@ static const void *keep(keeper *k, PyObject *source, const char *name, char form
 
 /* Return true if the offsets are not negative, never decrease, and end within the text. */
 static int good_offsets(const int64_t *offsets, Py_ssize_t count, Py_ssize_t text) {
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (offsets[i] < (i ? offsets[i - 1] : 0) || offsets[i] > text) {
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (offsets[i] < (i ? offsets[i - 1] : 0) || offsets[i] > text)
             return 0;
-        }
-    }
     return count > 0;
 }
 
@@ -55,9 +51,8 @@ static int good_offsets(const int64_t *offsets, Py_ssize_t count, Py_ssize_t tex
 static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ssize_t *rows) {
     PyObject *values, *offsets = Py_None; /* borrowed */
     const char *format;
-    if (!PyArg_ParseTuple(item, "ssO|O:arrow_stream", &column->name, &format, &values, &offsets)) {
+    if (!PyArg_ParseTuple(item, "ssO|O:arrow_stream", &column->name, &format, &values, &offsets))
         return -1;
-    }
     Py_ssize_t length = 0, text = 0;
     if (strcmp(format, "l") == 0 || strcmp(format, "g") == 0) {
         column->format = format[0];
@@ -75,9 +70,8 @@ static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ss
         PyErr_Format(PyExc_ValueError, "column '%s': there is no format '%s'", column->name, format);
         return -1;
     }
-    if (column->values == NULL || (column->format == 'U' && column->offsets == NULL)) {
+    if (column->values == NULL || (column->format == 'U' && column->offsets == NULL))
         return -1;
-    }
     if (*rows >= 0 && length != *rows) {
         PyErr_Format(PyExc_ValueError, "column '%s' has %zd rows, not %zd", column->name, length, *rows);
         return -1;
@@ -88,9 +82,8 @@ static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ss
 
 static PyObject *core_arrow_stream(PyObject *module, PyObject *list) {
     (void)module;
-    if (!PyList_Check(list)) {
+    if (!PyList_Check(list))
         return PyErr_Format(PyExc_TypeError, "arrow_stream() takes a list of columns");
-    }
     Py_ssize_t count = PyList_GET_SIZE(list), rows = -1;
     keeper *k = sm_calloc(1, sizeof *k + 2 * (size_t)count * sizeof(Py_buffer)); /* owned until the stream has it */
     sm_arrow_column *columns = sm_calloc((size_t)count, sizeof *columns);        /* owned */
@@ -100,11 +93,9 @@ static PyObject *core_arrow_stream(PyObject *module, PyObject *list) {
         PyErr_NoMemory();
         goto end;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (fill_column(k, PyList_GET_ITEM(held, i), &columns[i], &rows) < 0) {
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (fill_column(k, PyList_GET_ITEM(held, i), &columns[i], &rows) < 0)
             goto end;
-        }
-    }
     if (sm_arrow_stream(stream, columns, (size_t)count, rows < 0 ? 0 : rows, drop_keeper, k) < 0) {
         PyErr_NoMemory();
         goto end;
@@ -113,9 +104,8 @@ static PyObject *core_arrow_stream(PyObject *module, PyObject *list) {
     capsule = sm_arrow_capsule(stream);
     stream = NULL;
 end:
-    if (k) {
+    if (k)
         drop_keeper(k);
-    }
     sm_free(columns);
     sm_free(stream);
     Py_XDECREF(held);

@@ -6,9 +6,8 @@
 static const char NAME[] = "arrow_array_stream"; /* from the interface */
 
 static void drop(struct ArrowArrayStream *stream) {
-    if (stream->release) { /* it has no consumer */
+    if (stream->release) /* it has no consumer */
         stream->release(stream);
-    }
     sm_free(stream);
 }
 
@@ -23,8 +22,7 @@ static void capsule_destructor(PyObject *capsule) {
 
 PyObject *sm_arrow_capsule(struct ArrowArrayStream *stream) {
     PyObject *capsule = PyCapsule_New(stream, NAME, capsule_destructor);
-    if (capsule == NULL) {
+    if (capsule == NULL)
         drop(stream);
-    }
     return capsule;
 }

@@ -66,9 +66,8 @@ int sm_column_add_type(PyObject *module) {
 }
 
 PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char format) {
-    if (memory == NULL && rows) {
+    if (memory == NULL && rows)
         return PyErr_NoMemory();
-    }
     PyObject *type = PyObject_GetAttrString(module, "Column"); /* owned; handed to the object as its type */
     PyObject *self = type && PyType_Check(type) ? PyType_GenericAlloc((PyTypeObject *)type, 0) : NULL;
     Py_XDECREF(type);
@@ -87,14 +86,12 @@ PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char fo
 int sm_column_take(PyObject *dict, const char *what, const char *name, char format, Py_ssize_t rows, Py_buffer *view) {
     *view = (Py_buffer){0};
     PyObject *value = PyMapping_GetItemString(dict, name); /* owned */
-    if (value == NULL) {
+    if (value == NULL)
         return -1;
-    }
     int taken = PyObject_GetBuffer(value, view, PyBUF_FORMAT | PyBUF_ND);
     Py_DECREF(value);
-    if (taken < 0) {
+    if (taken < 0)
         return -1;
-    }
     /* array and ctypes use 'l' for int64 on this platform. */
     int same = view->format[0] == format || (format == 'q' && view->format[0] == 'l' && sizeof(long) == 8);
     if (!same || view->format[1] != 0 || view->ndim != 1) {

@@ -16,9 +16,8 @@ typedef struct {
 } views;
 
 static const void *take(views *v, PyObject *dict, const char *what, const char *name, char format, Py_ssize_t *rows) {
-    if (v->failed) {
+    if (v->failed)
         return NULL;
-    }
     Py_buffer *view = &v->views[v->count++];
     if (sm_column_take(dict, what, name, format, *rows, view) < 0) {
         v->failed = 1;
@@ -29,9 +28,8 @@ static const void *take(views *v, PyObject *dict, const char *what, const char *
 }
 
 static void release(views *v) {
-    while (v->count > 0) {
+    while (v->count > 0)
         PyBuffer_Release(&v->views[--v->count]);
-    }
 }
 
 /* Return true if all values are in [from, below), otherwise set a ValueError. */
@@ -82,9 +80,8 @@ static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int c
             continue;
         }
         PyObject *column = sm_column_new(module, o->memory, o->rows, o->format); /* owned */
-        if (column == NULL || PyDict_SetItemString(dict, o->name, column) < 0) {
+        if (column == NULL || PyDict_SetItemString(dict, o->name, column) < 0)
             Py_CLEAR(dict);
-        }
         Py_XDECREF(column);
     }
     return dict;
@@ -147,9 +144,8 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
 static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
     PyObject *tables; /* borrowed */
     int distorted = 1;
-    if (!PyArg_ParseTuple(arguments, "O!|p:estimate", &PyDict_Type, &tables, &distorted)) {
+    if (!PyArg_ParseTuple(arguments, "O!|p:estimate", &PyDict_Type, &tables, &distorted))
         return NULL;
-    }
     views v = {0};
     sm_estimate_input in = {.distorted = distorted};
     take_estimate_input(&v, tables, &in);
@@ -196,9 +192,8 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
 static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     PyObject *nodes, *estimated; /* borrowed */
     Py_ssize_t functions;
-    if (!PyArg_ParseTuple(arguments, "OOn:aggregate", &nodes, &estimated, &functions)) {
+    if (!PyArg_ParseTuple(arguments, "OOn:aggregate", &nodes, &estimated, &functions))
         return NULL;
-    }
     static const char *const summed[SM_SUMS] = {"calls",    "resumes", "exceptions", "awaits",
                                                 "await_ns", "wait_ns", "ready_ns",   "lock_ns"};
     views v = {0};
@@ -207,9 +202,8 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     in.parent = take(&v, nodes, "nodes", "parent", 'q', &rows);
     in.function = take(&v, nodes, "nodes", "function", 'q', &rows);
     in.flags = take(&v, nodes, "nodes", "flags", 'q', &rows);
-    for (int s = 0; s < SM_SUMS; s++) {
+    for (int s = 0; s < SM_SUMS; s++)
         in.summed[s] = take(&v, nodes, "nodes", summed[s], 'q', &rows);
-    }
     in.total = take(&v, estimated, "estimated", "total_ns", 'd', &rows);
     in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
     in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
@@ -249,9 +243,8 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
 
 static PyObject *core_combine(PyObject *module, PyObject *arguments) {
     PyObject *nodes, *chosen_bytes; /* borrowed */
-    if (!PyArg_ParseTuple(arguments, "OS:combine", &nodes, &chosen_bytes)) {
+    if (!PyArg_ParseTuple(arguments, "OS:combine", &nodes, &chosen_bytes))
         return NULL;
-    }
     views v = {0};
     Py_ssize_t rows = -1, threads = PyBytes_GET_SIZE(chosen_bytes);
     const uint8_t *chosen = (const uint8_t *)PyBytes_AS_STRING(chosen_bytes);
@@ -290,9 +283,8 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
 
 static void sum_values(const int64_t *to, Py_ssize_t count, const void *values, char format, int is_or, void *sums) {
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (to[i] < 0) {
+        if (to[i] < 0)
             continue;
-        }
         if (format == 'd') {
             ((double *)sums)[to[i]] += ((const double *)values)[i];
         } else if (is_or) {
@@ -308,9 +300,8 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
     PyObject *holder; /* borrowed: {"to": ..., "values": ...} */
     Py_ssize_t rows;
     int format, is_or = 0;
-    if (!PyArg_ParseTuple(arguments, "OnC|p:sum_by", &holder, &rows, &format, &is_or)) {
+    if (!PyArg_ParseTuple(arguments, "OnC|p:sum_by", &holder, &rows, &format, &is_or))
         return NULL;
-    }
     if ((format != 'q' && format != 'd') || rows < 0 || (is_or && format == 'd')) {
         PyErr_SetString(
             PyExc_ValueError,
@@ -321,9 +312,8 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
     Py_ssize_t count = -1;
     const int64_t *to = take(&v, holder, "columns", "to", 'q', &count);
     const void *values = take(&v, holder, "columns", "values", (char)format, &count);
-    if (!v.failed) {
+    if (!v.failed)
         in_range(&v, "to", to, count, -1, rows);
-    }
     void *sums = fresh(&v, rows);
     PyObject *result = NULL;
     if (!v.failed) {
@@ -340,25 +330,21 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
 static PyObject *core_take(PyObject *module, PyObject *arguments) {
     PyObject *holder; /* borrowed: {"values": ..., "rows": ...} */
     int format;
-    if (!PyArg_ParseTuple(arguments, "OC:take", &holder, &format)) {
+    if (!PyArg_ParseTuple(arguments, "OC:take", &holder, &format))
         return NULL;
-    }
-    if (format != 'q' && format != 'd') {
+    if (format != 'q' && format != 'd')
         return PyErr_Format(PyExc_ValueError, "take(): the format must be 'q' or 'd'");
-    }
     views v = {0};
     Py_ssize_t count = -1, rows = -1;
     const int64_t *values = take(&v, holder, "columns", "values", (char)format, &count);
     const int64_t *from = take(&v, holder, "columns", "rows", 'q', &rows);
-    if (!v.failed) {
+    if (!v.failed)
         in_range(&v, "rows", from, rows, 0, count);
-    }
     int64_t *taken = fresh(&v, v.failed ? 0 : rows);
     PyObject *result = NULL;
     if (!v.failed) {
-        for (Py_ssize_t i = 0; i < rows; i++) {
+        for (Py_ssize_t i = 0; i < rows; i++)
             taken[i] = values[from[i]]; /* the bits, whatever the format */
-        }
         result = sm_column_new(module, taken, rows, (char)format);
     }
     release(&v);

@@ -11,10 +11,9 @@ static int (*const parts[])(PyObject *module) = {
 };
 
 static int module_exec(PyObject *module) {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](module) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -198,10 +198,9 @@ static PyMethodDef *find(const char *module_name, const char *name) {
     PyObject *module = PyImport_ImportModule(module_name);
     PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
     PyMethodDef *found = NULL;
-    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++) {
+    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++)
         if (strcmp(entry->ml_name, name) == 0)
             found = entry;
-    }
     PyObject *function = module != NULL && found == NULL ? PyObject_GetAttrString(module, name) : NULL;
     if (function != NULL && PyCFunction_CheckExact(function) && PyCFunction_GET_SELF(function) == module)
         found = ((PyCFunctionObject *)function)->m_ml;
@@ -275,12 +274,11 @@ static PyObject *set_process_receiver(PyObject *Py_UNUSED(module), PyObject *arg
     if (!PyArg_ParseTuple(args, "Op:set_process_receiver", &function, &starts))
         return NULL;
     receiver = function != Py_None ? Py_NewRef(function) : NULL;
-    for (int of = 0; of < METHODS; of++) {
+    for (int of = 0; of < METHODS; of++)
         if (receiver != NULL && (of < SPAWN || starts))
             listen((method)of);
         else
             leave((method)of);
-    }
     Py_XDECREF(before);
     Py_RETURN_NONE;
 }

@@ -22,9 +22,8 @@ static PyObject *meta_list(const sm_read_data *data) {
         uint64_t length = 0;
         at = sm_varint_get(at, end, &length);
         PyObject *text = PyUnicode_DecodeUTF8((const char *)at, (Py_ssize_t)length, "replace"); /* owned */
-        if (text == NULL || PyList_Append(list, text) < 0) {
+        if (text == NULL || PyList_Append(list, text) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(text);
         at += length;
     }
@@ -36,16 +35,14 @@ static PyObject *problem_list(const sm_read_data *data) {
     for (size_t i = 0; list && i < data->problems; i++) {
         const sm_problem *problem = &data->problem[i];
         PyObject *pair = Py_BuildValue("Ks", (unsigned long long)problem->offset, problem->text); /* owned */
-        if (pair == NULL || PyList_Append(list, pair) < 0) {
+        if (pair == NULL || PyList_Append(list, pair) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(pair);
     }
     if (list && data->more_problems) {
         PyObject *pair = Py_BuildValue("KN", 0ULL, PyUnicode_FromFormat("and %zu more problems", data->more_problems));
-        if (pair == NULL || PyList_Append(list, pair) < 0) {
+        if (pair == NULL || PyList_Append(list, pair) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(pair);
     }
     return list;
@@ -54,27 +51,23 @@ static PyObject *problem_list(const sm_read_data *data) {
 /* The columns are moved from `table` to the Columns. */
 static PyObject *table_dict(PyObject *module, const sm_table *about, sm_read_table *table) {
     PyObject *dict = PyDict_New(); /* owned, returned */
-    if (dict && put(dict, "rows", PyLong_FromSize_t(table->rows)) < 0) {
+    if (dict && put(dict, "rows", PyLong_FromSize_t(table->rows)) < 0)
         Py_CLEAR(dict);
-    }
     for (int c = 0; dict && c < about->columns; c++) {
         int64_t *memory = table->column[c];
         char format = about->column[c].type == SM_TYPE_REAL ? 'd' : 'q';
         table->column[c] = NULL;
-        if (put(dict, about->column[c].name, sm_column_new(module, memory, (Py_ssize_t)table->rows, format)) < 0) {
+        if (put(dict, about->column[c].name, sm_column_new(module, memory, (Py_ssize_t)table->rows, format)) < 0)
             Py_CLEAR(dict);
-        }
     }
     return dict;
 }
 
 static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
     PyObject *dict = PyDict_New(); /* owned, returned */
-    for (int t = 0; dict && t < SM_TABLES; t++) {
-        if (put(dict, sm_tables[t].name, table_dict(module, &sm_tables[t], &data->table[t])) < 0) {
+    for (int t = 0; dict && t < SM_TABLES; t++)
+        if (put(dict, sm_tables[t].name, table_dict(module, &sm_tables[t], &data->table[t])) < 0)
             Py_CLEAR(dict);
-        }
-    }
     return dict;
 }
 
@@ -119,9 +112,8 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
 
 static PyObject *core_read(PyObject *module, PyObject *source) {
     Py_buffer view;
-    if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0) {
+    if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    }
     sm_read_data data;
     sm_read_status status;
     Py_BEGIN_ALLOW_THREADS status = sm_read(view.buf, (size_t)view.len, &data);
@@ -157,15 +149,13 @@ static PyObject *core_schema(PyObject *module, PyObject *unused) {
             sm_column_type type = about->column[c].type;
             const char *format = type == SM_TYPE_REAL ? "d" : type == SM_TYPE_STR ? "s" : "q";
             PyObject *pair = Py_BuildValue("ss", about->column[c].name, format);
-            if (pair == NULL) {
+            if (pair == NULL)
                 Py_CLEAR(list);
-            } else {
+            else
                 PyList_SET_ITEM(list, c, pair);
-            }
         }
-        if (put(dict, about->name, list) < 0) {
+        if (put(dict, about->name, list) < 0)
             Py_CLEAR(dict);
-        }
     }
     return dict;
 }
@@ -175,9 +165,8 @@ static PyObject *core_fail_allocation(PyObject *module, PyObject *arguments) {
     (void)module;
     long n;
     int forever = 0;
-    if (!PyArg_ParseTuple(arguments, "l|p:_fail_allocation", &n, &forever)) {
+    if (!PyArg_ParseTuple(arguments, "l|p:_fail_allocation", &n, &forever))
         return NULL;
-    }
     return PyLong_FromLong(sm_alloc_fail(n, forever));
 }
 
@@ -202,8 +191,7 @@ static PyMethodDef reader_functions[] = {
 };
 
 int sm_module_add_reader(PyObject *module) {
-    if (sm_column_add_type(module) < 0 || sm_writer_add_type(module) < 0) {
+    if (sm_column_add_type(module) < 0 || sm_writer_add_type(module) < 0)
         return -1;
-    }
     return PyModule_AddFunctions(module, reader_functions);
 }

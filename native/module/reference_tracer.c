@@ -114,10 +114,9 @@ int sm_reftracer_prepare(void) {
     if (prepared || sm_reference_objection() != NULL)
         return 0; /* sm_reference_add reports the reason */
     static const char *const texts[4] = {"create", "destroy", "removed", "lost"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
             return -1;
-    }
     /* compat/forks.h is too early: the interpreter has not yet reset its threads and locks in the child. */
     if (sm_register_call("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
         sm_register_call("atexit", "register", NULL, &exit_method) < 0)

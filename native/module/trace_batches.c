@@ -21,15 +21,13 @@ PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped) {
 /* Both are called by the consumer from any thread, without the GIL. After finalization, they do nothing. */
 static void done(void *receiver, const sm_wrong *wrong) {
     reader *r = receiver;
-    if (!Py_IsInitialized()) {
+    if (!Py_IsInitialized())
         return;
-    }
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *dict = sm_trace_wrong(wrong, r->dropped);                    /* owned */
     PyObject *result = dict ? PyObject_CallOneArg(r->report, dict) : NULL; /* owned */
-    if (result == NULL) {
+    if (result == NULL)
         PyErr_WriteUnraisable(r->report);
-    }
     Py_XDECREF(result);
     Py_XDECREF(dict);
     PyGILState_Release(state);
@@ -56,9 +54,8 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
                           &start_most, &end_least, &end_most, &columns, &count, &leaps)) {
         return NULL;
     }
-    if (count < 1 || count > SM_BATCH_COLUMNS) {
+    if (count < 1 || count > SM_BATCH_COLUMNS)
         return PyErr_Format(PyExc_ValueError, "there are 1 to %d columns", SM_BATCH_COLUMNS);
-    }
     sm_batches_wish wish = {.from = from,
                             .to = to,
                             .look_back = look_back < 0 ? 0 : (size_t)look_back,
@@ -69,9 +66,8 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
                             .leaps = leaps != 0,
                             .columns = (size_t)count};
     for (Py_ssize_t c = 0; c < count; c++) {
-        if ((unsigned char)columns[c] >= SM_BATCH_COLUMNS) {
+        if ((unsigned char)columns[c] >= SM_BATCH_COLUMNS)
             return PyErr_Format(PyExc_ValueError, "there is no column %d", (unsigned char)columns[c]);
-        }
         wish.column[c] = (uint8_t)columns[c];
     }
     struct ArrowArrayStream *stream = sm_calloc(1, sizeof *stream); /* owned until the capsule has it */

@@ -13,18 +13,16 @@ typedef struct { /* all buffers that are read or written */
 } held;
 
 static void let_go(held *all) {
-    while (all->count > 0) {
+    while (all->count > 0)
         PyBuffer_Release(&all->view[--all->count]);
-    }
 }
 
 /* Return dict[name] for reading, or NULL with an exception set. *rows is checked, or set to the number of values. */
 static const void *take(held *all, PyObject *dict, const char *name, char format, Py_ssize_t *rows) {
     static const int64_t nothing[1];
     Py_buffer *view = &all->view[all->count++];
-    if (sm_column_take(dict, "cut", name, format, *rows, view) < 0) {
+    if (sm_column_take(dict, "cut", name, format, *rows, view) < 0)
         return NULL;
-    }
     *rows = view->shape[0];
     return view->buf ? view->buf : nothing;
 }
@@ -36,9 +34,8 @@ static void *take_writable(held *all, PyObject *dict, const char *name, size_t n
     PyObject *value = PyMapping_GetItemString(dict, name); /* owned */
     int done = value ? PyObject_GetBuffer(value, view, PyBUF_WRITABLE) : -1;
     Py_XDECREF(value);
-    if (done < 0) {
+    if (done < 0)
         return NULL;
-    }
     all->count++;
     if ((size_t)view->len != nodes * 8) {
         PyErr_Format(PyExc_ValueError, "cut.%s has %zd bytes, not %zu", name, view->len, nodes * 8);
@@ -53,16 +50,14 @@ static int take_choice(held *all, PyObject *dict, size_t nodes, sm_cut_choice *c
     choice->class_of = take(all, dict, "class", 'q', &of_nodes);
     choice->python = choice->class_of ? take(all, dict, "python", 'q', &of_nodes) : NULL;
     choice->table = choice->python ? take(all, dict, "table", 'B', &table) : NULL;
-    if (choice->table == NULL) {
+    if (choice->table == NULL)
         return -1;
-    }
     size_t cells = SM_CUT_HOWS;
     for (int f = 0; f < SM_CUT_FACTS; f++) {
         Py_ssize_t bounds = -1;
         choice->bounds[f] = take(all, dict, facts[f], 'q', &bounds);
-        if (choice->bounds[f] == NULL) {
+        if (choice->bounds[f] == NULL)
             return -1;
-        }
         if (bounds > 1024) {
             PyErr_Format(PyExc_ValueError, "cut.%s has too many bounds", facts[f]);
             return -1;
@@ -89,9 +84,8 @@ static int take_counts(held *all, PyObject *dict, size_t nodes, sm_cut_counts *c
                    {"ns_sq", &counts->ns_sq},       {"ns_var", &counts->ns_var}};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         void *memory = take_writable(all, dict, columns[i].name, nodes);
-        if (memory == NULL) {
+        if (memory == NULL)
             return -1;
-        }
         memcpy(columns[i].to, &memory, sizeof memory);
     }
     return 0;
@@ -104,9 +98,8 @@ static int take_tree(held *all, PyObject *dict, const sm_dictionary *old, sm_cut
     tree->thread = tree->parent ? take(all, dict, "thread", 'q', &nodes) : NULL;
     order->node = tree->thread ? take(all, dict, "node", 'q', &of_nodes) : NULL;
     order->thread = order->node ? take(all, dict, "threads", 'q', &of_threads) : NULL;
-    if (order->thread == NULL) {
+    if (order->thread == NULL)
         return -1;
-    }
     tree->nodes = tree->sound_nodes = (size_t)nodes;
     for (size_t t = 0; t < old->threads; t++) {
         size_t number = (size_t)(order->thread[t] + 1);
@@ -139,12 +132,10 @@ static int hand_on(void *receiver, const uint8_t *payload, size_t size) {
 }
 
 static PyObject *result_of(int done, const sm_cut_notes *notes) {
-    if (done < 0) {
+    if (done < 0)
         return PyErr_NoMemory();
-    }
-    if (done > 0) {
+    if (done > 0)
         return NULL; /* the receiver's exception is set */
-    }
     return Py_BuildValue("{sK sK sK sK sK}", "edges", notes->edges, "gaps", notes->gaps, "left_out", notes->left_out,
                          "damaged", notes->damaged, "streams", notes->streams);
 }
@@ -152,9 +143,8 @@ static PyObject *result_of(int done, const sm_cut_notes *notes) {
 PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments) {
     long long from, to;
     PyObject *chosen, *counted, *written, *receiver; /* borrowed */
-    if (!PyArg_ParseTuple(arguments, "LLOOOO:cut", &from, &to, &chosen, &counted, &written, &receiver)) {
+    if (!PyArg_ParseTuple(arguments, "LLOOOO:cut", &from, &to, &chosen, &counted, &written, &receiver))
         return NULL;
-    }
     held all = {.count = 0};
     size_t nodes = journal->dictionary->nodes;
     sm_cut_choice choice;

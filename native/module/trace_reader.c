@@ -73,9 +73,8 @@ static int make_weights(timeline *self) {
     for (size_t n = 0; n < nodes; n++) {
         double entered = (double)calls[n] + (double)resumes[n];
         segments[n] += entered;
-        if (parent[n] >= 0) {
+        if (parent[n] >= 0)
             segments[parent[n]] += entered;
-        }
     }
     for (size_t n = 0; n < nodes; n++) {
         double mean = own[n] / (segments[n] >= 1 ? segments[n] : 1);
@@ -94,9 +93,8 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
         return NULL;
     }
     timeline *self = (timeline *)type->tp_alloc(type, 0);
-    if (self == NULL) {
+    if (self == NULL)
         return NULL;
-    }
     self->functions = functions;
     if (take_views(self, given) < 0 || check_nodes(self) < 0 || make_weights(self) < 0) {
         Py_DECREF(self);
@@ -146,9 +144,8 @@ static void timeline_dealloc(PyObject *object) {
     sm_zoom_sheets_free(&self->sheets);
     sm_dictionary_free(&self->dictionary);
     sm_free(self->weight);
-    for (int v = 0; v < VIEWS; v++) {
+    for (int v = 0; v < VIEWS; v++)
         PyBuffer_Release(&self->view[v]);
-    }
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -208,16 +205,13 @@ static PyObject *call_columns(PyObject *module, const timeline *self, const sm_w
         memory[c] = sm_malloc(count * sizeof **memory);
         missing |= memory[c] == NULL;
     }
-    for (size_t i = 0; !missing && i < count; i++) {
+    for (size_t i = 0; !missing && i < count; i++)
         fill_row(self, window, &rows[i], memory, i);
-    }
-    for (int c = 0; c < C_COLUMNS; c++) {
-        if (missing) {
+    for (int c = 0; c < C_COLUMNS; c++)
+        if (missing)
             sm_free(memory[c]);
-        } else if (put(dict, CALL_COLUMNS[c], sm_column_new(module, memory[c], (Py_ssize_t)count, 'q')) < 0) {
+        else if (put(dict, CALL_COLUMNS[c], sm_column_new(module, memory[c], (Py_ssize_t)count, 'q')) < 0)
             missing = 1;
-        }
-    }
     if (missing) {
         Py_XDECREF(dict);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
@@ -232,9 +226,8 @@ static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
         const sm_stream *stream = &self->index.stream[gap[i].stream];
         PyObject *item = Py_BuildValue("LLIK", (long long)gap[i].from, (long long)gap[i].to, stream->thread,
                                        (unsigned long long)stream->number);
-        if (item == NULL || PyList_Append(list, item) < 0) {
+        if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(item);
     }
     return list;
@@ -250,9 +243,8 @@ static PyObject *instant_list(const timeline *self, const sm_window *window) {
                                        (unsigned long long)stream->number, (unsigned long long)row[i].kind,
                                        (long long)sm_window_row(window, row[i].stream, row[i].in),
                                        PyBytes_FromStringAndSize(text, (Py_ssize_t)row[i].length));
-        if (item == NULL || PyList_Append(list, item) < 0) {
+        if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(item);
     }
     return list;
@@ -264,14 +256,12 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
     timeline *self = (timeline *)object;
     PyObject *module = PyType_GetModule(defining); /* borrowed */
     long long number[5] = {0};
-    if (module == NULL || count != 5) {
+    if (module == NULL || count != 5)
         return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit, look_back)") : NULL;
-    }
     for (int i = 0; i < 5; i++) {
         number[i] = PyLong_AsLongLong(arguments[i]);
-        if (number[i] == -1 && PyErr_Occurred()) {
+        if (number[i] == -1 && PyErr_Occurred())
             return NULL;
-        }
     }
     sm_window window;
     int done;
@@ -331,21 +321,18 @@ static PyObject *run_columns(PyObject *module, const timeline *self, const sm_ov
                                               r->depth,          r->flags};
             to[i] = value[c];
         }
-        if (put(dict, RUN_COLUMNS[c], sm_column_new(module, to, (Py_ssize_t)count, 'q')) < 0) {
+        if (put(dict, RUN_COLUMNS[c], sm_column_new(module, to, (Py_ssize_t)count, 'q')) < 0)
             Py_CLEAR(dict);
-        }
     }
     return dict;
 }
 
 /* Get the wanted threads, a byte for each, or None for all. Return 0, or -1 with an exception set. */
 static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
-    if (given == Py_None) {
+    if (given == Py_None)
         return 0;
-    }
-    if (PyObject_GetBuffer(given, view, PyBUF_SIMPLE) < 0) {
+    if (PyObject_GetBuffer(given, view, PyBUF_SIMPLE) < 0)
         return -1;
-    }
     if ((size_t)view->len != self->dictionary.threads) {
         PyErr_SetString(PyExc_ValueError, "overview: a byte for each thread is wanted");
         return -1;
@@ -359,14 +346,12 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     timeline *self = (timeline *)object;
     PyObject *module = PyType_GetModule(defining); /* borrowed */
     long long number[5] = {0};
-    if (module == NULL || count != 6) {
+    if (module == NULL || count != 6)
         return module ? PyErr_Format(PyExc_TypeError, "overview(start, end, columns, first, last, threads)") : NULL;
-    }
     for (int i = 0; i < 5; i++) {
         number[i] = PyLong_AsLongLong(arguments[i]);
-        if (number[i] == -1 && PyErr_Occurred()) {
+        if (number[i] == -1 && PyErr_Occurred())
             return NULL;
-        }
     }
     Py_buffer wanted = {0};
     if (number[0] < 0 || number[1] < number[0] || number[2] < 1 || number[2] > UINT32_MAX || number[3] < 0 ||
@@ -406,9 +391,8 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
 static PyObject *timeline_build(PyObject *object, PyObject *least) {
     timeline *self = (timeline *)object;
     size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;
-    if (bytes == (size_t)-1 && PyErr_Occurred()) {
+    if (bytes == (size_t)-1 && PyErr_Occurred())
         return NULL;
-    }
     if (sm_zoom_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) <
         0) {
         return PyErr_NoMemory();
@@ -422,13 +406,11 @@ static PyObject *timeline_made(PyObject *object, PyObject *unused) {
     PyObject *list = PyList_New(0); /* owned, returned */
     for (const sm_zoom_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
          sheet++) {
-        if (!sheet->in_memory) {
+        if (!sheet->in_memory)
             continue;
-        }
         PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
-        if (item == NULL || PyList_Append(list, item) < 0) {
+        if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
-        }
         Py_XDECREF(item);
     }
     return list;
@@ -443,11 +425,9 @@ static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
 
 static PyObject *longest_columns(PyObject *module, const timeline *self, sm_sums *sums) {
     size_t kept = 0;
-    for (Py_ssize_t f = 0; f < self->functions; f++) {
-        if (sums->longest[f].call.depth != UINT32_MAX) {
+    for (Py_ssize_t f = 0; f < self->functions; f++)
+        if (sums->longest[f].call.depth != UINT32_MAX)
             sums->longest[kept++] = sums->longest[f];
-        }
-    }
     return call_columns(module, self, NULL, sums->longest, kept);
 }
 
@@ -480,9 +460,8 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
     (void)arguments, (void)count, (void)keywords;
     timeline *self = (timeline *)object;
     PyObject *module = PyType_GetModule(defining); /* borrowed */
-    if (module == NULL) {
+    if (module == NULL)
         return NULL;
-    }
     Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
     Py_ssize_t places = nodes + (Py_ssize_t)self->dictionary.threads;
     sm_sums sums;
@@ -519,15 +498,13 @@ static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
             const sm_block *block = &self->index.block[stream->first + b];
             const sm_piece *head = &self->index.piece[block->first];
             size_t size = 0;
-            for (size_t i = 0; i < block->pieces; i++) {
+            for (size_t i = 0; i < block->pieces; i++)
                 size += head[i].raw;
-            }
             int64_t time = head->time + self->journal.origin[stream->thread];
             PyObject *item = Py_BuildValue("IKLnO", stream->thread, (unsigned long long)stream->number, (long long)time,
                                            (Py_ssize_t)size, head->flags & SM_BLOCK_AFTER_GAP ? Py_True : Py_False);
-            if (item == NULL || PyList_Append(list, item) < 0) {
+            if (item == NULL || PyList_Append(list, item) < 0)
                 Py_CLEAR(list);
-            }
             Py_XDECREF(item);
         }
     }

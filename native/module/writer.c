@@ -17,17 +17,14 @@ typedef struct {
 static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"fd", NULL};
     PyObject *fd = Py_None; /* borrowed */
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Writer", names, &fd)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Writer", names, &fd))
         return NULL;
-    }
     int number = fd == Py_None ? -1 : PyObject_AsFileDescriptor(fd);
-    if (number < 0 && fd != Py_None) {
+    if (number < 0 && fd != Py_None)
         return NULL;
-    }
     writer *self = (writer *)type->tp_alloc(type, 0);
-    if (self == NULL) {
+    if (self == NULL)
         return NULL;
-    }
     self->fd = number;
     self->writer = sm_writer_new(number);
     if (self->writer == NULL) {
@@ -48,18 +45,16 @@ static void writer_dealloc(PyObject *self) {
 /* Return the writer, or NULL with a ValueError set if it is finished. */
 static sm_writer *open_writer(PyObject *self) {
     sm_writer *w = ((writer *)self)->writer;
-    if (w == NULL) {
+    if (w == NULL)
         PyErr_SetString(PyExc_ValueError, "this Writer has been finished");
-    }
     return w;
 }
 
 /* Return 0, or -1 with a MemoryError or OSError set for a failure since the start. */
 static int check(const sm_writer *w) {
     int error = sm_writer_error(w);
-    if (error == 0) {
+    if (error == 0)
         return 0;
-    }
     if (error == ENOMEM) {
         PyErr_NoMemory();
     } else {
@@ -71,13 +66,11 @@ static int check(const sm_writer *w) {
 
 static PyObject *writer_string(PyObject *self, PyObject *text) {
     sm_writer *w = open_writer(self);
-    if (w == NULL) {
+    if (w == NULL)
         return NULL;
-    }
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass"); /* owned */
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return NULL;
-    }
     uint64_t index = sm_writer_string(w, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
     return check(w) < 0 ? NULL : PyLong_FromUnsignedLongLong(index);
@@ -87,23 +80,19 @@ static PyObject *writer_meta(PyObject *self, PyObject *text) {
     sm_writer *w = open_writer(self);
     Py_ssize_t length;
     const char *json = w ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
-    if (json == NULL) {
+    if (json == NULL)
         return NULL;
-    }
     sm_writer_meta(w, json, (size_t)length);
-    if (check(w) < 0) {
+    if (check(w) < 0)
         return NULL;
-    }
     Py_RETURN_NONE;
 }
 
 /* Return the table with this name, or -1 with a ValueError set. */
 static int find_table(const char *name) {
-    for (int t = 0; t < SM_TABLES; t++) {
-        if (strcmp(sm_tables[t].name, name) == 0) {
+    for (int t = 0; t < SM_TABLES; t++)
+        if (strcmp(sm_tables[t].name, name) == 0)
             return t;
-        }
-    }
     PyErr_Format(PyExc_ValueError, "no table '%s'", name);
     return -1;
 }
@@ -112,13 +101,11 @@ static void write_rows(sm_writer *w, int table, const Py_buffer *views, Py_ssize
     int64_t ints[SM_MAX_COLUMNS] = {0};
     double floats[SM_MAX_COLUMNS] = {0};
     for (Py_ssize_t i = 0; i < rows; i++) {
-        for (int c = 0; c < sm_tables[table].columns; c++) {
-            if (sm_tables[table].column[c].type == SM_TYPE_REAL) {
+        for (int c = 0; c < sm_tables[table].columns; c++)
+            if (sm_tables[table].column[c].type == SM_TYPE_REAL)
                 floats[c] = ((const double *)views[c].buf)[i];
-            } else {
+            else
                 ints[c] = ((const int64_t *)views[c].buf)[i];
-            }
-        }
         sm_writer_row(w, (sm_table_kind)table, ints, floats);
     }
 }
@@ -127,13 +114,11 @@ static PyObject *writer_table(PyObject *self, PyObject *arguments) {
     sm_writer *w = open_writer(self);
     const char *name;
     PyObject *columns; /* borrowed */
-    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:table", &name, &columns)) {
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:table", &name, &columns))
         return NULL;
-    }
     int table = find_table(name), taken = 0, done = -1;
-    if (table < 0) {
+    if (table < 0)
         return NULL;
-    }
     Py_buffer views[SM_MAX_COLUMNS];
     Py_ssize_t rows = -1; /* set by the first column */
     for (; taken < sm_tables[table].columns; taken++) {
@@ -148,20 +133,17 @@ static PyObject *writer_table(PyObject *self, PyObject *arguments) {
     write_rows(w, table, views, rows);
     done = check(w);
 end:
-    while (taken > 0) {
+    while (taken > 0)
         PyBuffer_Release(&views[--taken]);
-    }
-    if (done < 0) {
+    if (done < 0)
         return NULL;
-    }
     Py_RETURN_NONE;
 }
 
 static void write_heads(writer *self) {
     sm_buffer payload = {0};
-    if (self->heads.count != 0 && sm_piece_heads_pack(&self->heads, &payload) == 0) {
+    if (self->heads.count != 0 && sm_piece_heads_pack(&self->heads, &payload) == 0)
         sm_writer_append(self->writer, SM_CHUNK_HEAD, payload.bytes, payload.size);
-    }
     sm_buffer_free(&payload);
     sm_piece_heads_clear(&self->heads);
 }
@@ -171,25 +153,21 @@ static void note_head(writer *self, const uint8_t *payload, size_t length) {
     int sound = sm_piece_parse(payload, length, &piece) == 0;
     sm_piece_heads_add(&self->heads, payload, sound ? piece.body : 0, length,
                        sound ? sm_piece_heads_kinds(payload, &piece) : 0);
-    if (self->heads.count >= SM_PIECE_HEADS_MANY) {
+    if (self->heads.count >= SM_PIECE_HEADS_MANY)
         write_heads(self);
-    }
 }
 
 /* Write a piece of a journal, from another recording. */
 static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     sm_writer *w = open_writer(self);
     Py_buffer view;
-    if (w == NULL || PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0) {
+    if (w == NULL || PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    }
-    if (sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len) == 0) {
+    if (sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len) == 0)
         note_head((writer *)self, view.buf, (size_t)view.len);
-    }
     PyBuffer_Release(&view);
-    if (check(w) < 0) {
+    if (check(w) < 0)
         return NULL;
-    }
     Py_RETURN_NONE;
 }
 
@@ -198,33 +176,27 @@ static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
     sm_writer *w = open_writer(self);
     const char *kind;
     PyObject *payload; /* borrowed */
-    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:of_journal", &kind, &payload)) {
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:of_journal", &kind, &payload))
         return NULL;
-    }
-    if (strcmp(kind, "JRNL") == 0) {
+    if (strcmp(kind, "JRNL") == 0)
         return writer_piece(self, payload);
-    }
-    if (strcmp(kind, "LEVL") != 0 && strcmp(kind, "LONG") != 0) {
+    if (strcmp(kind, "LEVL") != 0 && strcmp(kind, "LONG") != 0)
         return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks", kind);
-    }
     Py_buffer view;
-    if (PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0) {
+    if (PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    }
     (void)sm_writer_append(w, kind[1] == 'E' ? SM_CHUNK_LEVL : SM_CHUNK_LONG, view.buf, (size_t)view.len);
     PyBuffer_Release(&view);
-    if (check(w) < 0) {
+    if (check(w) < 0)
         return NULL;
-    }
     Py_RETURN_NONE;
 }
 
 static PyObject *writer_finish(PyObject *self, PyObject *unused) {
     (void)unused;
     sm_writer *w = open_writer(self);
-    if (w == NULL) {
+    if (w == NULL)
         return NULL;
-    }
     write_heads((writer *)self);
     sm_writer_finish(w);
     PyObject *result = NULL; /* owned, returned */

@@ -62,12 +62,10 @@ static void columns_of(const batches *all, sm_arrow_column columns[B_COLUMNS], c
 static bool grow(batch *b, size_t columns) {
     size_t room = b->room ? 2 * b->room : SM_BATCH_ROWS + SM_BATCH_ROWS / 2;
     int64_t *values = sm_malloc(room * columns * sizeof *values);
-    if (values == NULL) {
+    if (values == NULL)
         return false;
-    }
-    for (size_t c = 0; b->rows && c < columns; c++) {
+    for (size_t c = 0; b->rows && c < columns; c++)
         memcpy(values + c * room, b->values + c * b->room, b->rows * sizeof *values);
-    }
     sm_free(b->values);
     b->values = values;
     b->room = room;
@@ -106,9 +104,8 @@ static int take_call(void *receiver, const sm_stream *stream, const sm_call *cal
         [B_FLAGS] = call->flags,
     };
     int64_t *row = b->values + b->rows++;
-    for (size_t c = 0; c < wish->columns; c++) {
+    for (size_t c = 0; c < wish->columns; c++)
         row[c * b->room] = value[wish->column[c]];
-    }
     return 0;
 }
 
@@ -121,12 +118,10 @@ static bool begin_stream(batches *all) {
         all->wish.leaps && sm_seek_in(&all->decoder, &all->journal, stream, &all->leap, &all->sink, &all->wrong);
     if (all->leapt) {
         sm_wrong before = all->wrong;
-        if (sm_decoder_step(&all->decoder) && sm_seek_is_sound(&all->decoder, &all->leap)) {
+        if (sm_decoder_step(&all->decoder) && sm_seek_is_sound(&all->decoder, &all->leap))
             return true;
-        }
-        if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed) {
+        if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed)
             return false;
-        }
         all->wrong = before;
         all->batch.rows = rows;
         all->leapt = false;
@@ -142,20 +137,17 @@ static bool begin_stream(batches *all) {
 static bool read_on(batches *all) {
     const sm_index *index = all->journal.index;
     while (all->batch.rows < SM_BATCH_ROWS) {
-        if (!all->reading && all->stream == index->streams) {
+        if (!all->reading && all->stream == index->streams)
             return true;
-        }
-        if (!all->reading && !begin_stream(all)) {
+        if (!all->reading && !begin_stream(all))
             return false;
-        }
         all->reading = true;
         all->left = all->left || (all->wish.leaps && sm_seek_out(&all->decoder, &all->leap));
         if (!sm_decoder_step(&all->decoder)) {
             all->reading = false;
             all->first += all->decoder.machine.number;
-            if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed) {
+            if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed)
                 return false;
-            }
         }
     }
     return true;
@@ -199,9 +191,8 @@ static const char *get_last_error(struct ArrowArrayStream *stream) {
 
 static void release(struct ArrowArrayStream *stream) {
     batches *all = stream->private_data;
-    if (all->reading) {
+    if (all->reading)
         sm_decoder_end(&all->decoder);
-    }
     sm_free(all->batch.values);
     all->owner.drop(all->owner.receiver);
     sm_free(all);
@@ -212,9 +203,8 @@ static void release(struct ArrowArrayStream *stream) {
 int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const int64_t *function,
                     const sm_batches_wish *wish, sm_batches_owner owner) {
     batches *all = sm_calloc(1, sizeof *all);
-    if (all == NULL) {
+    if (all == NULL)
         return -1;
-    }
     all->journal = *journal;
     all->function = function;
     all->wish = *wish;
@@ -223,9 +213,8 @@ int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const
                           .end_least = wish->end_least,
                           .end_most = wish->end_most,
                           .starts = wish->start_most < INT64_MAX};
-    for (size_t c = 0; c < wish->columns; c++) {
+    for (size_t c = 0; c < wish->columns; c++)
         all->leap.starts = all->leap.starts || wish->column[c] == B_START || wish->column[c] == B_START_BOUND;
-    }
     all->owner = owner;
     all->sink = (sm_sink){.receiver = all, .call = take_call, .look_back = wish->look_back};
     *out = (struct ArrowArrayStream){.get_schema = get_schema,

@@ -41,19 +41,17 @@ static void learn_places(builder *b, uint32_t thread) {
     size_t first = d->rank_start[thread], count = d->rank_start[thread + 1] - first;
     for (size_t i = 0; i < count && !b->failed; i++) {
         uint32_t node = d->by_rank[first + i];
-        if (node >= d->sound_nodes) {
+        if (node >= d->sound_nodes)
             return;
-        }
         uint32_t parent = 0;
         if (d->parent[node] >= 0) { /* a thread's nodes are sorted by id */
             size_t low = 0, high = i;
             while (low < high) {
                 size_t middle = (low + high) / 2;
-                if (d->by_rank[first + middle] < (uint64_t)d->parent[node]) {
+                if (d->by_rank[first + middle] < (uint64_t)d->parent[node])
                     low = middle + 1;
-                } else {
+                else
                     high = middle;
-                }
             }
             parent = (uint32_t)low + 1;
         }
@@ -62,9 +60,8 @@ static void learn_places(builder *b, uint32_t thread) {
 }
 
 static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
-    if (b->thread != stream->thread) {
+    if (b->thread != stream->thread)
         learn_places(b, stream->thread);
-    }
     sm_zoom_slicer *slicer = sm_zoom_slicer_new(stream->thread, stream->number, &b->places, &b->longest, take_sheet, b);
     b->failed |= slicer == NULL;
     bool whole = true;
@@ -80,9 +77,8 @@ static void build_stream(builder *b, const sm_stream *stream, uint8_t *bytes) {
         whole = sm_block_load(b->journal->index, block, bytes, &size);
         sm_zoom_slicer_block(slicer, &head, bytes, size);
     }
-    if (slicer != NULL) {
+    if (slicer != NULL)
         sm_zoom_slicer_end(slicer);
-    }
     sm_zoom_slicer_free(slicer);
 }
 
@@ -90,9 +86,8 @@ static size_t bytes_of(const sm_index *index, const sm_stream *stream) {
     size_t size = 0;
     for (size_t i = 0; i < stream->blocks; i++) {
         const sm_block *block = &index->block[stream->first + i];
-        for (size_t j = 0; j < block->pieces; j++) {
+        for (size_t j = 0; j < block->pieces; j++)
             size += index->piece[block->first + j].raw;
-        }
     }
     return size;
 }
@@ -115,18 +110,15 @@ int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const 
         (void)sm_zoom_sheets_of(sheets, stream->thread, stream->number, 0, &count);
         lacking[i] = count == 0 && bytes_of(index, stream) >= least;
     }
-    for (size_t i = 0; i < index->streams && !b.failed; i++) {
-        if (lacking[i]) {
+    for (size_t i = 0; i < index->streams && !b.failed; i++)
+        if (lacking[i])
             build_stream(&b, &index->stream[i], bytes);
-        }
-    }
     for (size_t i = b.new; i < sheets->sheets; i++) {
         sm_zoom_sheet_place *place = &sheets->sheet[i];
         place->payload = sheets->memory.bytes + (uintptr_t)place->payload;
     }
-    if (sheets->sheets > b.new) {
+    if (sheets->sheets > b.new)
         sm_zoom_sheets_sort(sheets);
-    }
     sm_places_free(&b.places);
     sm_functions_free(&b.longest);
     sm_free(bytes);

@@ -46,12 +46,10 @@ static way follow(const uint8_t *at, const uint8_t *end) {
 static int64_t depth_at(const sm_machine *m, const sm_piece *head) {
     const sm_dictionary *d = m->journal->dictionary;
     int64_t depth = 0, place = sm_dictionary_rank(d, m->stream->thread, head->rank);
-    if (place < 0) {
+    if (place < 0)
         return -1;
-    }
-    for (; place >= 0 && (size_t)place < d->nodes && depth < SM_MACHINE_DEEPEST; place = d->parent[place]) {
+    for (; place >= 0 && (size_t)place < d->nodes && depth < SM_MACHINE_DEEPEST; place = d->parent[place])
         depth++;
-    }
     return depth;
 }
 
@@ -66,9 +64,8 @@ static int64_t take_beginnings(sm_machine *m, size_t block, const uint8_t *bytes
     int64_t left = -1;
     inner.steps_left = SM_MACHINE_STEPS;
     inner.place = sm_machine_root(&inner);
-    if (!sm_machine_enter(&inner, head, false)) {
+    if (!sm_machine_enter(&inner, head, false))
         goto end;
-    }
     sm_machine_read(&inner, bytes, size, head->unit, &whole);
     if (!whole || inner.failed || !sm_machine_enter(&inner, sm_machine_head(m, block + 1), true) ||
         (int64_t)inner.depth < sought) {
@@ -81,16 +78,14 @@ static int64_t take_beginnings(sm_machine *m, size_t block, const uint8_t *bytes
             left = -1;
             break;
         }
-        if (found->flags & SM_CALL_BEFORE) {
+        if (found->flags & SM_CALL_BEFORE)
             break;
-        }
         call->start = found->start;
         call->start_bound = found->start_bound;
         call->flags = (call->flags & ~(uint32_t)SM_CALL_BEFORE) |
                       (found->flags & (SM_CALL_BEGAN_UNSEEN | SM_CALL_RESUMED | SM_CALL_UNSURE));
-        if (call->flags & SM_CALL_RESUMED) {
+        if (call->flags & SM_CALL_RESUMED)
             call->call = SM_CALL_NONE;
-        }
     }
 end:
     m->failed |= inner.failed;
@@ -113,12 +108,10 @@ void sm_look_back(sm_machine *m, size_t block) {
         budget -= size < budget ? size : budget;
         way of = follow(bytes, bytes + size);
         int64_t depth = depth_at(m, before);
-        if (!of.sound || depth < 0 || (!of.jumps && depth + of.end != depth_at(m, head))) {
+        if (!of.sound || depth < 0 || (!of.jumps && depth + of.end != depth_at(m, head)))
             break;
-        }
-        if (of.jumps || depth + of.lowest < sought) {
+        if (of.jumps || depth + of.lowest < sought)
             sought = take_beginnings(m, block, bytes, size, sought);
-        }
     }
     sm_free(bytes);
 }

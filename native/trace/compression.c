@@ -42,32 +42,28 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
             since = token;
         }
         const uint8_t *plain = sm_find_operand(at, end);
-        if (plain - at <= 32 && end - at >= 32) { /* the usual case; p->tokens has room for the excess */
+        if (plain - at <= 32 && end - at >= 32) /* the usual case; p->tokens has room for the excess */
             memcpy(token, at, 32);
-        } else {
+        else
             memcpy(token, at, (size_t)(plain - at));
-        }
         token += plain - at;
         at = plain;
-        if (at == end) {
+        if (at == end)
             break;
-        }
         if (*at == SM_TOKEN_MARK) {
             *gap++ = (uint16_t)(token - since);
             since = token;
             do {
-                if (++at == end) {
+                if (++at == end)
                     return false;
-                }
                 *operand++ = *at;
             } while (*at & 0x80);
             at++;
             continue;
         }
         const uint8_t *next = sm_behind_operands(at, end);
-        if (next == NULL) {
+        if (next == NULL)
             return false;
-        }
         memcpy(token, at, (size_t)(next - at));
         token += next - at;
         at = next;
@@ -101,9 +97,8 @@ static uint64_t unusual_gaps(const uint16_t *gaps, unsigned usual) {
         found |= (uint64_t)(~alike & 0xffff) << i;
     }
 #else
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; i++)
         found |= (uint64_t)(gaps[i] != usual) << i;
-    }
 #endif
     return found;
 }
@@ -118,9 +113,8 @@ static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps
         unusual &= count - i < 64 ? ((uint64_t)1 << (count - i)) - 1 : ~(uint64_t)0;
         for (; unusual != 0; unusual &= unusual - 1) {
             size_t at = i + (size_t)__builtin_ctzll(unusual);
-            if (to + 3 * SM_VARINT_MAX > limit) {
+            if (to + 3 * SM_VARINT_MAX > limit)
                 return NULL;
-            }
             to = sm_varint_put(sm_varint_put(to, at - counted), gaps[at]);
             counted = at + 1;
         }
@@ -130,14 +124,12 @@ static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps
 
 static uint8_t *pack_apart(sm_packer *p, const uint8_t *bytes, size_t size, uint8_t *to, const uint8_t *limit) {
     apart is;
-    if (!take_apart(p, bytes, bytes + size, &is)) {
+    if (!take_apart(p, bytes, bytes + size, &is))
         return NULL;
-    }
     to = sm_varint_put(to, is.tokens);
     to = put_gaps(to, limit, p->gaps, is.marks);
-    if (to == NULL || is.operands + 1 >= (size_t)(limit - to)) {
+    if (to == NULL || is.operands + 1 >= (size_t)(limit - to))
         return NULL;
-    }
     memcpy(to, p->operands, is.operands);
     to += is.operands;
     int packed = LZ4_compress_default((const char *)p->tokens, (char *)to, (int)is.tokens, (int)(limit - to));
@@ -146,9 +138,8 @@ static uint8_t *pack_apart(sm_packer *p, const uint8_t *bytes, size_t size, uint
 
 uint8_t *sm_piece_pack(sm_packer *packer, const uint8_t *bytes, size_t size, uint8_t *to, uint8_t **body) {
     uint8_t *codec = to, *begin = sm_varint_put(to + 1, size), *end = NULL;
-    if (size >= WORTH_PACKING) {
+    if (size >= WORTH_PACKING)
         end = pack_apart(packer, bytes, size, begin, begin + size - LEAST_SAVED);
-    }
     *codec = end != NULL ? SM_PIECE_APART : SM_PIECE_PLAIN;
     if (end == NULL) {
         memcpy(begin, bytes, size);
@@ -197,25 +188,20 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
     const uint8_t *end = body + size, *at;
     uint64_t tokens, operand, gap;
     marks m;
-    if ((at = sm_varint_get(body, end, &tokens)) == NULL || tokens > raw || !begin_marks(&m, at, end)) {
+    if ((at = sm_varint_get(body, end, &tokens)) == NULL || tokens > raw || !begin_marks(&m, at, end))
         return false;
-    }
     const uint8_t *packed = m.operand;
-    for (uint64_t i = 0; i < m.left && packed != NULL; i++) {
+    for (uint64_t i = 0; i < m.left && packed != NULL; i++)
         packed = sm_varint_get(packed, end, &operand);
-    }
-    if (packed == NULL || (size_t)(packed - m.operand) + m.left != raw - tokens) {
+    if (packed == NULL || (size_t)(packed - m.operand) + m.left != raw - tokens)
         return false;
-    }
     uint8_t *from = to + (raw - tokens),
             *last = to + raw; /* at the end, so that the merged bytes never overtake them */
-    if (LZ4_decompress_safe((const char *)packed, (char *)from, (int)(end - packed), (int)tokens) != (int)tokens) {
+    if (LZ4_decompress_safe((const char *)packed, (char *)from, (int)(end - packed), (int)tokens) != (int)tokens)
         return false;
-    }
     for (; m.left > 0; m.left--) {
-        if (!next_gap(&m, &gap) || gap > (size_t)(last - from)) {
+        if (!next_gap(&m, &gap) || gap > (size_t)(last - from))
             return false;
-        }
         memmove(to, from, (size_t)gap);
         to += gap;
         from += gap;
@@ -229,14 +215,12 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
 
 bool sm_piece_unpack(unsigned codec, const uint8_t *body, size_t size, uint8_t *to, size_t raw) {
     if (codec == SM_PIECE_PLAIN) {
-        if (size == raw) {
+        if (size == raw)
             memcpy(to, body, raw);
-        }
         return size == raw;
     }
-    if (size > INT32_MAX || raw > INT32_MAX) {
+    if (size > INT32_MAX || raw > INT32_MAX)
         return false;
-    }
     return codec == SM_PIECE_APART
                ? unpack_apart(body, size, to, raw)
                : LZ4_decompress_safe((const char *)body, (char *)to, (int)size, (int)raw) == (int)raw;

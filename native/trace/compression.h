@@ -52,20 +52,17 @@ static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *e
         memcpy(&bytes, at, 16);
         unsigned found = (unsigned)__builtin_ia32_pmovmskb128(
             (signs)(bytes - SM_TOKEN_MARK < (uint8_t)(SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK)));
-        if (found != 0) {
+        if (found != 0)
             return at + __builtin_ctz(found);
-        }
     }
 #endif
     for (; end - at >= 8; at += 8) {
         unsigned plain = sm_first_operand(at);
-        if (plain < 8) {
+        if (plain < 8)
             return at + plain;
-        }
     }
-    while (at < end && !sm_has_operand(*at)) {
+    while (at < end && !sm_has_operand(*at))
         at++;
-    }
     return at;
 }
 

@@ -10,13 +10,12 @@
 static void leave(sm_machine *m, int64_t next, bool whole) {
     int64_t end = m->journal->end[m->stream->thread];
     uint32_t how = next >= 0 ? SM_CALL_AFTER : SM_CALL_OPEN;
-    if (next >= m->mark && whole) {
+    if (next >= m->mark && whole)
         sm_machine_settle_before(m, next);
-    } else if (next < 0 && end > m->mark && end < SM_MACHINE_LATEST && whole && m->events) {
+    else if (next < 0 && end > m->mark && end < SM_MACHINE_LATEST && whole && m->events)
         sm_machine_settle_before(m, end);
-    } else {
+    else
         sm_machine_settle(m, 0, 0, false);
-    }
     sm_machine_end_all(m, how);
     sm_machine_settle(m, m->mark, 0, true);
 }
@@ -25,9 +24,8 @@ static void leave(sm_machine *m, int64_t next, bool whole) {
 static size_t first_block(const sm_machine *m, int64_t from) {
     int64_t origin = m->journal->origin[m->stream->thread];
     size_t block = 0, blocks = m->stream->blocks;
-    while (block + 1 < blocks && sm_machine_head(m, block + 1)->time + origin <= from) {
+    while (block + 1 < blocks && sm_machine_head(m, block + 1)->time + origin <= from)
         block++;
-    }
     return block - (block > 0); /* its last events may be later than the next block's time */
 }
 
@@ -49,9 +47,8 @@ void sm_decoder_begin(sm_decoder *d, const sm_trace *journal, const sm_stream *s
 int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
     const sm_machine *m = &d->machine;
     *follows = false;
-    if (d->block >= m->stream->blocks) {
+    if (d->block >= m->stream->blocks)
         return -1;
-    }
     const sm_piece *head = sm_machine_head(m, d->block);
     *follows = d->whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
                head->block == sm_machine_head(m, d->block - 1)->block + 1;
@@ -61,25 +58,22 @@ int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
 /* Check the copied head of the next block: its piece was not read, but its time ends the reading. */
 static void note_next(const sm_decoder *d) {
     const sm_machine *m = &d->machine;
-    if (d->block < m->stream->blocks) {
+    if (d->block < m->stream->blocks)
         m->wrong->damaged += !sm_piece_is_as_told(m->journal->index, sm_machine_head(m, d->block));
-    }
 }
 
 /* Count a block with kinds of instants that its head does not list. A reader of instants may have skipped it. */
 static void note_unlisted(const sm_decoder *d, const sm_block *block, size_t size) {
     const sm_machine *m = &d->machine;
     uint32_t listed = sm_block_kinds(m->journal->index, block);
-    if (listed != SM_KINDS_UNKNOWN) {
+    if (listed != SM_KINDS_UNKNOWN)
         m->wrong->unlisted += (sm_piece_heads_kinds_of(d->bytes, d->bytes + size) & ~listed) != 0;
-    }
 }
 
 bool sm_decoder_step(sm_decoder *d) {
     sm_machine *m = &d->machine;
-    if (m->failed || m->stopped) {
+    if (m->failed || m->stopped)
         return false;
-    }
     bool follows;
     int64_t time = sm_decoder_next(d, &follows);
     if (d->block > d->last || time >= d->to) {
@@ -99,9 +93,8 @@ bool sm_decoder_step(sm_decoder *d) {
         d->whole = false;
         return true;
     }
-    if (first && block > 0) {
+    if (first && block > 0)
         sm_look_back(m, block);
-    }
     sm_machine_read(m, d->bytes, size, head->unit, &d->whole);
     return true;
 }
@@ -153,12 +146,10 @@ sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream
     sm_decode_status status = SM_DECODE_DONE;
     size_t blocks = stream->blocks, read = 0;
     for (size_t block = first_block(&m, from); block < blocks && status == SM_DECODE_DONE; block++) {
-        if (sm_machine_head(&m, block)->time + origin >= to) {
+        if (sm_machine_head(&m, block)->time + origin >= to)
             break;
-        }
-        if (block < read || !says_something(&m, block)) {
+        if (block < read || !says_something(&m, block))
             continue;
-        }
         size_t last = block;
         while (last + 1 < blocks && sm_machine_head(&m, last + 1)->time + origin < to &&
                (says_something(&m, last + 1) || says_something(&m, last))) {

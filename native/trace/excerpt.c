@@ -64,11 +64,10 @@ static size_t cell_of(const sm_cut_choice *choice, int fact, int64_t value) {
     size_t low = 0, high = choice->count[fact];
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (choice->bounds[fact][middle] <= value) {
+        if (choice->bounds[fact][middle] <= value)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -84,25 +83,21 @@ static bool is_chosen(const sm_cut_choice *choice, const open_call *open, int64_
 /* Return true if each class chooses all calls or none, so that ends do not matter. */
 static bool is_settled(const sm_cut_choice *choice) {
     size_t cells = SM_CUT_HOWS;
-    for (int f = 0; f < SM_CUT_FACTS; f++) {
+    for (int f = 0; f < SM_CUT_FACTS; f++)
         cells *= choice->count[f] + 1;
-    }
     for (size_t c = 0; c < choice->classes; c++) {
         const uint8_t *of = choice->table + c * cells;
-        if (memchr(of, !of[0], cells) != NULL) {
+        if (memchr(of, !of[0], cells) != NULL)
             return false;
-        }
     }
     return true;
 }
 
 static unsigned how_left(uint32_t flags) {
-    if (flags & SM_CALL_UNWOUND) {
+    if (flags & SM_CALL_UNWOUND)
         return SM_CUT_UNWOUND;
-    }
-    if (flags & SM_CALL_YIELDED) {
+    if (flags & SM_CALL_YIELDED)
         return SM_CUT_YIELDED;
-    }
     return flags & (SM_CALL_OPEN | SM_CALL_AFTER | SM_CALL_ENDED_UNSEEN) ? SM_CUT_UNENDED : SM_CUT_RETURNED;
 }
 
@@ -138,20 +133,16 @@ static void note_choice(cutter *c, uint64_t number) {
 static int choose(void *receiver, const sm_stream *stream, const sm_happened *event) {
     (void)stream;
     cutter *c = receiver;
-    if (event->what == SM_HAPPENED_START) {
+    if (event->what == SM_HAPPENED_START)
         return push(c, event) == NULL;
-    }
-    if (event->what != SM_HAPPENED_END || c->depth == 0) {
+    if (event->what != SM_HAPPENED_END || c->depth == 0)
         return 0;
-    }
     const open_call *open = &c->stack[--c->depth];
     int64_t took = event->call->end - event->call->start;
-    if (c->depth) {
+    if (c->depth)
         c->stack[c->depth - 1].inner += took;
-    }
-    if (is_chosen(c->order->choice, open, took, how_left(event->call->flags))) {
+    if (is_chosen(c->order->choice, open, took, how_left(event->call->flags)))
         note_choice(c, open->number);
-    }
     return c->failed;
 }
 
@@ -161,9 +152,8 @@ static int64_t number_of(const cutter *c, uint32_t node) {
 
 /* Return the current place of the part, in the writer's dictionary. */
 static int64_t place(const cutter *c) {
-    if (c->shown) {
+    if (c->shown)
         return number_of(c, c->stack[c->shown - 1].node);
-    }
     return (int64_t)c->writer->dictionary->nodes + c->order->thread[c->stream->thread];
 }
 
@@ -193,17 +183,15 @@ static void read_clock(cutter *c, int64_t time) {
 /* Note a call of the part, which began inside it or (before) earlier. */
 static void note(cutter *c, const open_call *open) {
     bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
-    if (c->counts) {
+    if (c->counts)
         c->counts->seen[open->node] |= SM_CUT_ON_PATH | (before ? SM_CUT_BEGAN_BEFORE : 0);
-    }
 }
 
 /* Begin the part with the calls on the stack. Calls that ended before leave no trace. */
 static void begin(cutter *c) {
     c->notes->streams += !c->begun;
-    for (size_t i = 0; !c->begun && i < c->shown; i++) {
+    for (size_t i = 0; !c->begun && i < c->shown; i++)
         note(c, &c->stack[i]);
-    }
     c->begun = true;
 }
 
@@ -215,9 +203,8 @@ static void lead_up(cutter *c, const moment *at) {
                                           (at->after >= c->order->to && at->before < c->order->to));
     bool begun = c->begun;
     begin(c);
-    if (w == NULL) {
+    if (w == NULL)
         return;
-    }
     if (!w->open) {
         sm_write_block(w, place(c), begun ? c->gap_end : c->start, begun);
         c->astray = false;
@@ -227,9 +214,8 @@ static void lead_up(cutter *c, const moment *at) {
         read_clock(c, c->due);
         c->due = -1;
     }
-    if (at->before > w->mark) {
+    if (at->before > w->mark)
         read_clock(c, at->before);
-    }
     sm_write_room(w, place(c));
     if (c->astray) {
         sm_write_goto(w, place(c));
@@ -239,9 +225,8 @@ static void lead_up(cutter *c, const moment *at) {
 
 /* Write the event's time if it is a clock reading; otherwise remember the next reading. */
 static void follow_up(cutter *c, const moment *at) {
-    if (c->writer == NULL) {
+    if (c->writer == NULL)
         return;
-    }
     if (at->bound == 0) {
         sm_write_mark(c->writer, at->time);
         c->due = -1;
@@ -266,18 +251,16 @@ static void show(cutter *c) {
         const open_call *open = &c->stack[c->shown];
         bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
         bool seen = !before && !(open->flags & SM_CALL_BEGAN_UNSEEN), resumed = open->flags & SM_CALL_RESUMED;
-        if (c->begun) {
+        if (c->begun)
             note(c, open);
-        }
         if (!seen) {
             c->astray = true;
             continue;
         }
         lead_up(c, &open->began);
         note(c, open);
-        if (c->counts) {
+        if (c->counts)
             (resumed ? c->counts->resumes : c->counts->calls)[open->node]++;
-        }
         if (c->writer) {
             sm_write_enter(c->writer, place(c), (uint32_t)number_of(c, open->node), resumed);
             follow_up(c, &open->began);
@@ -288,19 +271,16 @@ static void show(cutter *c) {
 static void on_start(cutter *c, const sm_happened *event) {
     const sm_cut_choice *choice = c->order->choice;
     open_call *open = push(c, event);
-    if (open == NULL) {
+    if (open == NULL)
         return;
-    }
-    if (choice == NULL) {
+    if (choice == NULL)
         open->whole = true;
-    } else if (c->ahead) {
+    else if (c->ahead)
         open->whole |= open->number / 8 < c->chosen_size && (c->chosen[open->number / 8] >> (open->number % 8) & 1);
-    } else {
+    else
         open->whole |= is_chosen(choice, open, 0, SM_CUT_RETURNED);
-    }
-    if (open->whole) {
+    if (open->whole)
         show(c);
-    }
 }
 
 static void on_end(cutter *c, const sm_happened *event, const moment *at) {
@@ -310,9 +290,8 @@ static void on_end(cutter *c, const sm_happened *event, const moment *at) {
         c->open = *at;
         return;
     }
-    if (c->depth == 0) {
+    if (c->depth == 0)
         return;
-    }
     const open_call *open = &c->stack[c->depth - 1];
     if (c->shown < c->depth) {
         c->depth--;
@@ -322,9 +301,8 @@ static void on_end(cutter *c, const sm_happened *event, const moment *at) {
         c->astray = true;
     } else {
         lead_up(c, at);
-        if (c->counts) {
+        if (c->counts)
             c->counts->exceptions[open->node] += (flags & SM_CALL_UNWOUND) != 0;
-        }
         if (c->writer) {
             sm_write_token(c->writer, flags & SM_CALL_UNWOUND   ? SM_TOKEN_UNWIND
                                       : flags & SM_CALL_YIELDED ? SM_TOKEN_YIELD
@@ -337,15 +315,13 @@ static void on_end(cutter *c, const sm_happened *event, const moment *at) {
 
 static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
     bool inside = c->order->choice == NULL || (c->depth && c->stack[c->depth - 1].whole);
-    if (at->time < c->order->from || !inside || instant->kind == SM_INSTANT_CLOCK) {
+    if (at->time < c->order->from || !inside || instant->kind == SM_INSTANT_CLOCK)
         return;
-    }
     if (instant->kind == SM_INSTANT_LEFT_OUT) {
         const uint8_t *from = instant->bytes, *end = from + instant->length;
         uint64_t calls = 0, resumes = 0;
-        if ((from = sm_varint_get(from, end, &calls)) != NULL && sm_varint_get(from, end, &resumes) != NULL) {
+        if ((from = sm_varint_get(from, end, &calls)) != NULL && sm_varint_get(from, end, &resumes) != NULL)
             c->notes->left_out += calls + resumes;
-        }
         return;
     }
     lead_up(c, at);
@@ -358,9 +334,8 @@ static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
 /* End the part of this stream, without an END token if the stream was cut off. */
 static void end(cutter *c, const moment *at, bool in_order) {
     c->ended = true;
-    if (!c->begun && c->shown == 0) {
+    if (!c->begun && c->shown == 0)
         return;
-    }
     if (in_order) {
         lead_up(c, at);
         if (c->writer) {
@@ -371,9 +346,8 @@ static void end(cutter *c, const moment *at, bool in_order) {
         pass(c, at);
         say_path(c);
     }
-    for (size_t i = 0; c->counts && i < c->shown; i++) {
+    for (size_t i = 0; c->counts && i < c->shown; i++)
         c->counts->seen[c->stack[i].node] |= SM_CUT_RUNS_ON;
-    }
 }
 
 static int keep(void *receiver, const sm_stream *stream, const sm_happened *event) {
@@ -399,16 +373,14 @@ static int keep(void *receiver, const sm_stream *stream, const sm_happened *even
         on_instant(c, event->instant, &at);
         break;
     case SM_HAPPENED_LAST:
-        if (at.time >= c->order->from) {
+        if (at.time >= c->order->from)
             end(c, &at, true);
-        }
         break;
     case SM_HAPPENED_OTHER:
         if (c->astray && c->begun && at.time >= c->order->from) {
             lead_up(c, &at);
-            if (c->writer) {
+            if (c->writer)
                 follow_up(c, &at);
-            }
         }
         break;
     }
@@ -418,19 +390,16 @@ static int keep(void *receiver, const sm_stream *stream, const sm_happened *even
 static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     (void)stream;
     cutter *c = receiver;
-    if (to <= c->order->from) {
+    if (to <= c->order->from)
         return 0;
-    }
-    if (from >= c->order->to) {
+    if (from >= c->order->to)
         return 0;
-    }
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
         pass(c, &(moment){.time = from});
         say_path(c);
-        if (c->writer) {
+        if (c->writer)
             sm_write_end(c->writer);
-        }
     }
     c->gap_end = to < c->order->to ? to : c->order->to;
     c->last = c->gap_end;
@@ -451,18 +420,16 @@ static int choose_ahead(cutter *c) {
 
 static int cut_stream(cutter *c) {
     const sm_cut_order *order = c->order;
-    if (c->ahead && choose_ahead(c) < 0) {
+    if (c->ahead && choose_ahead(c) < 0)
         return -1;
-    }
     if (c->writer) {
         uint32_t thread = (uint32_t)order->thread[c->stream->thread];
         sm_write_stream(c->writer, thread, c->stream->number, c->journal->origin[c->stream->thread]);
     }
     sm_wrong wrong = {0};
     sm_sink sink = {.receiver = c, .event = keep, .gap = keep_gap};
-    if (sm_decode(c->journal, c->stream, order->from, order->to, &sink, &wrong) == SM_DECODE_NO_MEMORY || c->failed) {
+    if (sm_decode(c->journal, c->stream, order->from, order->to, &sink, &wrong) == SM_DECODE_NO_MEMORY || c->failed)
         return -1;
-    }
     c->notes->damaged += wrong.damaged + wrong.unknown + wrong.reserved + wrong.deep;
     if (c->beyond && !c->ended) {
         moment at = {.time = order->to, .after = order->to};
@@ -473,9 +440,8 @@ static int cut_stream(cutter *c) {
         end(c, &c->open, false);
     }
     if (c->writer) {
-        if (c->writer->open && c->due >= 0 && c->due <= order->to) {
+        if (c->writer->open && c->due >= 0 && c->due <= order->to)
             read_clock(c, c->due);
-        }
         sm_write_end(c->writer);
     }
     return 0;
@@ -495,15 +461,13 @@ int sm_cut(const sm_trace *journal, const sm_cut_order *order, sm_cut_counts *co
                     .stream = &journal->index->stream[s],
                     .ahead = ahead,
                     .due = -1};
-        if (writer != NULL && order->thread[c.stream->thread] < 0) {
+        if (writer != NULL && order->thread[c.stream->thread] < 0)
             continue;
-        }
         done = cut_stream(&c);
         sm_free(c.stack);
         sm_free(c.chosen);
-        if (writer != NULL && done == 0) {
+        if (writer != NULL && done == 0)
             done = writer->failed ? -1 : writer->stopped;
-        }
     }
     return done;
 }

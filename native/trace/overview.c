@@ -79,9 +79,8 @@ static void paint_sum(walker *w, const sm_row *row) {
     unsigned shares = 0;
     for (unsigned i = 0; i < row->shares; i++) {
         int64_t node = node_of(w, row->share[i].rank);
-        if (node >= 0) {
+        if (node >= 0)
             share[shares++] = (sm_share){.rank = (uint32_t)node, .ns = row->share[i].ns};
-        }
     }
     if (shares) {
         sm_run run = {.start = row->start + w->origin,
@@ -100,9 +99,8 @@ static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, b
     for (size_t i = rows->first[slice]; i < rows->first[slice + 1] && !w->failed; i++) {
         const sm_row *row = &rows->row[i];
         if (row->kind == SM_ROW_RUN) {
-            if (runs) {
+            if (runs)
                 paint_sum(w, row);
-            }
             continue;
         }
         int64_t node = node_of(w, row->share[0].rank);
@@ -111,9 +109,8 @@ static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, b
             *o = (opened){.known = true, .node = (uint32_t)node, .start = row->start, .flags = row->flags};
         } else if (o != NULL) {
             o->known = false;
-            if (singles) {
+            if (singles)
                 paint_single(w, row, (uint32_t)node);
-            }
         }
     }
 }
@@ -121,9 +118,8 @@ static void take_rows(walker *w, const sm_zoom_sheet_rows *rows, size_t slice, b
 static int exact_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     walker *w = receiver;
     (void)stream;
-    if (w->seen++ < w->skip) {
+    if (w->seen++ < w->skip)
         return 0;
-    }
     sm_call known = *call;
     if ((call->flags & SM_CALL_BEFORE) && call->depth < w->before.room && w->before.at[call->depth].known) {
         known.start = w->before.at[call->depth].start + w->origin;
@@ -141,11 +137,10 @@ static size_t block_at(const walker *w, uint64_t number) {
     size_t low = 0, high = w->stream->blocks;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (index->piece[index->block[w->stream->first + middle].first].block <= number) {
+        if (index->piece[index->block[w->stream->first + middle].first].block <= number)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low ? low - 1 : 0;
 }
@@ -160,9 +155,8 @@ static void decode_exact(walker *w, int64_t to) {
 
 /* Read the pending run from the journal. */
 static void settle(walker *w) {
-    if (w->exact) {
+    if (w->exact)
         decode_exact(w, INT64_MAX);
-    }
 }
 
 /* Add a level-0 slice to the pending run. Return false if too much was read already. */
@@ -170,28 +164,24 @@ static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint
     const sm_zoom_slice *slice = &rows->slice[at];
     bool goes_on = w->exact && w->next == number && !(slice->flags & SM_ZOOM_SLICE_AFTER_GAP);
     uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip);
-    if (cost > w->calls_left) {
+    if (cost > w->calls_left)
         return false;
-    }
     w->calls_left -= cost;
-    if (!goes_on) {
+    if (!goes_on)
         settle(w);
-    }
     if (!w->exact) {
         w->exact = true;
         w->block = slice->block;
         w->skip = slice->skip;
         w->calls = 0;
-        if (w->before.at) {
+        if (w->before.at)
             memset(w->before.at, 0, w->before.room * sizeof *w->before.at);
-        }
     }
     for (size_t i = rows->first[at]; i < rows->first[at + 1]; i++) {
         const sm_row *row = &rows->row[i];
         opened *o = row->kind == SM_ROW_ENDED ? opened_at(w, &w->before, row->depth) : NULL;
-        if (o != NULL && !o->known) {
+        if (o != NULL && !o->known)
             *o = (opened){.known = true, .start = row->start, .flags = row->flags};
-        }
     }
     take_rows(w, rows, at, false, false);
     w->calls += slice->calls;
@@ -203,11 +193,10 @@ static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t
     size_t low = w->first[level], high = low + w->count[level];
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (w->sheets->sheet[middle].number < number) {
+        if (w->sheets->sheet[middle].number < number)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     bool found = low < w->first[level] + w->count[level] && w->sheets->sheet[low].number == number;
     return found ? &w->sheets->sheet[low] : NULL;
@@ -216,9 +205,8 @@ static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t
 /* Paint a sheet. Return false if it is missing or damaged. */
 static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
     const sm_zoom_sheet_place *sheet = find(w, level, number);
-    if (sheet == NULL) {
+    if (sheet == NULL)
         return false;
-    }
     sm_zoom_sheet_rows rows = {0};
     int done = sm_zoom_sheet_read(w->sheets, sheet, &rows);
     w->overview->bad_sheets += done == 0;
@@ -284,9 +272,8 @@ static int paint_call(void *receiver, const sm_stream *stream, const sm_call *ca
 }
 
 static void take_stream(walker *w) {
-    for (uint32_t level = 0; level < SM_LEVELS; level++) {
+    for (uint32_t level = 0; level < SM_LEVELS; level++)
         w->first[level] = sm_zoom_sheets_of(w->sheets, w->stream->thread, w->stream->number, level, &w->count[level]);
-    }
     if (w->count[0] == 0) {
         sm_sink sink = {.receiver = w, .call = paint_call, .look_back = LOOK_BACK};
         w->failed |= sm_decode(w->journal, w->stream, w->asked->from, w->asked->to, &sink, &w->overview->wrong) ==
@@ -307,21 +294,18 @@ static void choose_gaps(sm_overview *o, const sm_trace *journal, const sm_overvi
     size_t kept = 0;
     for (size_t i = 0; i < o->gaps.size / sizeof *gap; i++) {
         bool wanted = asked->wanted == NULL || asked->wanted[journal->index->stream[gap[i].stream].thread];
-        if (wanted && gap[i].to >= asked->from && gap[i].from < asked->to) {
+        if (wanted && gap[i].to >= asked->from && gap[i].from < asked->to)
             gap[kept++] = gap[i];
-        }
     }
     o->gaps.size = kept * sizeof *gap;
 }
 
 static int by_place(const void *left, const void *right) {
     const sm_run *a = left, *b = right;
-    if (a->stream != b->stream) {
+    if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
-    }
-    if (a->depth != b->depth) {
+    if (a->depth != b->depth)
         return a->depth < b->depth ? -1 : 1;
-    }
     return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
 }
 
@@ -339,16 +323,14 @@ int sm_overview_fill(sm_overview *o, const sm_trace *journal, const sm_overview_
         w.stream = &journal->index->stream[s];
         w.number = s;
         w.origin = journal->origin[w.stream->thread];
-        if (asked->wanted == NULL || asked->wanted[w.stream->thread]) {
+        if (asked->wanted == NULL || asked->wanted[w.stream->thread])
             take_stream(&w);
-        }
     }
     sm_run_painter_free(&painter);
     w.failed |= sm_gaps_find(journal, &o->gaps) < 0;
     choose_gaps(o, journal, asked);
-    if (o->runs.size) {
+    if (o->runs.size)
         qsort(o->runs.bytes, o->runs.size / sizeof(sm_run), sizeof(sm_run), by_place);
-    }
     return w.failed ? -1 : 0;
 }
 

@@ -10,9 +10,8 @@
 
 static void hand_on(sm_run_painter *p, sm_paint_slot *s) {
     unsigned most = 0;
-    for (unsigned i = 1; i < s->shares; i++) {
+    for (unsigned i = 1; i < s->shares; i++)
         most = s->of[i].ns > s->of[most].ns ? i : most;
-    }
     int64_t span = s->run.end - s->run.start; /* calls of the journal may overlap those of levels */
     s->run.busy = s->run.busy < span ? s->run.busy : span;
     s->run.most = s->of[most].ns < s->run.busy ? s->of[most].ns : s->run.busy;
@@ -37,11 +36,10 @@ static void add_share(sm_paint_slot *s, const sm_painted_share *more) {
         }
         least = known->ns < s->of[least].ns ? i : least;
     }
-    if (s->shares < SM_PAINT_SHARES) {
+    if (s->shares < SM_PAINT_SHARES)
         s->of[s->shares++] = *more;
-    } else if (more->ns > s->of[least].ns) {
+    else if (more->ns > s->of[least].ns)
         s->of[least] = *more;
-    }
 }
 
 static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
@@ -55,16 +53,13 @@ static sm_paint_slot *slot_of(sm_run_painter *p, uint32_t depth) {
 
 void sm_paint_run(sm_run_painter *p, const sm_run *run, const sm_share *shares, unsigned count) {
     const sm_overview_asked *a = p->asked;
-    if (run->end < a->from || run->start >= a->to || run->depth < a->first_depth || run->depth >= a->last_depth) {
+    if (run->end < a->from || run->start >= a->to || run->depth < a->first_depth || run->depth >= a->last_depth)
         return;
-    }
     sm_paint_slot *s = slot_of(p, run->depth);
-    if (s == NULL) {
+    if (s == NULL)
         return;
-    }
-    if (s->run.calls && (run->start < s->run.start || run->end - s->run.start > p->width)) {
+    if (s->run.calls && (run->start < s->run.start || run->end - s->run.start > p->width))
         hand_on(p, s);
-    }
     if (s->run.calls == 0) {
         s->run = *run;
         s->shares = 0;
@@ -84,9 +79,8 @@ void sm_paint_run(sm_run_painter *p, const sm_run *run, const sm_share *shares, 
 
 void sm_paint_call(sm_run_painter *p, const sm_call *call, uint64_t stream) {
     int64_t took = call->end - call->start, bound = -1;
-    if (call->start_bound >= 0 && call->end_bound >= 0) {
+    if (call->start_bound >= 0 && call->end_bound >= 0)
         bound = call->start_bound > call->end_bound ? call->start_bound : call->end_bound;
-    }
     sm_run run = {.start = call->start,
                   .end = call->end,
                   .busy = took,
@@ -99,11 +93,9 @@ void sm_paint_call(sm_run_painter *p, const sm_call *call, uint64_t stream) {
 }
 
 void sm_paint_end(sm_run_painter *p) {
-    for (size_t i = 0; i < p->room && !p->failed; i++) {
-        if (p->slots[i].run.calls) {
+    for (size_t i = 0; i < p->room && !p->failed; i++)
+        if (p->slots[i].run.calls)
             hand_on(p, &p->slots[i]);
-        }
-    }
 }
 
 void sm_run_painter_free(sm_run_painter *p) {

@@ -14,9 +14,8 @@ static void sum_up(uint32_t *start, size_t runs) {
 
 /* Undo the increments of filling, which moved each start to the beginning of the next run. */
 static void shift_back(uint32_t *start, size_t runs) {
-    for (size_t i = runs; i > 0; i--) {
+    for (size_t i = runs; i > 0; i--)
         start[i] = start[i - 1];
-    }
     start[0] = 0;
 }
 
@@ -26,9 +25,8 @@ int sm_dictionary_make(sm_dictionary *d) {
     d->by_rank = sm_calloc(d->nodes, sizeof *d->by_rank);
     d->child_start = sm_calloc(places + 1, sizeof *d->child_start);
     d->child = sm_calloc(d->nodes, sizeof *d->child);
-    if (d->rank_start == NULL || d->by_rank == NULL || d->child_start == NULL || d->child == NULL) {
+    if (d->rank_start == NULL || d->by_rank == NULL || d->child_start == NULL || d->child == NULL)
         return -1;
-    }
     for (size_t n = 0; n < d->nodes; n++) {
         d->rank_start[d->thread[n]]++;
         d->child_start[d->parent[n] < 0 ? d->nodes + (size_t)d->thread[n] : (size_t)d->parent[n]]++;

@@ -25,21 +25,18 @@ void sm_dictionary_free(sm_dictionary *dictionary);
 
 /* Return the place with this rank in the thread, or -1 if the file lacks it. */
 static inline int64_t sm_dictionary_rank(const sm_dictionary *d, size_t thread, uint64_t rank) {
-    if (rank == 0) {
+    if (rank == 0)
         return (int64_t)(d->nodes + thread);
-    }
-    if (rank > d->rank_start[thread + 1] - d->rank_start[thread]) {
+    if (rank > d->rank_start[thread + 1] - d->rank_start[thread])
         return -1;
-    }
     uint32_t node = d->by_rank[d->rank_start[thread] + rank - 1];
     return node < d->sound_nodes ? (int64_t)node : -1;
 }
 
 /* Return the number-th child of a place, or -1. */
 static inline int64_t sm_dictionary_child(const sm_dictionary *d, int64_t place, unsigned number) {
-    if (number >= d->child_start[place + 1] - d->child_start[place]) {
+    if (number >= d->child_start[place + 1] - d->child_start[place])
         return -1;
-    }
     uint32_t node = d->child[d->child_start[place] + number];
     return node < d->sound_nodes ? (int64_t)node : -1;
 }

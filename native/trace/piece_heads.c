@@ -35,9 +35,8 @@ void sm_piece_heads_clear(sm_piece_heads *heads) {
 static const uint8_t *next_entry(const uint8_t *at, const uint8_t *end, const uint8_t **head, uint64_t *size,
                                  uint64_t *length, uint64_t *kinds) {
     at = sm_varint_get(at, end, size);
-    if (at == NULL || *size > (uint64_t)(end - at)) {
+    if (at == NULL || *size > (uint64_t)(end - at))
         return NULL;
-    }
     *head = at;
     at = sm_varint_get(at + *size, end, length);
     return at != NULL ? sm_varint_get(at, end, kinds) : NULL;
@@ -48,19 +47,16 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
     const uint8_t *from = bytes + at, *end = from + length, *head;
     uint64_t heads, size, of, kinds;
     from = sm_varint_get(from, end, &heads);
-    if (from == NULL || heads > count) {
+    if (from == NULL || heads > count)
         return;
-    }
     const uint8_t *check = from;
     for (uint64_t i = count - heads; check != NULL && i < count; i++) {
         check = next_entry(check, end, &head, &size, &of, &kinds);
-        if (check != NULL && (of != (uint64_t)places[2 * i + 1] || size > of || kinds > UINT32_MAX)) {
+        if (check != NULL && (of != (uint64_t)places[2 * i + 1] || size > of || kinds > UINT32_MAX))
             return;
-        }
     }
-    if (check != end) {
+    if (check != end)
         return;
-    }
     for (uint64_t i = count - heads; i < count; i++) {
         from = next_entry(from, end, &head, &size, &of, &kinds);
         sm_piece known = {.at = (uint64_t)places[2 * i], .copy = (uint64_t)(head - bytes), .kinds = (uint32_t)kinds};
@@ -79,13 +75,11 @@ uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
         if (token == SM_TOKEN_INSTANT) {
             at = sm_varint_get(at, end, &kind);
             at = at != NULL ? sm_varint_get(at, end, &length) : NULL;
-            if (at == NULL || length > (uint64_t)(end - at)) {
+            if (at == NULL || length > (uint64_t)(end - at))
                 break;
-            }
             at += length;
-            if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK) {
+            if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK)
                 kinds |= kind > 0 && kind < 32 ? (uint32_t)1 << kind : 1;
-            }
         } else if (token >= SM_TOKEN_MARK && token <= SM_TOKEN_GOTO) {
             at = sm_varint_get(at, end, &kind);
         }
@@ -96,9 +90,8 @@ uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
 uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece) {
     const uint8_t *body = payload + piece->body;
     size_t packed = piece->length - piece->body;
-    if (piece->codec == SM_PIECE_PLAIN) {
+    if (piece->codec == SM_PIECE_PLAIN)
         return sm_piece_heads_kinds_of(body, body + packed);
-    }
     uint8_t *bytes = sm_malloc(piece->raw);
     bool unpacked = bytes != NULL && sm_piece_unpack(piece->codec, body, packed, bytes, piece->raw);
     uint32_t kinds = unpacked ? sm_piece_heads_kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;

@@ -7,18 +7,14 @@
 
 static int compare(const void *left, const void *right) {
     const sm_piece *a = left, *b = right;
-    if (a->thread != b->thread) {
+    if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
-    }
-    if (a->stream != b->stream) {
+    if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
-    }
-    if (a->block != b->block) {
+    if (a->block != b->block)
         return a->block < b->block ? -1 : 1;
-    }
-    if (a->offset != b->offset) {
+    if (a->offset != b->offset)
         return a->offset < b->offset ? -1 : 1;
-    }
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
@@ -30,9 +26,8 @@ static void find_blocks(sm_index *index) {
     const sm_piece *piece = index->piece;
     for (size_t i = 0; i < index->pieces;) {
         size_t next = i + 1;
-        while (next < index->pieces && same_block(&piece[i], &piece[next])) {
+        while (next < index->pieces && same_block(&piece[i], &piece[next]))
             next++;
-        }
         if (piece[i].offset != 0) {
             index->dropped += next - i;
             i = next;
@@ -57,14 +52,11 @@ static bool agree(const sm_index *index) {
         for (size_t b = 0; b < stream->blocks; b++) {
             const sm_block *block = &index->block[stream->first + b];
             const sm_piece *head = &piece[block->first];
-            if (head->block != b || (b > 0 && head->time < piece[block[-1].first].time)) {
+            if (head->block != b || (b > 0 && head->time < piece[block[-1].first].time))
                 return false;
-            }
-            for (size_t i = block->first + 1; i < block->first + block->pieces; i++) {
-                if (piece[i].offset != piece[i - 1].offset + piece[i - 1].raw) {
+            for (size_t i = block->first + 1; i < block->first + block->pieces; i++)
+                if (piece[i].offset != piece[i - 1].offset + piece[i - 1].raw)
                     return false;
-                }
-            }
         }
     }
     return index->dropped == 0;
@@ -78,23 +70,20 @@ static bool is_inside(const sm_index *index, uint64_t at, uint64_t length) {
 static int read_heads(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
                       size_t threads) {
     uint8_t *is_known = sm_calloc(count, 1);
-    if (is_known == NULL) {
+    if (is_known == NULL)
         return -1;
-    }
     for (size_t i = 0; i < heads_count; i++) {
         uint64_t at = (uint64_t)heads[3 * i], length = (uint64_t)heads[3 * i + 1], before = (uint64_t)heads[3 * i + 2];
-        if (is_inside(index, at, length) && before <= count) {
+        if (is_inside(index, at, length) && before <= count)
             sm_piece_heads_read(index->bytes, at, (size_t)length, places, (size_t)before, index->piece, is_known);
-        }
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
         sm_piece piece = is_known[i] ? index->piece[i] : (sm_piece){.at = at, .kinds = SM_KINDS_UNKNOWN};
         bool sound = is_inside(index, at, length) &&
                      (is_known[i] || sm_piece_parse(index->bytes + at, length, &piece) == 0) && piece.thread < threads;
-        if (sound) {
+        if (sound)
             index->piece[index->pieces++] = piece;
-        }
     }
     index->dropped = count - index->pieces;
     sm_free(is_known);
@@ -104,9 +93,8 @@ static int read_heads(sm_index *index, const int64_t *places, size_t count, cons
 static int find(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
                 size_t threads) {
     index->pieces = index->blocks = index->streams = 0;
-    if (read_heads(index, places, count, heads, heads_count, threads) < 0) {
+    if (read_heads(index, places, count, heads, heads_count, threads) < 0)
         return -1;
-    }
     qsort(index->piece, index->pieces, sizeof *index->piece, compare);
     find_blocks(index);
     return 0;

@@ -30,24 +30,20 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
         at = get(at, end, UINT64_MAX, &piece->flags);
         at = get(at, end, UINT64_MAX, &piece->rank);
         at = get(at, end, LATEST, &time);
-        if (at == NULL || end - at < 8) {
+        if (at == NULL || end - at < 8)
             return NULL;
-        }
         piece->unit = sm_get_f64(at);
         piece->time = (int64_t)time;
         at += 8;
-        if (!(piece->unit >= 0 && piece->unit < 1e18)) { /* rejects NaN, too */
+        if (!(piece->unit >= 0 && piece->unit < 1e18)) /* rejects NaN, too */
             return NULL;
-        }
     }
-    if (at == NULL || at == end) {
+    if (at == NULL || at == end)
         return NULL;
-    }
     piece->codec = *at++;
     at = get(at, end, SM_BLOCK_MOST, &raw);
-    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART) {
+    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART)
         return NULL;
-    }
     piece->thread = (uint32_t)thread;
     piece->offset = (uint32_t)offset;
     piece->raw = (uint32_t)raw;
@@ -76,18 +72,16 @@ bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece) {
 
 static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32 *tables) {
     const uint8_t *payload = index->bytes + piece->at;
-    if (!sm_piece_is_as_told(index, piece)) {
+    if (!sm_piece_is_as_told(index, piece))
         return 0;
-    }
     uint32_t crc = sm_crc32_update(tables, 0, payload - 8, 4);
     return sm_crc32_update(tables, crc, payload, piece->length) == sm_get_u32(payload - 4);
 }
 
 uint32_t sm_block_kinds(const sm_index *index, const sm_block *block) {
     uint32_t kinds = 0;
-    for (size_t i = 0; i < block->pieces; i++) {
+    for (size_t i = 0; i < block->pieces; i++)
         kinds |= index->piece[block->first + i].kinds;
-    }
     return kinds;
 }
 
@@ -97,17 +91,14 @@ int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, siz
     *size = 0;
     for (size_t i = 0; i < block->pieces; i++) {
         const sm_piece *piece = &index->piece[block->first + i];
-        if (piece->offset < *size && sm_piece_is_as_told(index, piece)) {
+        if (piece->offset < *size && sm_piece_is_as_told(index, piece))
             continue; /* a duplicate */
-        }
-        if (piece->offset != *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables)) {
+        if (piece->offset != *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables))
             return 0;
-        }
         const uint8_t *body = index->bytes + piece->at + piece->body;
         size_t packed = piece->length - piece->body;
-        if (!sm_piece_unpack(piece->codec, body, packed, to + *size, piece->raw)) {
+        if (!sm_piece_unpack(piece->codec, body, packed, to + *size, piece->raw))
             return 0;
-        }
         *size += piece->raw;
     }
     return 1;

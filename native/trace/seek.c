@@ -27,22 +27,17 @@ bool sm_seek_in(sm_decoder *d, const sm_trace *journal, const sm_stream *stream,
 
 bool sm_seek_is_sound(const sm_decoder *d, const sm_seek *leap) {
     const sm_machine *m = &d->machine;
-    if (!m->begun || m->mark <= m->begins) {
+    if (!m->begun || m->mark <= m->begins)
         return false;
-    }
-    if (leap->start_least > 0 || !leap->starts) {
+    if (leap->start_least > 0 || !leap->starts)
         return true;
-    }
-    for (size_t i = 0; i < m->depth; i++) {
-        if (m->pool[m->stack[i]].call.flags & SM_CALL_BEFORE) {
+    for (size_t i = 0; i < m->depth; i++)
+        if (m->pool[m->stack[i]].call.flags & SM_CALL_BEFORE)
             return false;
-        }
-    }
     for (size_t i = 0; i < m->events; i++) {
         const sm_waiting *e = &m->event[i];
-        if (e->what == SM_HAPPENED_END && m->pool[e->open].call.flags & SM_CALL_BEFORE) {
+        if (e->what == SM_HAPPENED_END && m->pool[e->open].call.flags & SM_CALL_BEFORE)
             return false;
-        }
     }
     return true;
 }
@@ -51,23 +46,17 @@ bool sm_seek_out(sm_decoder *d, const sm_seek *leap) {
     const sm_machine *m = &d->machine;
     bool follows;
     int64_t time = sm_decoder_next(d, &follows);
-    if (time < 0 || !m->begun || (time <= leap->end_most && time <= leap->start_most)) {
+    if (time < 0 || !m->begun || (time <= leap->end_most && time <= leap->start_most))
         return false;
-    }
-    if (m->events && !(follows && time > m->mark)) {
+    if (m->events && !(follows && time > m->mark))
         return false;
-    }
     if (time <= leap->end_most) {
-        for (size_t i = 0; i < m->events && m->mark <= leap->start_most; i++) {
-            if (m->event[i].what == SM_HAPPENED_START) {
+        for (size_t i = 0; i < m->events && m->mark <= leap->start_most; i++)
+            if (m->event[i].what == SM_HAPPENED_START)
                 return false;
-            }
-        }
-        for (size_t i = 0; i < m->depth; i++) {
-            if (begins_in(leap, m->pool[m->stack[i]].call.start)) {
+        for (size_t i = 0; i < m->depth; i++)
+            if (begins_in(leap, m->pool[m->stack[i]].call.start))
                 return false;
-            }
-        }
     }
     d->to = time;
     return true;

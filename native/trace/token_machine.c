@@ -33,21 +33,18 @@ static bool grow(sm_machine *m, void *array, size_t *room, size_t size) {
 
 static void hand_on(sm_machine *m, uint32_t at) {
     sm_call *call = &m->pool[at].call;
-    if (call->end < call->start) {
+    if (call->end < call->start)
         call->end = call->start;
-    }
-    if (!m->stopped && m->sink->call && m->sink->call(m->sink->receiver, m->stream, call)) {
+    if (!m->stopped && m->sink->call && m->sink->call(m->sink->receiver, m->stream, call))
         m->stopped = true;
-    }
     m->pool[at].next = m->free_call;
     m->free_call = at + 1;
 }
 
 static void happen(sm_machine *m, sm_happened *event) {
     event->before = m->mark;
-    if (!m->stopped && m->sink->event && m->sink->event(m->sink->receiver, m->stream, event)) {
+    if (!m->stopped && m->sink->event && m->sink->event(m->sink->receiver, m->stream, event))
         m->stopped = true;
-    }
 }
 
 static void hand_on_instant(sm_machine *m, uint32_t number, int64_t time, int64_t bound, int64_t after) {
@@ -59,9 +56,8 @@ static void hand_on_instant(sm_machine *m, uint32_t number, int64_t time, int64_
                           .in = about.in,
                           .bytes = m->texts.bytes + about.at,
                           .length = about.length};
-    if (!m->stopped && m->sink->instant && m->sink->instant(m->sink->receiver, m->stream, &instant)) {
+    if (!m->stopped && m->sink->instant && m->sink->instant(m->sink->receiver, m->stream, &instant))
         m->stopped = true;
-    }
     happen(m, &(sm_happened){
                   .what = SM_HAPPENED_INSTANT, .instant = &instant, .time = time, .bound = bound, .after = after});
 }
@@ -94,9 +90,8 @@ void sm_machine_settle(sm_machine *m, int64_t to, double total, bool known) {
         } else {
             happen(m, &(sm_happened){.what = e->what, .time = time, .bound = bound, .after = after});
         }
-        if (!known && i + 1 == m->events) {
+        if (!known && i + 1 == m->events)
             to = time;
-        }
     }
     m->events = 0;
     m->texts.size = m->about.size = 0;
@@ -109,18 +104,16 @@ void sm_machine_settle_before(sm_machine *m, int64_t to) {
 }
 
 static void wait_for_mark(sm_machine *m, uint32_t what, uint32_t open) {
-    if (m->events == m->event_room && !grow(m, &m->event, &m->event_room, sizeof *m->event)) {
+    if (m->events == m->event_room && !grow(m, &m->event, &m->event_room, sizeof *m->event))
         return;
-    }
     m->event[m->events++] = (sm_waiting){.weight = m->weight, .open = open, .what = what};
 }
 
 void sm_machine_pass_segment(sm_machine *m) {
     const double *weight = m->journal->weight;
     m->weight += EVENT;
-    if (weight && m->place >= 0 && (size_t)m->place < m->journal->dictionary->nodes) {
+    if (weight && m->place >= 0 && (size_t)m->place < m->journal->dictionary->nodes)
         m->weight += weight[m->place];
-    }
 }
 
 int64_t sm_machine_root(const sm_machine *m) {
@@ -133,16 +126,14 @@ static void set_place(sm_machine *m) {
 
 /* Push a new call, whose start is not set. Return its index in the pool, or -1 if out of memory. */
 static int64_t push(sm_machine *m, uint32_t node, uint32_t flags) {
-    if (m->depth == m->stack_room && !grow(m, &m->stack, &m->stack_room, sizeof *m->stack)) {
+    if (m->depth == m->stack_room && !grow(m, &m->stack, &m->stack_room, sizeof *m->stack))
         return -1;
-    }
     uint32_t at = m->free_call - 1;
     if (m->free_call) {
         m->free_call = m->pool[at].next;
     } else {
-        if (m->pooled == m->pool_room && !grow(m, &m->pool, &m->pool_room, sizeof *m->pool)) {
+        if (m->pooled == m->pool_room && !grow(m, &m->pool, &m->pool_room, sizeof *m->pool))
             return -1;
-        }
         at = (uint32_t)m->pooled++;
     }
     uint64_t below = m->depth ? m->pool[m->stack[m->depth - 1]].call.number : SM_CALL_NONE;
@@ -169,11 +160,10 @@ static sm_paused *paused_on(sm_machine *m, uint32_t node) {
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (d->by_rank[first + middle] < node) {
+        if (d->by_rank[first + middle] < node)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return &m->of_node[low];
 }
@@ -201,19 +191,16 @@ static void end_innermost(sm_machine *m, uint32_t how) {
 
 static void begin(sm_machine *m, uint32_t node, bool resumed) {
     int64_t *counts = resumed ? m->sink->resumes : m->sink->calls;
-    if (counts) {
+    if (counts)
         counts[node]++;
-    }
     int64_t at = push(m, node, resumed ? SM_CALL_RESUMED : 0);
-    if (at < 0) {
+    if (at < 0)
         return;
-    }
     if (resumed) {
         sm_call *call = &m->pool[at].call;
         sm_paused *p = paused_on(m, node);
-        if (p == NULL) {
+        if (p == NULL)
             return;
-        }
         call->call = p->others ? p->call : SM_CALL_NONE;
         call->flags |= p->others == 1 && !m->left_out ? 0 : SM_CALL_UNSURE;
         p->others -= p->others > 0;
@@ -225,9 +212,8 @@ static void begin(sm_machine *m, uint32_t node, bool resumed) {
 bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays) {
     const sm_dictionary *d = m->journal->dictionary;
     size_t length = 0, common = 0;
-    for (int64_t n = place; n >= 0 && (size_t)n < d->nodes; n = d->parent[n]) {
+    for (int64_t n = place; n >= 0 && (size_t)n < d->nodes; n = d->parent[n])
         length++;
-    }
     if (length + m->depth > m->steps_left || length > SM_MACHINE_DEEPEST) {
         m->wrong->deep++;
         return false;
@@ -239,20 +225,16 @@ bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays) {
         return false;
     }
     int64_t node = place;
-    for (size_t i = length; i > 0; i--, node = d->parent[node]) {
+    for (size_t i = length; i > 0; i--, node = d->parent[node])
         path[i - 1] = (uint32_t)node;
-    }
-    while (common < length && common < m->depth && m->pool[m->stack[common]].call.node == path[common]) {
+    while (common < length && common < m->depth && m->pool[m->stack[common]].call.node == path[common])
         m->pool[m->stack[common++]].call.flags |= stays;
-    }
-    while (m->depth > common && !m->failed) {
+    while (m->depth > common && !m->failed)
         end_innermost(m, SM_CALL_ENDED_UNSEEN);
-    }
     for (size_t i = common; i < length && !m->failed; i++) {
         int64_t at = push(m, path[i], m->started);
-        if (at >= 0) {
+        if (at >= 0)
             wait_for_mark(m, SM_HAPPENED_START, (uint32_t)at);
-        }
     }
     sm_free(path);
     set_place(m);
@@ -260,9 +242,8 @@ bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays) {
 }
 
 void sm_machine_end_all(sm_machine *m, uint32_t how) {
-    while (m->depth > 0 && !m->failed) {
+    while (m->depth > 0 && !m->failed)
         end_innermost(m, how);
-    }
 }
 
 /* Count what a filter left out below the current place. */
@@ -286,9 +267,8 @@ static const uint8_t *take_instant(sm_machine *m, const uint8_t *at, const uint8
         return NULL;
     }
     sm_machine_pass_segment(m);
-    if (kind == SM_INSTANT_LEFT_OUT) {
+    if (kind == SM_INSTANT_LEFT_OUT)
         take_left_out(m, at, at + length);
-    }
     if (m->sink->instant == NULL && m->sink->event == NULL) {
         wait_for_mark(m, SM_HAPPENED_OTHER, 0);
         return at + length;
@@ -331,9 +311,8 @@ static const uint8_t *take_ranked(sm_machine *m, unsigned token, const uint8_t *
     if (token == SM_TOKEN_GOTO) {
         double now = m->weight;
         m->weight = (before + now) / 2; /* the path changed somewhere since the event before */
-        if (!sm_machine_go_to(m, place, 0)) {
+        if (!sm_machine_go_to(m, place, 0))
             return NULL;
-        }
         m->weight = now;
         wait_for_mark(m, SM_HAPPENED_OTHER, 0);
     } else {
@@ -375,9 +354,8 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
     case SM_TOKEN_GOTO:
         return take_ranked(m, token, at, end);
     case SM_TOKEN_INSTANT:
-        if ((at = take_instant(m, at, end)) != NULL || m->failed) {
+        if ((at = take_instant(m, at, end)) != NULL || m->failed)
             return at;
-        }
         break;
     case SM_TOKEN_END:
         sm_machine_pass_segment(m);
@@ -415,23 +393,20 @@ bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows) {
         return gone;
     }
     if (follows) {
-        if (time > m->mark) {
+        if (time > m->mark)
             sm_machine_settle_before(m, time);
-        } else if (m->events > SM_MACHINE_WAITING) {
+        else if (m->events > SM_MACHINE_WAITING)
             sm_machine_settle(m, 0, 0, false);
-        }
-        if (m->place == place) {
+        if (m->place == place)
             return true;
-        }
         sm_machine_pass_segment(m);
         return sm_machine_go_to(m, place, 0);
     }
     sm_machine_settle(m, 0, 0, false); /* no mark before the gap gives the last events a time */
     int64_t before = m->mark;
     m->mark = time > before ? time : before;
-    if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark)) {
+    if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark))
         m->stopped = true;
-    }
     bool gone = sm_machine_go_to(m, place, SM_CALL_GAP);
     sm_machine_settle(m, m->mark, 0, true);
     return gone;

@@ -8,9 +8,8 @@
 
 static int window_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     sm_window *w = receiver;
-    if (call->end < w->from || call->start >= w->to) {
+    if (call->end < w->from || call->start >= w->to)
         return 0;
-    }
     if (w->calls.size / sizeof(sm_window_call) >= w->limit) {
         w->more = 1;
         return 1;
@@ -22,9 +21,8 @@ static int window_call(void *receiver, const sm_stream *stream, const sm_call *c
 
 static int window_instant(void *receiver, const sm_stream *stream, const sm_instant *instant) {
     sm_window *w = receiver;
-    if (instant->time < w->from || instant->time >= w->to) {
+    if (instant->time < w->from || instant->time >= w->to)
         return 0;
-    }
     if (w->limit && w->instants.size / sizeof(sm_window_instant) >= w->limit) {
         w->more = 1;
         return 1;
@@ -43,9 +41,8 @@ static int window_instant(void *receiver, const sm_stream *stream, const sm_inst
 
 static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     sm_window *w = receiver;
-    if (to < w->from || from >= w->to) {
+    if (to < w->from || from >= w->to)
         return 0;
-    }
     sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - w->index->stream)};
     w->no_memory |= sm_buffer_append(&w->gaps, &row, sizeof row) < 0;
     return w->no_memory;
@@ -53,9 +50,8 @@ static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int
 
 static int by_beginning(const void *left, const void *right) {
     const sm_window_call *a = left, *b = right;
-    if (a->stream != b->stream) {
+    if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
-    }
     return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
 }
 
@@ -69,26 +65,22 @@ int sm_window_fill(sm_window *w, const sm_trace *journal, int64_t from, int64_t 
                     .look_back = limit ? look_back : 0};
     for (size_t s = 0; s < journal->index->streams && !w->more; s++) {
         const sm_stream *stream = &journal->index->stream[s];
-        if (thread >= 0 && stream->thread != (uint64_t)thread) {
+        if (thread >= 0 && stream->thread != (uint64_t)thread)
             continue;
-        }
         sm_decode_status status = limit ? sm_decode(journal, stream, from, to, &sink, &w->wrong)
                                         : sm_decode_said(journal, stream, from, to, &sink, &w->wrong);
-        if (status == SM_DECODE_NO_MEMORY || w->no_memory) {
+        if (status == SM_DECODE_NO_MEMORY || w->no_memory)
             return -1;
-        }
     }
-    if (w->calls.size) {
+    if (w->calls.size)
         qsort(w->calls.bytes, w->calls.size / sizeof(sm_window_call), sizeof(sm_window_call), by_beginning);
-    }
     return 0;
 }
 
 int64_t sm_window_row(const sm_window *w, uint64_t stream, uint64_t number) {
     sm_window_call wanted = {.call = {.number = number}, .stream = stream}, *found = NULL;
-    if (number != SM_CALL_NONE && w->calls.size) {
+    if (number != SM_CALL_NONE && w->calls.size)
         found = bsearch(&wanted, w->calls.bytes, w->calls.size / sizeof wanted, sizeof wanted, by_beginning);
-    }
     return found ? found - (sm_window_call *)w->calls.bytes : -1;
 }
 
@@ -102,9 +94,8 @@ void sm_window_free(sm_window *w) {
 static int sums_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     sm_sums *s = receiver;
     sm_window_call *longest = &s->longest[s->function[call->node]];
-    if (longest->call.depth == UINT32_MAX || call->end - call->start > longest->call.end - longest->call.start) {
+    if (longest->call.depth == UINT32_MAX || call->end - call->start > longest->call.end - longest->call.start)
         *longest = (sm_window_call){.call = *call, .stream = (uint64_t)(stream - s->index->stream)};
-    }
     s->steps++;
     return 0;
 }
@@ -128,12 +119,10 @@ int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, s
         s->left_out[i] = sm_calloc(nodes + journal->dictionary->threads, sizeof **s->left_out);
         missing |= s->left_out[i] == NULL;
     }
-    if (missing) {
+    if (missing)
         return -1;
-    }
-    for (size_t f = 0; f < functions; f++) {
+    for (size_t f = 0; f < functions; f++)
         s->longest[f].call.depth = UINT32_MAX;
-    }
     sm_sink sink = {.receiver = s,
                     .call = sums_call,
                     .gap = sums_gap,
@@ -143,9 +132,8 @@ int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, s
                     .left_out = {s->left_out[0], s->left_out[1], s->left_out[2]}};
     for (size_t i = 0; i < journal->index->streams; i++) {
         const sm_stream *stream = &journal->index->stream[i];
-        if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory) {
+        if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory)
             return -1;
-        }
     }
     return 0;
 }
@@ -155,9 +143,8 @@ void sm_sums_free(sm_sums *s) {
     sm_free(s->resumes);
     sm_free(s->exceptions);
     sm_free(s->longest);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         sm_free(s->left_out[i]);
-    }
     sm_buffer_free(&s->gaps);
 }
 
@@ -167,11 +154,10 @@ static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number
     while (low < high) {
         size_t middle = (low + high) / 2;
         const sm_stream *s = &index->stream[middle];
-        if (s->thread < thread || (s->thread == thread && s->number < number)) {
+        if (s->thread < thread || (s->thread == thread && s->number < number))
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     bool found = low < index->streams && index->stream[low].thread == thread && index->stream[low].number == number;
     return found ? (int64_t)low : -1;
@@ -185,9 +171,8 @@ static void take_longest(sm_sums *s, const sm_trace *journal, const int64_t *fun
         int64_t stream = stream_at(journal->index, found.thread, found.stream);
         int64_t node =
             stream < 0 || found.rank == 0 ? -1 : sm_dictionary_rank(journal->dictionary, found.thread, found.rank);
-        if (node < 0) {
+        if (node < 0)
             continue;
-        }
         sm_window_call *longest = &s->longest[function[node]];
         if (longest->call.depth == UINT32_MAX || found.ns > longest->call.end - longest->call.start) {
             int64_t start = found.start + journal->origin[found.thread];
@@ -209,17 +194,14 @@ int sm_longest_fill(sm_sums *s, const sm_trace *journal, const int64_t *function
                     const int64_t *places, size_t count) {
     const sm_index *index = journal->index;
     *s = (sm_sums){.index = index, .longest = sm_calloc(functions, sizeof *s->longest)};
-    if (s->longest == NULL) {
+    if (s->longest == NULL)
         return -1;
-    }
-    for (size_t f = 0; f < functions; f++) {
+    for (size_t f = 0; f < functions; f++)
         s->longest[f].call.depth = UINT32_MAX;
-    }
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
-        if (at >= 12 && at <= index->size && length <= index->size - at) {
+        if (at >= 12 && at <= index->size && length <= index->size - at)
             take_longest(s, journal, function, index->bytes + at, (size_t)length);
-        }
     }
     return 0;
 }
@@ -246,13 +228,10 @@ int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps) {
             const sm_piece *head = &f.index->piece[f.index->block[stream->first + b].first];
             const sm_piece *before = &f.index->piece[f.index->block[stream->first + b - 1].first];
             sm_wrong wrong = {0};
-            if (!(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1) {
+            if (!(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1)
                 continue;
-            }
-            if (sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY ||
-                f.no_memory) {
+            if (sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY || f.no_memory)
                 return -1;
-            }
         }
     }
     return 0;

@@ -18,19 +18,14 @@ int sm_trace_writer_make(sm_trace_writer *w) {
     w->among = sm_calloc(d->nodes, sizeof *w->among);
     w->packed = sm_malloc(HEAD + SM_PACKED_MOST);
     w->packer = sm_malloc(sizeof *w->packer);
-    if (w->rank == NULL || w->among == NULL || w->packed == NULL || w->packer == NULL) {
+    if (w->rank == NULL || w->among == NULL || w->packed == NULL || w->packer == NULL)
         return -1;
-    }
-    for (size_t t = 0; t < d->threads; t++) {
-        for (uint32_t i = d->rank_start[t]; i < d->rank_start[t + 1]; i++) {
+    for (size_t t = 0; t < d->threads; t++)
+        for (uint32_t i = d->rank_start[t]; i < d->rank_start[t + 1]; i++)
             w->rank[d->by_rank[i]] = i - d->rank_start[t] + 1;
-        }
-    }
-    for (size_t place = 0; place < d->nodes + d->threads; place++) {
-        for (uint32_t i = d->child_start[place]; i < d->child_start[place + 1]; i++) {
+    for (size_t place = 0; place < d->nodes + d->threads; place++)
+        for (uint32_t i = d->child_start[place]; i < d->child_start[place + 1]; i++)
             w->among[d->child[i]] = i - d->child_start[place];
-        }
-    }
     return 0;
 }
 
@@ -78,9 +73,8 @@ static void hand_on(sm_trace_writer *w) {
 }
 
 void sm_write_end(sm_trace_writer *w) {
-    if (w->open && w->bytes.size > 0 && !w->stopped && !w->failed) {
+    if (w->open && w->bytes.size > 0 && !w->stopped && !w->failed)
         hand_on(w);
-    }
     w->open = false;
     w->bytes.size = 0;
 }
@@ -124,11 +118,10 @@ void sm_write_enter(sm_trace_writer *w, int64_t place, uint32_t node, bool resum
     }
     int64_t above = d->parent[node] >= 0 ? d->parent[node] : (int64_t)(d->nodes + (size_t)d->thread[node]);
     uint32_t among = w->among[node];
-    if (above == place && among < (resumed ? SM_TOKEN_CHILDREN_RESUMED : SM_TOKEN_CHILDREN_CALLED)) {
+    if (above == place && among < (resumed ? SM_TOKEN_CHILDREN_RESUMED : SM_TOKEN_CHILDREN_CALLED))
         sm_write_token(w, (uint8_t)((resumed ? SM_TOKEN_RESUME_CHILD : SM_TOKEN_CALL_CHILD) + among));
-    } else {
+    else
         put_operand(w, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, w->rank[node]);
-    }
 }
 
 void sm_write_goto(sm_trace_writer *w, int64_t place) {
@@ -137,15 +130,13 @@ void sm_write_goto(sm_trace_writer *w, int64_t place) {
 
 void sm_write_instant(sm_trace_writer *w, uint64_t kind, const uint8_t *bytes, size_t size) {
     uint8_t *at = size < SM_BLOCK_MOST - FULL - LONGEST_TOKEN ? room(w, 1 + 2 * SM_VARINT_MAX + size) : NULL;
-    if (at == NULL) {
+    if (at == NULL)
         return; /* longer than any that is recorded */
-    }
     *at++ = SM_TOKEN_INSTANT;
     at = sm_varint_put(at, kind);
     at = sm_varint_put(at, size);
-    if (size) {
+    if (size)
         memcpy(at, bytes, size);
-    }
     w->bytes.size = (size_t)(at + size - w->bytes.bytes);
 }
 

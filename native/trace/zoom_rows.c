@@ -25,9 +25,8 @@ int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
     for (size_t i = 0; i < f->count; i++) {
         sm_longest *l = &f->of[i];
         uint8_t *to = l->fresh ? sm_buffer_reserve(buffer, 6 * SM_VARINT_MAX) : NULL;
-        if (l->fresh && to == NULL) {
+        if (l->fresh && to == NULL)
             return -1;
-        }
         if (l->fresh) {
             to = sm_varint_put(to, l->thread);
             to = sm_varint_put(to, l->stream);
@@ -108,16 +107,13 @@ void sm_zoom_slice_single(sm_zoom_slicer *s, const sm_frame *frame, uint32_t fla
 
 static void put_share(sm_row *row, const sm_share *share) {
     unsigned at = row->shares;
-    while (at > 0 && row->share[at - 1].ns < share->ns) {
+    while (at > 0 && row->share[at - 1].ns < share->ns)
         at--;
-    }
-    if (at == SM_SHARES) {
+    if (at == SM_SHARES)
         return;
-    }
     row->shares += row->shares < SM_SHARES;
-    for (unsigned i = row->shares - 1u; i > at; i--) {
+    for (unsigned i = row->shares - 1u; i > at; i--)
         row->share[i] = row->share[i - 1];
-    }
     row->share[at] = *share;
 }
 
@@ -138,9 +134,8 @@ static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
             function->most = place->time + 1;
             function->most_rank = at - 1;
         }
-        if ((place->beyond - 1) >> SM_FINE > function->ns) {
+        if ((place->beyond - 1) >> SM_FINE > function->ns)
             sm_longest_note(s, at - 1, depth, 0, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
-        }
     }
     if (row != NULL) {
         *row = (sm_row){.kind = SM_ROW_RUN,
@@ -228,15 +223,13 @@ static void put_slice(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice,
     to = sm_varint_put(to, slice->calls);
     to = sm_varint_put(to, count);
     uint32_t depth = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         to = put_row(to, &rows[i], slice, &depth);
-    }
     level->sheet.size = (size_t)(to - level->sheet.bytes);
     level->ends = slice->end;
     level->last_block = slice->block;
-    if (++level->slices == SM_ZOOM_SLICES) {
+    if (++level->slices == SM_ZOOM_SLICES)
         hand_on(s, l);
-    }
 }
 
 static void gather_run(sm_gathered *g, const sm_row *row) {
@@ -251,9 +244,8 @@ static void gather_run(sm_gathered *g, const sm_row *row) {
     for (unsigned i = 0; i < row->shares; i++) {
         const sm_share *more = &row->share[i];
         unsigned at = 0, least = 0;
-        for (; at < g->shares && g->share[at].function != more->function; at++) {
+        for (; at < g->shares && g->share[at].function != more->function; at++)
             least = g->share[at].ns < g->share[least].ns ? at : least;
-        }
         if (at < g->shares) {
             g->share[at].rank = more->ns > g->share[at].ns ? more->rank : g->share[at].rank;
             g->share[at].ns += more->ns;
@@ -301,9 +293,8 @@ static void gather(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, co
 
 /* Add the call of this depth if it is open and began in the slice. */
 static void add_open(sm_zoom_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
-    if (depth < low || depth >= s->depth || depth >= SM_ZOOM_SLICE_DEPTHS) {
+    if (depth < low || depth >= s->depth || depth >= SM_ZOOM_SLICE_DEPTHS)
         return;
-    }
     sm_row *row = add_row(&s->row, count, &s->row_room);
     if (row == NULL) {
         s->failed = true;
@@ -321,9 +312,8 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
         if (g != NULL && g->ended) {
             sm_row *row = add_row(&s->row, &count, &s->row_room);
             s->failed |= row == NULL;
-            if (row != NULL) {
+            if (row != NULL)
                 *row = g->call;
-            }
         }
         sm_row *row = g != NULL && g->calls && !s->failed ? add_row(&s->row, &count, &s->row_room) : NULL;
         if (row != NULL) {
@@ -333,9 +323,8 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
                             .start = g->start,
                             .end = g->end,
                             .busy = g->busy};
-            for (unsigned i = 0; i < g->shares; i++) {
+            for (unsigned i = 0; i < g->shares; i++)
                 put_share(row, &g->share[i]);
-            }
         }
         if (g != NULL) {
             g->ended = false;
@@ -350,9 +339,8 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
     put_slice(s, l, &slice, s->row, count);
     if (l + 1 < SM_LEVELS && !s->failed) {
         gather(s, l + 1, &slice, s->row, count, low);
-        if (s->level[l + 1].below == SM_ZOOM_SLICES) {
+        if (s->level[l + 1].below == SM_ZOOM_SLICES)
             end_level(s, l + 1);
-        }
     }
 }
 
@@ -365,9 +353,8 @@ static size_t take_rows(sm_zoom_slicer *s) {
             sm_row *row = add_row(&s->row, &count, &s->row_room);
             s->failed |= row == NULL;
             s->singles--;
-            if (row != NULL) {
+            if (row != NULL)
                 *row = s->single[s->singles];
-            }
         }
         if (depth < s->deepest && s->depths[depth].first) {
             sm_row *row = depth < SM_ZOOM_SLICE_DEPTHS ? add_row(&s->row, &count, &s->row_room) : NULL;
@@ -382,39 +369,33 @@ static size_t take_rows(sm_zoom_slicer *s) {
 void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how) {
     sm_level *level = &s->level[0];
     uint64_t calls = s->ended - s->before;
-    if (s->ended == s->before && how != SM_ZOOM_SLICE_IS_LAST) {
+    if (s->ended == s->before && how != SM_ZOOM_SLICE_IS_LAST)
         return;
-    }
     size_t count = take_rows(s);
     uint32_t low = s->low;
     s->left = SM_ZOOM_SLICE_CALLS;
     s->low = s->depth;
     s->before = s->ended;
-    if (s->failed || how == SM_ZOOM_SLICE_IS_DROPPED) {
+    if (s->failed || how == SM_ZOOM_SLICE_IS_DROPPED)
         return;
-    }
     level->slice.end = s->now >> SM_FINE;
     level->slice.calls = calls;
     level->slice.flags |= how == SM_ZOOM_SLICE_IS_LAST ? SM_ZOOM_SLICE_LAST : 0;
     sm_zoom_slice slice = level->slice;
     put_slice(s, 0, &slice, s->row, count);
-    if (!s->failed) {
+    if (!s->failed)
         gather(s, 1, &slice, s->row, count, low);
-    }
-    if (s->level[1].below == SM_ZOOM_SLICES && !s->failed) {
+    if (s->level[1].below == SM_ZOOM_SLICES && !s->failed)
         end_level(s, 1);
-    }
     level->slice = (sm_zoom_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = slice.end};
 }
 
 void sm_zoom_sheets_end(sm_zoom_slicer *s) {
     for (unsigned l = 0; l < SM_LEVELS && !s->failed; l++) {
         hand_on(s, l);
-        if (s->level[l].sheets <= 1 || l + 1 == SM_LEVELS) {
+        if (s->level[l].sheets <= 1 || l + 1 == SM_LEVELS)
             return;
-        }
-        if (s->level[l + 1].below) {
+        if (s->level[l + 1].below)
             end_level(s, l + 1);
-        }
     }
 }

@@ -27,9 +27,8 @@ int sm_zoom_sheet_parse(const uint8_t *payload, size_t length, sm_zoom_sheet_pla
     at = get(at, end, (uint64_t)1 << 40, &sheet->number);
     at = get(at, end, LATEST, &start);
     at = get(at, end, LATEST, &took);
-    if (at == NULL || at == end) {
+    if (at == NULL || at == end)
         return -1;
-    }
     sheet->codec = *at++;
     at = get(at, end, SM_ZOOM_SHEET_MOST, &raw);
     if (at == NULL || raw == 0 || sheet->codec > SM_PIECE_LZ4 || length > UINT32_MAX ||
@@ -50,9 +49,8 @@ int sm_zoom_sheet_parse(const uint8_t *payload, size_t length, sm_zoom_sheet_pla
 bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
     size_t most = sheet->size > SM_ZOOM_SHEET_MOST ? 0 : (size_t)LZ4_COMPRESSBOUND((int)sheet->size);
     uint8_t *to = most ? sm_buffer_reserve(buffer, 10 * SM_VARINT_MAX + most) : NULL;
-    if (to == NULL) {
+    if (to == NULL)
         return false;
-    }
     to = sm_varint_put(to, sheet->thread);
     to = sm_varint_put(to, sheet->stream);
     to = sm_varint_put(to, sheet->level);
@@ -73,29 +71,23 @@ bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
 
 static int compare(const void *left, const void *right) {
     const sm_zoom_sheet_place *a = left, *b = right;
-    if (a->thread != b->thread) {
+    if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
-    }
-    if (a->stream != b->stream) {
+    if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
-    }
-    if (a->level != b->level) {
+    if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
-    }
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
 void sm_zoom_sheets_sort(sm_zoom_sheets *s) {
-    if (s->sheets == 0) {
+    if (s->sheets == 0)
         return;
-    }
     qsort(s->sheet, s->sheets, sizeof *s->sheet, compare);
     size_t kept = 1;
-    for (size_t i = 1; i < s->sheets; i++) { /* drops duplicates */
-        if (compare(&s->sheet[i], &s->sheet[kept - 1]) != 0) {
+    for (size_t i = 1; i < s->sheets; i++) /* drops duplicates */
+        if (compare(&s->sheet[i], &s->sheet[kept - 1]) != 0)
             s->sheet[kept++] = s->sheet[i];
-        }
-    }
     s->sheets = kept;
 }
 
@@ -104,9 +96,8 @@ int sm_zoom_sheets_make(sm_zoom_sheets *s, const uint8_t *bytes, size_t size, co
     *s = (sm_zoom_sheets){0};
     sm_crc32_init(&s->crc);
     s->sheet = sm_calloc(count, sizeof *s->sheet);
-    if (s->sheet == NULL) {
+    if (s->sheet == NULL)
         return -1;
-    }
     s->room = count;
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
@@ -137,11 +128,10 @@ size_t sm_zoom_sheets_of(const sm_zoom_sheets *s, uint32_t thread, uint64_t stre
         size_t low = 0, high = s->sheets;
         while (low < high) {
             size_t middle = (low + high) / 2;
-            if (compare(&s->sheet[middle], wanted[i]) < 0) {
+            if (compare(&s->sheet[middle], wanted[i]) < 0)
                 low = middle + 1;
-            } else {
+            else
                 high = middle;
-            }
         }
         at[i] = low;
     }
@@ -166,9 +156,8 @@ static void take_shares(taker *t, sm_row *row) {
         row->share[i].rank = (uint32_t)take(t, UINT32_MAX);
         row->share[i].ns = above -= (int64_t)take(t, (uint64_t)above);
     }
-    if (row->shares == 0) {
+    if (row->shares == 0)
         t->at = NULL;
-    }
 }
 
 static void take_row(taker *t, const sm_zoom_slice *slice, uint32_t *depth, sm_row *row) {
@@ -202,9 +191,8 @@ static int take_slices(const sm_zoom_sheet_place *sheet, taker *t, sm_zoom_sheet
     uint64_t block = 0;
     int64_t before = 0;
     while (t->at && t->at < t->end) {
-        if (rows->slices == SM_ZOOM_SLICES) {
+        if (rows->slices == SM_ZOOM_SLICES)
             return 0;
-        }
         sm_zoom_slice *slice = &rows->slice[rows->slices];
         slice->flags = take(t, UINT64_MAX);
         slice->start = before + (int64_t)take(t, LATEST);
@@ -214,16 +202,13 @@ static int take_slices(const sm_zoom_sheet_place *sheet, taker *t, sm_zoom_sheet
         slice->skip = take(t, INT64_MAX);
         slice->calls = take(t, INT64_MAX);
         uint64_t count = take(t, (uint64_t)SM_ZOOM_SLICE_DEPTHS * 3);
-        if (t->at == NULL || count > (uint64_t)(t->end - t->at) || slice->end > (int64_t)LATEST) {
+        if (t->at == NULL || count > (uint64_t)(t->end - t->at) || slice->end > (int64_t)LATEST)
             return 0;
-        }
-        if (!sm_room(&rows->row, &rows->room, rows->rows + (size_t)count, sizeof *rows->row)) {
+        if (!sm_room(&rows->row, &rows->room, rows->rows + (size_t)count, sizeof *rows->row))
             return -1;
-        }
         uint32_t depth = 0;
-        for (uint64_t i = 0; i < count && t->at; i++) {
+        for (uint64_t i = 0; i < count && t->at; i++)
             take_row(t, slice, &depth, &rows->row[rows->rows++]);
-        }
         rows->first[++rows->slices] = rows->rows;
         before = slice->end;
     }
@@ -245,9 +230,8 @@ int sm_zoom_sheet_read(const sm_zoom_sheets *sheets, const sm_zoom_sheet_place *
     taker t = {body, body + packed};
     if (sheet->codec == SM_PIECE_LZ4) {
         uint8_t *to = sm_buffer_reserve(&rows->bytes, sheet->raw);
-        if (to == NULL) {
+        if (to == NULL)
             return -1;
-        }
         if (packed > INT32_MAX ||
             LZ4_decompress_safe((const char *)body, (char *)to, (int)packed, (int)sheet->raw) != (int)sheet->raw) {
             return 0;

@@ -66,9 +66,8 @@ static void note_call(sm_zoom_slicer *s, sm_place *place, uint32_t depth, int64_
 /* Count the end of a call that began in the slice. frame: of its depth. */
 static inline void add_run(sm_zoom_slicer *s, sm_place *place, sm_frame *frame, int64_t start, int64_t now) {
     int64_t took = now - start;
-    if (SM_UNLIKELY(took >= place->beyond)) {
+    if (SM_UNLIKELY(took >= place->beyond))
         note_call(s, place, (uint32_t)(frame - s->stack), start, took);
-    }
     place->calls++;
     place->time += took;
     frame->last = now;
@@ -99,13 +98,11 @@ static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
         s->broken = true;
         return NULL;
     }
-    for (uint64_t at = rank; at != 0; at = place[at].parent) {
+    for (uint64_t at = rank; at != 0; at = place[at].parent)
         ++*length;
-    }
     uint32_t *path = sm_malloc((*length + 1) * sizeof *path), at = (uint32_t)rank;
-    for (uint32_t i = *length; path != NULL && i > 0; i--, at = place[at].parent) {
+    for (uint32_t i = *length; path != NULL && i > 0; i--, at = place[at].parent)
         path[i - 1] = at;
-    }
     s->failed |= path == NULL;
     return path;
 }
@@ -113,18 +110,15 @@ static uint32_t *path_of(sm_zoom_slicer *s, uint64_t rank, uint32_t *length) {
 /* End the calls that are not on the path. */
 static void leave_for(sm_zoom_slicer *s, const uint32_t *path, uint32_t length, uint32_t stays) {
     uint32_t common = 0;
-    while (common < length && common < s->depth && s->stack[common].rank == path[common]) {
+    while (common < length && common < s->depth && s->stack[common].rank == path[common])
         s->stack[common++].flags |= stays;
-    }
-    while (s->depth > common) {
+    while (s->depth > common)
         end_top(s, SM_CALL_ENDED_UNSEEN);
-    }
 }
 
 static void begin_rest(sm_zoom_slicer *s, const uint32_t *path, uint32_t length, uint32_t begins) {
-    while (s->depth < length && !s->failed) {
+    while (s->depth < length && !s->failed)
         push(s, path[s->depth], begins);
-    }
     s->place = length ? path[length - 1] : 0;
 }
 
@@ -141,15 +135,13 @@ static void go_to(sm_zoom_slicer *s, uint64_t rank, uint32_t begins) {
 /* Do the same after missing events, and end the slice. */
 static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
     uint32_t length, *path = path_of(s, head->rank, &length);
-    if (path == NULL) {
+    if (path == NULL)
         return;
-    }
     leave_for(s, path, length, SM_CALL_GAP);
     sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
     sm_zoom_slice *slice = &s->level[0].slice;
-    if (s->ended == s->before) {
+    if (s->ended == s->before)
         *slice = (sm_zoom_slice){.block = head->number, .start = s->now >> SM_FINE, .flags = SM_ZOOM_SLICE_AFTER_GAP};
-    }
     begin_rest(s, path, length, SM_CALL_BEGAN_UNSEEN);
     sm_free(path);
 }
@@ -158,9 +150,8 @@ static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
 static const uint8_t *take_rare(sm_zoom_slicer *s, unsigned token, const uint8_t *at, const uint8_t *stop) {
     uint64_t operand = 0, length = 0;
     if (token == SM_TOKEN_END) {
-        while (s->depth) {
+        while (s->depth)
             end_top(s, SM_CALL_OPEN);
-        }
         s->last = true;
         return at;
     }
@@ -172,13 +163,12 @@ static const uint8_t *take_rare(sm_zoom_slicer *s, unsigned token, const uint8_t
         at = sm_varint_get(at, stop, &length);
         return at == NULL || length > (size_t)(stop - at) ? stop : at + length;
     }
-    if (operand >= s->places->count || (operand == 0 && token != SM_TOKEN_GOTO)) {
+    if (operand >= s->places->count || (operand == 0 && token != SM_TOKEN_GOTO))
         s->broken = true;
-    } else if (token == SM_TOKEN_GOTO) {
+    else if (token == SM_TOKEN_GOTO)
         go_to(s, operand, SM_CALL_BEGAN_UNSEEN);
-    } else {
+    else
         push(s, (uint32_t)operand, token == SM_TOKEN_RESUME ? SM_CALL_RESUMED : 0);
-    }
     return at;
 }
 
@@ -187,24 +177,21 @@ static void look_at_slice(sm_zoom_slicer *s) {
     uint64_t calls = s->ended - s->before, deep = s->depth - s->low;
     uint64_t rows = s->rows + s->singles + (deep < SM_ZOOM_SLICE_DEPTHS ? deep : SM_ZOOM_SLICE_DEPTHS);
     uint64_t wanted = rows * SM_ZOOM_SLICE_ROWS > SM_ZOOM_SLICE_CALLS ? rows * SM_ZOOM_SLICE_ROWS : SM_ZOOM_SLICE_CALLS;
-    if (calls >= wanted) {
+    if (calls >= wanted)
         sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
-    } else {
+    else
         s->left = wanted;
-    }
 }
 
 /* Process any token but a call of a child and the end of a call that began in the slice. Return the next one. */
 static const uint8_t *take_other(sm_zoom_slicer *s, const uint8_t *at, const uint8_t *stop) {
     unsigned token = *at++;
-    if (token > SM_TOKEN_UNWIND) {
+    if (token > SM_TOKEN_UNWIND)
         at = take_rare(s, token, at, stop);
-    } else if (s->depth > 0) {
+    else if (s->depth > 0)
         end_top(s, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
-    }
-    if (s->ended - s->before >= s->left) {
+    if (s->ended - s->before >= s->left)
         look_at_slice(s);
-    }
     return at;
 }
 
@@ -240,9 +227,8 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
     for (unsigned token = *at;; token = *at) {
         /* Test the token first: this branch waits for no memory, so the processor predicts it early. */
         if (token <= SM_TOKEN_UNWIND) {
-            if (SM_UNLIKELY(top <= low)) {
+            if (SM_UNLIKELY(top <= low))
                 break;
-            }
             at++;
             now += step;
             top--;
@@ -251,9 +237,8 @@ static const uint8_t *walk_plainly(sm_zoom_slicer *s, const uint8_t *begin, int6
             continue;
         }
         unsigned child = (token & 127) - SM_TOKEN_CALL_CHILD;
-        if (SM_UNLIKELY(child >= here->kids)) {
+        if (SM_UNLIKELY(child >= here->kids))
             break;
-        }
         uint32_t kid = SM_LIKELY(child < SM_PLACE_NEAR) ? here->near[child] : kids[here->kids_at + child];
         sm_place *place = &places[kid];
         now += step;
@@ -286,9 +271,8 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
         *events += (unsigned)(at - counted) + 1;
         *plain_ones = false;
         at = sm_behind_operands(at, end);
-        if (at == NULL) {
+        if (at == NULL)
             return end;
-        }
         counted = at;
     }
     *events += (unsigned)(at - counted);
@@ -326,12 +310,10 @@ static inline const uint8_t *take_stretch(sm_zoom_slicer *s, const uint8_t *at, 
     double passed = (double)s->units * s->unit;
     int64_t to = (passed < (double)(LATEST - s->base) ? s->base + (int64_t)passed : LATEST) << SM_FINE;
     int64_t span = to > s->now ? to - s->now : 0, begun = s->now, step = events ? span / events : 0;
-    if (plain && s->room - s->depth > events && (int64_t)(s->left - (s->ended - s->before)) > (int64_t)events) {
+    if (plain && s->room - s->depth > events && (int64_t)(s->left - (s->ended - s->before)) > (int64_t)events)
         at = walk_plainly(s, at, step);
-    }
-    if (at != stop) {
+    if (at != stop)
         walk(s, at, stop, step);
-    }
     s->now = begun + span;
     return next;
 }
@@ -351,9 +333,8 @@ static void enter(sm_zoom_slicer *s, const sm_block_head *head) {
         s->low = s->depth;
     } else if (follows) {
         s->now = time > s->now ? time : s->now;
-        if (s->place != head->rank) {
+        if (s->place != head->rank)
             go_to(s, head->rank, SM_CALL_BEGAN_UNSEEN);
-        }
     } else {
         s->now = time > s->now ? time : s->now;
         go_on_behind(s, head);
@@ -363,13 +344,11 @@ static void enter(sm_zoom_slicer *s, const sm_block_head *head) {
 
 /* Clear the tallies of a slicer that ends or gives the places to another. */
 static void give_back(sm_zoom_slicer *s) {
-    if (s != NULL && s->failed) {
-        for (size_t i = 0; i < s->places->count; i++) {
+    if (s != NULL && s->failed)
+        for (size_t i = 0; i < s->places->count; i++)
             sm_place_clear(&s->places->place[i]);
-        }
-    } else if (s != NULL) {
+    else if (s != NULL)
         sm_zoom_slice_end(s, SM_ZOOM_SLICE_GOES_ON);
-    }
 }
 
 void sm_zoom_slicer_block(sm_zoom_slicer *s, const sm_block_head *head, const uint8_t *bytes, size_t size) {
@@ -379,9 +358,8 @@ void sm_zoom_slicer_block(sm_zoom_slicer *s, const sm_block_head *head, const ui
         s->failed = true;
         return;
     }
-    if (s->room == 0 && !make_room(s)) {
+    if (s->room == 0 && !make_room(s))
         return;
-    }
     if (s->places->owner != s) {
         give_back(s->places->owner);
         s->places->owner = s;
@@ -391,12 +369,10 @@ void sm_zoom_slicer_block(sm_zoom_slicer *s, const sm_block_head *head, const ui
         s->level[0].slice.start = s->now >> SM_FINE;
         s->level[0].slice.block = head->number;
     }
-    while (at < end && !s->broken && !s->failed) {
+    while (at < end && !s->broken && !s->failed)
         at = take_stretch(s, at, end);
-    }
-    if (s->last) {
+    if (s->last)
         sm_zoom_slicer_end(s);
-    }
 }
 
 void sm_zoom_slicer_end(sm_zoom_slicer *s) {
@@ -430,9 +406,8 @@ sm_zoom_slicer *sm_zoom_slicer_new(uint32_t thread, uint64_t stream, sm_places *
 }
 
 void sm_zoom_slicer_free(sm_zoom_slicer *s) {
-    if (s == NULL) {
+    if (s == NULL)
         return;
-    }
     if (s->places->owner == s) {
         s->failed = true;
         give_back(s);

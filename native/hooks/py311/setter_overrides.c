@@ -64,10 +64,9 @@ static PyMethodDef *find(const char *module_name, const char *name) {
     PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
     Py_XDECREF(module);
     PyErr_Clear();
-    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++) {
+    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++)
         if (strcmp(entry->ml_name, name) == 0)
             return entry;
-    }
     return NULL;
 }
 

@@ -143,10 +143,9 @@ static void give_back(guard *self) {
 static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     sm_thread_slot_user *wanted[USERS];
     unsigned count = 0;
-    for (sm_thread_slot_user *user = users; user != NULL && count < USERS; user = user->next) {
+    for (sm_thread_slot_user *user = users; user != NULL && count < USERS; user = user->next)
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             wanted[count++] = user;
-    }
     bool foreign = sm_thread_slots_foreign(tstate, slot);
     guard *self = guard_of(tstate, slot);
     if (count == 0) {
@@ -160,10 +159,9 @@ static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     bool asleep[USERS];
     for (unsigned i = 0; i < count; i++) {
         asleep[i] = wanted[i]->idle;
-        for (unsigned k = 0; k < self->count; k++) {
+        for (unsigned k = 0; k < self->count; k++)
             if (self->users[k] == wanted[i])
                 asleep[i] = self->asleep[k];
-        }
     }
     for (unsigned i = 0; i < count; i++)
         self->users[i] = wanted[i], self->asleep[i] = asleep[i];
@@ -217,14 +215,12 @@ static void tell_foreign(guard *self, event *event) {
 static void tell_users(guard *self, event *event) {
     sm_thread_slot_user *receivers[USERS];
     unsigned count = 0;
-    for (unsigned i = 0; i < self->count; i++) {
+    for (unsigned i = 0; i < self->count; i++)
         if (!self->asleep[i])
             receivers[count++] = self->users[i];
-    }
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (receivers[i]->joined)
             deliver(event, receivers[i]->function, NULL);
-    }
 }
 
 static int outcome(const event *event) {
@@ -280,18 +276,16 @@ static PyThreadState *torn[SM_THREAD_SLOTS][TORN]; /* borrowed; only compared */
 static bool mend_pending = false;
 
 static bool is_torn(sm_thread_slot slot, PyThreadState *tstate) {
-    for (int i = 0; i < TORN; i++) {
+    for (int i = 0; i < TORN; i++)
         if (torn[slot][i] == tstate)
             return true;
-    }
     return false;
 }
 
 static void mend(PyThreadState *tstate, sm_thread_slot slot) {
-    for (int i = 0; i < TORN; i++) {
+    for (int i = 0; i < TORN; i++)
         if (torn[slot][i] == tstate)
             torn[slot][i] = NULL;
-    }
     (void)arrange(tstate, slot);
     (void)arrange(tstate,
                   slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE); /* the mender goes */
@@ -337,32 +331,28 @@ static int mend_all(void *Py_UNUSED(nothing)) {
 
 /* Return true if a slot has a function other than the menders' and those of users with the same `alongside`. */
 static bool is_alongside(const sm_thread_slot_user *user) {
-    for (const sm_thread_slot_user *other = users; other != NULL; other = other->next) {
+    for (const sm_thread_slot_user *other = users; other != NULL; other = other->next)
         if (other->alongside != user->alongside && other != &trace_mender && other != &profile_mender)
             return true;
-    }
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
         if (sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_PROFILE) ||
             sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_TRACE))
             return true;
-    }
     return false;
 }
 
 /* Notify the users that another tool came or, if false, may have gone. */
 static void tell_alongside(bool present) {
-    for (const sm_thread_slot_user *user = users; user != NULL; user = user->next) {
+    for (const sm_thread_slot_user *user = users; user != NULL; user = user->next)
         if (user->alongside != NULL)
             user->alongside(present || is_alongside(user));
-    }
 }
 
 static bool any_user_wants(PyThreadState *tstate, sm_thread_slot slot) {
-    for (sm_thread_slot_user *user = users; user != NULL; user = user->next) {
+    for (sm_thread_slot_user *user = users; user != NULL; user = user->next)
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             return true;
-    }
     return false;
 }
 

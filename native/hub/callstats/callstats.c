@@ -51,10 +51,9 @@ static bool clock_chosen = false;
 
 static bool in_own_timer(const sm_callstats *stats) {
     PyThreadState *here = PyThreadState_Get();
-    for (size_t i = 0; i < stats->timing_count; i++) {
+    for (size_t i = 0; i < stats->timing_count; i++)
         if (stats->timing[i] == here)
             return true;
-    }
     return false;
 }
 
@@ -277,10 +276,9 @@ static void thread_gone(sm_tool *base, void *data) {
     *at = l->next;
     l->next = NULL;
     int64_t now = stats->timer ? stats->timer_last : (int64_t)sm_clock_read(&default_clock);
-    for (track *on = sm_call_track_next(l, NULL); on != NULL; on = sm_call_track_next(l, on)) {
+    for (track *on = sm_call_track_next(l, NULL); on != NULL; on = sm_call_track_next(l, on))
         while (on->depth > 0)
             sm_call_end(on, now);
-    }
     sm_call_lanes_free(l);
 }
 
@@ -291,10 +289,9 @@ static void forked(sm_tool *base) {
         return; /* C code forked without the GIL, so the state may be inconsistent */
     PyThreadState *here = PyThreadState_Get();
     t->stats->timing_count = 0;
-    for (lane *l = t->stats->lanes; l != NULL; l = l->next) {
+    for (lane *l = t->stats->lanes; l != NULL; l = l->next)
         if (l->tstate != here)
             sm_call_lane_drop(l);
-    }
 }
 
 static void let_go(sm_callstats *stats) {
@@ -462,17 +459,15 @@ int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *da
     for (const sm_call_entry *entry = stats->store.first; entry != NULL; entry = entry->next) {
         if (entry->sums.calls > 0)
             all[rows++] = row_of(entry, &entry->sums, factor);
-        for (sm_call_link *l = entry->sums.calls > 0 ? entry->links : NULL; l != NULL; l = l->next) {
+        for (sm_call_link *l = entry->sums.calls > 0 ? entry->links : NULL; l != NULL; l = l->next)
             if (l->sums.calls > 0)
                 all[rows++] = row_of(l->callee, &l->sums, factor);
-        }
         *end++ = rows;
     }
     int status = 0;
-    for (size_t i = 0, begin = 0; i < entries && status == 0; begin = ends[i++]) {
+    for (size_t i = 0, begin = 0; i < entries && status == 0; begin = ends[i++])
         if (ends[i] > begin)
             status = visit(data, &all[begin], ends[i] - begin - 1);
-    }
     for (size_t i = 0; i < rows; i++)
         Py_DECREF(all[i].code);
     sm_free(ends);

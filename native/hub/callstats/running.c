@@ -22,10 +22,9 @@ sm_call_track *sm_call_track_change(sm_call_lane *lane, sm_chunk *chunk) {
     }
     sm_chunk *root = root_of(chunk);
     sm_call_track **bucket = &lane->buckets[bucket_number(root)], *found = NULL;
-    for (sm_call_track *t = *bucket; t != NULL && (found == NULL || found->root != root); t = t->next) {
+    for (sm_call_track *t = *bucket; t != NULL && (found == NULL || found->root != root); t = t->next)
         if (t->root == root || t->depth == 0) /* an idle track can be reused */
             found = t;
-    }
     if (found == NULL) {
         found = sm_calloc(1, sizeof *found);
         if (found == NULL)
@@ -58,10 +57,9 @@ sm_call_track *sm_call_track_next(const sm_call_lane *lane, const sm_call_track 
             return track->next;
         bucket = bucket_number(track->root) + 1;
     }
-    for (; bucket < SM_CALL_BUCKETS; bucket++) {
+    for (; bucket < SM_CALL_BUCKETS; bucket++)
         if (lane->buckets[bucket] != NULL)
             return lane->buckets[bucket];
-    }
     return NULL;
 }
 
