@@ -43,6 +43,14 @@ static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *e
     return NULL;
 }
 
+/* Do the same for a value of at most `most`. Return NULL for a larger one, and if `from` is NULL, so that calls chain.
+ */
+static inline const uint8_t *sm_varint_next(const uint8_t *from, const uint8_t *end, uint64_t most, uint64_t *value) {
+    *value = 0;
+    from = from != NULL ? sm_varint_get(from, end, value) : NULL;
+    return from != NULL && *value <= most ? from : NULL;
+}
+
 static inline uint64_t sm_zigzag(int64_t value) {
     return ((uint64_t)value << 1) ^ (uint64_t)(value < 0 ? -1 : 0);
 }

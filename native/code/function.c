@@ -27,7 +27,6 @@ static struct {
     bool narrowed;                              /* the previous one did not want everything */
     sm_interned all;                            /* sm_function, by id */
     sm_map c_functions;                         /* c_entry */
-    PyObject *dunder_name;                      /* owned; "__name__" */
 } functions;
 
 static PyObject *name_of_module; /* owned; made early, because hooks may make no object */
@@ -35,9 +34,6 @@ static PyObject *name_of_module; /* owned; made early, because hooks may make no
 int sm_functions_init(void) {
     if (functions.ready)
         return 0;
-    functions.dunder_name = PyUnicode_InternFromString("__name__");
-    if (functions.dunder_name == NULL)
-        return -1;
     PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
     if (object_new != NULL && PyCFunction_CheckExact(object_new))
         sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "code/linetable.h"
 #include "compat/exception.h"
 #include "compat/opcodes.h"
@@ -473,13 +474,7 @@ const sm_branch *sm_branches_search(const sm_branches *table, Py_ssize_t offset)
 }
 
 const sm_line_event *sm_branches_line_event(const sm_branches *table, Py_ssize_t offset) {
-    uint32_t low = 0, high = table->line_events_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (table->line_events[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < table->line_events_count && table->line_events[low].offset == offset ? &table->line_events[low] : NULL;
+    uint32_t at = 0;
+    SM_BISECT(at, table->line_events_count, table->line_events[middle].offset < offset);
+    return at < table->line_events_count && table->line_events[at].offset == offset ? &table->line_events[at] : NULL;
 }

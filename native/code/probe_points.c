@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "code/linewalk.h"
 #include "compat/quickening.h"
 
@@ -455,15 +456,9 @@ void sm_probe_points_clear(sm_probe_points *points) {
 }
 
 sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit) {
-    uint32_t low = 0, high = points->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (points->points[middle].unit < unit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < points->count && points->points[low].unit == unit ? &points->points[low] : NULL;
+    uint32_t at = 0;
+    SM_BISECT(at, points->count, points->points[middle].unit < unit);
+    return at < points->count && points->points[at].unit == unit ? &points->points[at] : NULL;
 }
 
 #endif

@@ -112,13 +112,9 @@ end:
     return capsule;
 }
 
-static PyMethodDef arrow_functions[] = {
+PyMethodDef sm_methods_arrow[] = {
     {"arrow_stream", core_arrow_stream, METH_O,
      "arrow_stream([(name, format, values[, offsets])]) -> capsule\n\nReturn a stream of one record batch over the "
      "columns' own memory. Formats: 'l' int64, 'g' float64, 'u' UTF-8 text with int64 offsets."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_arrow(PyObject *module) {
-    return PyModule_AddFunctions(module, arrow_functions);
-}

@@ -3,6 +3,7 @@
 
 #include "compat/exception.h"
 #include "hub/callstats/callstats.h"
+#include "module/containers.h"
 #include "module/module.h"
 
 typedef struct {
@@ -133,19 +134,13 @@ static PyObject *row_object(PyTypeObject *type, const sm_callstats_row *row, PyO
     return made;
 }
 
-static int append(PyObject *list, PyObject *item) {
-    int status = item != NULL && list != NULL ? PyList_Append(list, item) : -1;
-    Py_XDECREF(item);
-    return status;
-}
-
 static int add_entry(void *list, const sm_callstats_row *rows, size_t called) {
     PyObject *calls = called > 0 ? PyList_New(0) : Py_NewRef(Py_None);
-    int status = calls != NULL ? 0 : -1;
-    for (size_t i = 1; i <= called && status == 0; i++)
-        status = append(calls, row_object(subentry_type, &rows[i], NULL));
-    if (status == 0)
-        status = append(list, row_object(entry_type, &rows[0], calls));
+    for (size_t i = 1; i <= called && calls != NULL; i++)
+        sm_list_add(&calls, row_object(subentry_type, &rows[i], NULL));
+    PyObject *entry = calls != NULL ? row_object(entry_type, &rows[0], calls) : NULL;
+    int status = entry != NULL ? PyList_Append(list, entry) : -1;
+    Py_XDECREF(entry);
     Py_XDECREF(calls);
     return status;
 }
@@ -187,7 +182,7 @@ static PyType_Slot profiler_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec profiler_spec = {
+PyType_Spec sm_type_profiler = {
     .name = "seismo._core.Profiler",
     .basicsize = sizeof(profiler),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
@@ -202,8 +197,5 @@ int sm_module_add_callstats(PyObject *module) {
     if (entry_type == NULL || subentry_type == NULL || PyModule_AddType(module, entry_type) < 0 ||
         PyModule_AddType(module, subentry_type) < 0)
         return -1;
-    PyObject *type = PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
-    int status = type ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
-    Py_XDECREF(type);
-    return status;
+    return 0;
 }

@@ -51,19 +51,12 @@ static PyType_Slot column_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec column_spec = {
+PyType_Spec sm_type_column = {
     .name = "seismo._core.Column",
     .basicsize = sizeof(column),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = column_slots,
 };
-
-int sm_column_add_type(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &column_spec, NULL); /* owned */
-    int added = type ? PyModule_AddObjectRef(module, "Column", type) : -1;
-    Py_XDECREF(type);
-    return added;
-}
 
 PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char format) {
     if (memory == NULL && rows)
@@ -103,4 +96,22 @@ int sm_column_take(PyObject *dict, const char *what, const char *name, char form
         return -1;
     }
     return 0;
+}
+
+const void *sm_views_take(sm_views *v, PyObject *dict, const char *what, const char *name, char format,
+                          Py_ssize_t *rows) {
+    static const int64_t nothing[1];
+    if (v->failed)
+        return NULL;
+    Py_buffer *view = &v->view[v->count++];
+    v->failed = sm_column_take(dict, what, name, format, *rows, view) < 0;
+    if (v->failed)
+        return NULL;
+    *rows = view->shape[0];
+    return view->buf != NULL ? view->buf : nothing;
+}
+
+void sm_views_release(sm_views *v) {
+    while (v->count > 0)
+        PyBuffer_Release(&v->view[--v->count]);
 }

@@ -3,11 +3,23 @@
 #define SM_MODULE_COLUMN_H
 
 #include <Python.h>
+#include <stdbool.h>
 
-/* Add the type to the module. Return 0, or -1 with an exception set. */
-int sm_column_add_type(PyObject *module);
 /* Return a Column of `rows` values ('q' or 'd') that owns `memory` (from sm_malloc; freed on failure too). */
 PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char format);
+
+/* The buffers of a call's arguments. Once `failed` is set, with an exception, no more are added. */
+typedef struct {
+    Py_buffer view[48];
+    int count;
+    bool failed;
+} sm_views;
+
+/* Add dict[name] for reading. Return its values, or NULL if this or an earlier buffer failed. *rows is their number, or
+ * negative for any number, and set to it. */
+const void *sm_views_take(sm_views *v, PyObject *dict, const char *what, const char *name, char format,
+                          Py_ssize_t *rows);
+void sm_views_release(sm_views *v);
 
 /* Get dict[name] as a contiguous buffer of `rows` values (any number if negative) of `format`. Return 0, or -1 with
  * an exception set that names `what`.`name`. The caller releases `view` in any case. */

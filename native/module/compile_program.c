@@ -25,12 +25,8 @@ static PyObject *compile_program(PyObject *Py_UNUSED(module), PyObject *argument
     return Py_CompileStringObject(text, filename, Py_file_input, &flags, -1);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_compile_program[] = {
     {"compile_program", compile_program, METH_VARARGS,
      "Compile the text of a program, bytes or a str without null bytes, as compile() does without inherited flags."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_compiling(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -6,59 +6,34 @@
 #include "module/column.h"
 #include "module/module.h"
 
-enum { MOST_VIEWS = 48 };
-
-/* The buffers of a call. Once `failed` is set, with an exception, no more are added. */
-typedef struct {
-    Py_buffer views[MOST_VIEWS];
-    int count;
-    int failed;
-} views;
-
-static const void *take(views *v, PyObject *dict, const char *what, const char *name, char format, Py_ssize_t *rows) {
-    if (v->failed)
-        return NULL;
-    Py_buffer *view = &v->views[v->count++];
-    if (sm_column_take(dict, what, name, format, *rows, view) < 0) {
-        v->failed = 1;
-        return NULL;
-    }
-    *rows = view->shape[0];
-    return view->buf;
-}
-
-static void release(views *v) {
-    while (v->count > 0)
-        PyBuffer_Release(&v->views[--v->count]);
-}
-
 /* Return true if all values are in [from, below), otherwise set a ValueError. */
-static int in_range(views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from, int64_t below) {
+static int in_range(sm_views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from,
+                    int64_t below) {
     for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
         if (values[i] < from || values[i] >= below) {
             PyErr_Format(PyExc_ValueError, "%s: row %zd has %lld, out of range", name, i, (long long)values[i]);
-            v->failed = 1;
+            v->failed = true;
         }
     }
     return !v->failed;
 }
 
-static int parents_first(views *v, const int64_t *parents, Py_ssize_t rows) {
+static int parents_first(sm_views *v, const int64_t *parents, Py_ssize_t rows) {
     for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
         if (parents[i] < -1 || parents[i] >= i) {
             PyErr_Format(PyExc_ValueError, "nodes.parent: row %zd has %lld", i, (long long)parents[i]);
-            v->failed = 1;
+            v->failed = true;
         }
     }
     return !v->failed;
 }
 
 /* Allocate a new column's memory. */
-static void *fresh(views *v, Py_ssize_t rows) {
+static void *fresh(sm_views *v, Py_ssize_t rows) {
     void *memory = v->failed ? NULL : sm_malloc((size_t)rows * 8);
     if (memory == NULL && !v->failed) {
         PyErr_NoMemory();
-        v->failed = 1;
+        v->failed = true;
     }
     return memory;
 }
@@ -71,7 +46,7 @@ typedef struct {
 } output;
 
 /* Return a dict of Columns that own the memory, or free it if `v` has failed. */
-static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int count) {
+static PyObject *outputs_dict(PyObject *module, sm_views *v, output *outputs, int count) {
     PyObject *dict = v->failed ? NULL : PyDict_New(); /* owned, returned */
     for (int i = 0; i < count; i++) {
         output *o = &outputs[i];
@@ -88,47 +63,47 @@ static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int c
 }
 
 /* Return the table, borrowed from `tables`, or NULL with v->failed. */
-static PyObject *table_of(views *v, PyObject *tables, const char *name) {
+static PyObject *table_of(sm_views *v, PyObject *tables, const char *name) {
     PyObject *table = v->failed ? NULL : PyDict_GetItemString(tables, name);
     if (table == NULL && !v->failed) {
         PyErr_Format(PyExc_ValueError, "no table '%s'", name);
-        v->failed = 1;
+        v->failed = true;
     }
     return table;
 }
 
-static void take_costs(views *v, PyObject *processes, sm_costs *costs, Py_ssize_t *rows) {
-    costs->python_inside = take(v, processes, "processes", "python_inside", 'd', rows);
-    costs->python_outside = take(v, processes, "processes", "python_outside", 'd', rows);
-    costs->c_inside = take(v, processes, "processes", "c_inside", 'd', rows);
-    costs->c_outside = take(v, processes, "processes", "c_outside", 'd', rows);
-    costs->resume_inside = take(v, processes, "processes", "resume_inside", 'd', rows);
-    costs->resume_outside = take(v, processes, "processes", "resume_outside", 'd', rows);
-    costs->piece = take(v, processes, "processes", "piece_ns", 'd', rows);
-    costs->deep = take(v, processes, "processes", "deep_ns", 'd', rows);
-    costs->cost_error = take(v, processes, "processes", "cost_error", 'd', rows);
+static void take_costs(sm_views *v, PyObject *processes, sm_costs *costs, Py_ssize_t *rows) {
+    costs->python_inside = sm_views_take(v, processes, "processes", "python_inside", 'd', rows);
+    costs->python_outside = sm_views_take(v, processes, "processes", "python_outside", 'd', rows);
+    costs->c_inside = sm_views_take(v, processes, "processes", "c_inside", 'd', rows);
+    costs->c_outside = sm_views_take(v, processes, "processes", "c_outside", 'd', rows);
+    costs->resume_inside = sm_views_take(v, processes, "processes", "resume_inside", 'd', rows);
+    costs->resume_outside = sm_views_take(v, processes, "processes", "resume_outside", 'd', rows);
+    costs->piece = sm_views_take(v, processes, "processes", "piece_ns", 'd', rows);
+    costs->deep = sm_views_take(v, processes, "processes", "deep_ns", 'd', rows);
+    costs->cost_error = sm_views_take(v, processes, "processes", "cost_error", 'd', rows);
 }
 
-static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *in) {
+static void take_estimate_input(sm_views *v, PyObject *tables, sm_estimate_input *in) {
     Py_ssize_t nodes = -1, functions = -1, threads = -1, processes = -1;
     PyObject *table = table_of(v, tables, "nodes");
-    in->parent = take(v, table, "nodes", "parent", 'q', &nodes);
-    in->thread = take(v, table, "nodes", "thread", 'q', &nodes);
-    in->function = take(v, table, "nodes", "function", 'q', &nodes);
-    in->calls = take(v, table, "nodes", "calls", 'q', &nodes);
-    in->resumes = take(v, table, "nodes", "resumes", 'q', &nodes);
-    in->timed = take(v, table, "nodes", "timed", 'q', &nodes);
-    in->timed_ns = take(v, table, "nodes", "timed_ns", 'q', &nodes);
-    in->entered = take(v, table, "nodes", "entered", 'q', &nodes);
-    in->sampled = take(v, table, "nodes", "sampled", 'q', &nodes);
-    in->sampled_ns = take(v, table, "nodes", "sampled_ns", 'q', &nodes);
-    in->sampled_sq = take(v, table, "nodes", "sampled_sq", 'd', &nodes);
-    in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
-    in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
-    in->ready_ns = take(v, table, "nodes", "ready_ns", 'q', &nodes);
-    in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
-    in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
-    in->thread_rest = take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);
+    in->parent = sm_views_take(v, table, "nodes", "parent", 'q', &nodes);
+    in->thread = sm_views_take(v, table, "nodes", "thread", 'q', &nodes);
+    in->function = sm_views_take(v, table, "nodes", "function", 'q', &nodes);
+    in->calls = sm_views_take(v, table, "nodes", "calls", 'q', &nodes);
+    in->resumes = sm_views_take(v, table, "nodes", "resumes", 'q', &nodes);
+    in->timed = sm_views_take(v, table, "nodes", "timed", 'q', &nodes);
+    in->timed_ns = sm_views_take(v, table, "nodes", "timed_ns", 'q', &nodes);
+    in->entered = sm_views_take(v, table, "nodes", "entered", 'q', &nodes);
+    in->sampled = sm_views_take(v, table, "nodes", "sampled", 'q', &nodes);
+    in->sampled_ns = sm_views_take(v, table, "nodes", "sampled_ns", 'q', &nodes);
+    in->sampled_sq = sm_views_take(v, table, "nodes", "sampled_sq", 'd', &nodes);
+    in->wait_ns = sm_views_take(v, table, "nodes", "wait_ns", 'q', &nodes);
+    in->wait_sq = sm_views_take(v, table, "nodes", "wait_sq", 'd', &nodes);
+    in->ready_ns = sm_views_take(v, table, "nodes", "ready_ns", 'q', &nodes);
+    in->function_kind = sm_views_take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
+    in->thread_process = sm_views_take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
+    in->thread_rest = sm_views_take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);
     take_costs(v, table_of(v, tables, "processes"), &in->costs, &processes);
     if (!v->failed && parents_first(v, in->parent, nodes) &&
         in_range(v, "nodes.thread", in->thread, nodes, 0, threads) &&
@@ -146,7 +121,7 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
     int distorted = 1;
     if (!PyArg_ParseTuple(arguments, "O!|p:estimate", &PyDict_Type, &tables, &distorted))
         return NULL;
-    views v = {0};
+    sm_views v = {0};
     sm_estimate_input in = {.distorted = distorted};
     take_estimate_input(&v, tables, &in);
     Py_ssize_t n = (Py_ssize_t)in.nodes, f = (Py_ssize_t)in.functions;
@@ -181,11 +156,11 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
         Py_BEGIN_ALLOW_THREADS done = sm_estimate(&in, &out);
         Py_END_ALLOW_THREADS if (done < 0) {
             PyErr_NoMemory();
-            v.failed = 1;
+            v.failed = true;
         }
     }
     PyObject *result = outputs_dict(module, &v, outputs, (int)(sizeof outputs / sizeof *outputs));
-    release(&v);
+    sm_views_release(&v);
     return result;
 }
 
@@ -196,22 +171,22 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
         return NULL;
     static const char *const summed[SM_SUMS] = {"calls",    "resumes", "exceptions", "awaits",
                                                 "await_ns", "wait_ns", "ready_ns",   "lock_ns"};
-    views v = {0};
+    sm_views v = {0};
     sm_aggregate_input in = {0};
     Py_ssize_t rows = -1;
-    in.parent = take(&v, nodes, "nodes", "parent", 'q', &rows);
-    in.function = take(&v, nodes, "nodes", "function", 'q', &rows);
-    in.flags = take(&v, nodes, "nodes", "flags", 'q', &rows);
+    in.parent = sm_views_take(&v, nodes, "nodes", "parent", 'q', &rows);
+    in.function = sm_views_take(&v, nodes, "nodes", "function", 'q', &rows);
+    in.flags = sm_views_take(&v, nodes, "nodes", "flags", 'q', &rows);
     for (int s = 0; s < SM_SUMS; s++)
-        in.summed[s] = take(&v, nodes, "nodes", summed[s], 'q', &rows);
-    in.total = take(&v, estimated, "estimated", "total_ns", 'd', &rows);
-    in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
-    in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
-    in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
-    in.total_distortion = take(&v, estimated, "estimated", "total_distortion", 'd', &rows);
+        in.summed[s] = sm_views_take(&v, nodes, "nodes", summed[s], 'q', &rows);
+    in.total = sm_views_take(&v, estimated, "estimated", "total_ns", 'd', &rows);
+    in.total_error = sm_views_take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
+    in.total_wait = sm_views_take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
+    in.total_square = sm_views_take(&v, estimated, "estimated", "total_square", 'd', &rows);
+    in.total_distortion = sm_views_take(&v, estimated, "estimated", "total_distortion", 'd', &rows);
     if (!v.failed && functions < 0) {
         PyErr_SetString(PyExc_ValueError, "aggregate(): the number of functions is negative");
-        v.failed = 1;
+        v.failed = true;
     }
     if (!v.failed && parents_first(&v, in.parent, rows) &&
         in_range(&v, "nodes.function", in.function, rows, 0, functions)) {
@@ -233,11 +208,11 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
         Py_BEGIN_ALLOW_THREADS done = sm_aggregate(&in, &out);
         Py_END_ALLOW_THREADS if (done < 0) {
             PyErr_NoMemory();
-            v.failed = 1;
+            v.failed = true;
         }
     }
     PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 4);
-    release(&v);
+    sm_views_release(&v);
     return result;
 }
 
@@ -245,17 +220,17 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
     PyObject *nodes, *chosen_bytes; /* borrowed */
     if (!PyArg_ParseTuple(arguments, "OS:combine", &nodes, &chosen_bytes))
         return NULL;
-    views v = {0};
+    sm_views v = {0};
     Py_ssize_t rows = -1, threads = PyBytes_GET_SIZE(chosen_bytes);
     const uint8_t *chosen = (const uint8_t *)PyBytes_AS_STRING(chosen_bytes);
-    const int64_t *parent = take(&v, nodes, "nodes", "parent", 'q', &rows);
-    const int64_t *thread = take(&v, nodes, "nodes", "thread", 'q', &rows);
-    const int64_t *function = take(&v, nodes, "nodes", "function", 'q', &rows);
+    const int64_t *parent = sm_views_take(&v, nodes, "nodes", "parent", 'q', &rows);
+    const int64_t *thread = sm_views_take(&v, nodes, "nodes", "thread", 'q', &rows);
+    const int64_t *function = sm_views_take(&v, nodes, "nodes", "function", 'q', &rows);
     if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads)) {
         for (Py_ssize_t n = 0; !v.failed && n < rows; n++) {
             if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]]) {
                 PyErr_SetString(PyExc_ValueError, "the parent of a node is on another thread");
-                v.failed = 1;
+                v.failed = true;
             }
         }
     }
@@ -272,12 +247,12 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
                                                      outputs[1].memory, outputs[2].memory, outputs[3].memory);
         Py_END_ALLOW_THREADS if (combined < 0) {
             PyErr_NoMemory();
-            v.failed = 1;
+            v.failed = true;
         }
         outputs[1].rows = outputs[2].rows = outputs[3].rows = (Py_ssize_t)combined;
     }
     PyObject *result = outputs_dict(module, &v, outputs, 4);
-    release(&v);
+    sm_views_release(&v);
     return result;
 }
 
@@ -308,10 +283,10 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
             "sum_by(): the format must be 'q' or 'd' ('q' for is_or), and the number of rows must not be negative");
         return NULL;
     }
-    views v = {0};
+    sm_views v = {0};
     Py_ssize_t count = -1;
-    const int64_t *to = take(&v, holder, "columns", "to", 'q', &count);
-    const void *values = take(&v, holder, "columns", "values", (char)format, &count);
+    const int64_t *to = sm_views_take(&v, holder, "columns", "to", 'q', &count);
+    const void *values = sm_views_take(&v, holder, "columns", "values", (char)format, &count);
     if (!v.failed)
         in_range(&v, "to", to, count, -1, rows);
     void *sums = fresh(&v, rows);
@@ -323,7 +298,7 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
     } else {
         sm_free(sums);
     }
-    release(&v);
+    sm_views_release(&v);
     return result;
 }
 
@@ -334,10 +309,10 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
         return NULL;
     if (format != 'q' && format != 'd')
         return PyErr_Format(PyExc_ValueError, "take(): the format must be 'q' or 'd'");
-    views v = {0};
+    sm_views v = {0};
     Py_ssize_t count = -1, rows = -1;
-    const int64_t *values = take(&v, holder, "columns", "values", (char)format, &count);
-    const int64_t *from = take(&v, holder, "columns", "rows", 'q', &rows);
+    const int64_t *values = sm_views_take(&v, holder, "columns", "values", (char)format, &count);
+    const int64_t *from = sm_views_take(&v, holder, "columns", "rows", 'q', &rows);
     if (!v.failed)
         in_range(&v, "rows", from, rows, 0, count);
     int64_t *taken = fresh(&v, v.failed ? 0 : rows);
@@ -347,11 +322,11 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
             taken[i] = values[from[i]]; /* the bits, whatever the format */
         result = sm_column_new(module, taken, rows, (char)format);
     }
-    release(&v);
+    sm_views_release(&v);
     return result;
 }
 
-static PyMethodDef model_functions[] = {
+PyMethodDef sm_methods_estimate[] = {
     {"estimate", core_estimate, METH_VARARGS,
      "estimate(tables, distorted=True) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, "
      "total_ns, total_error_ns, total_square, total_distortion, total_wait_ns, depth) and own times of functions "
@@ -372,7 +347,3 @@ static PyMethodDef model_functions[] = {
      "take({'values':, 'rows':}, format) -> Column\n\nThe values at the given rows, in their order."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_estimate(PyObject *module) {
-    return PyModule_AddFunctions(module, model_functions);
-}

@@ -119,7 +119,7 @@ static PyObject *run_program(PyObject *module, PyObject *arguments) {
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_exit_status[] = {
     {"run_at_bottom", run_at_bottom, METH_VARARGS,
      "Run code in a dict, or call a function with a tuple, as if nothing were below it on the stack."},
     {"at_end", at_end, METH_O,
@@ -134,11 +134,9 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_exit(PyObject *module) {
+int sm_module_add_exit_status(PyObject *Py_UNUSED(module)) {
     PyObject *signal = PyImport_ImportModule("_signal");
     Py_XSETREF(signals.getsignal, signal != NULL ? PyObject_GetAttrString(signal, "getsignal") : NULL);
     Py_XDECREF(signal);
-    if (signals.getsignal == NULL)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
+    return signals.getsignal != NULL ? 0 : -1;
 }

@@ -12,13 +12,9 @@ static PyObject *slots_taken(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
     return taken;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_hook_slots[] = {
     {"slots_taken", slots_taken, METH_NOARGS,
      "Return {slot: whether it is taken} for the profile and trace slots of this thread and the slot of the reference"
      " tracer (3.13 and later), which is the process's."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_slots_taken(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -236,7 +236,7 @@ static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_hooks[] = {
     {"set_profile", KEYWORDS(set_profile),
      "set_profile(func, *, threads='current', where=None)\n--\n\nCall func(frame, event, arg) for calls and returns, "
      "as sys.setprofile would, alongside whatever else does.\n\nthreads: 'current', or 'all' for the threads that run "
@@ -267,9 +267,7 @@ static PyMethodDef functions[] = {
 };
 
 int sm_module_add_hooks(PyObject *module) {
-    if (sm_pyhook_init() < 0 || PyModule_AddFunctions(module, functions) < 0)
-        return -1;
-    if (hook_type == NULL)
+    if (hook_type == NULL && sm_pyhook_init() == 0)
         hook_type = (PyTypeObject *)PyType_FromSpec(&hook_spec);
     return hook_type == NULL ? -1 : PyModule_AddObjectRef(module, "Hook", (PyObject *)hook_type);
 }

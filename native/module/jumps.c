@@ -1,5 +1,6 @@
 /* seismo._core.code_branches: a code object's conditional jumps, for tests and tools. */
 #include "code/jumps.h"
+#include "module/containers.h"
 #include "module/module.h"
 
 static PyObject *branch_row(const sm_branch *branch) {
@@ -18,9 +19,7 @@ static PyObject *rows_of(const sm_branches *table) {
         PyObject *row = sm_branches_at(table, branch->offset) == branch ? branch_row(branch) : NULL;
         if (row == NULL && !PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "a branch cannot be found by its offset");
-        if (row == NULL || PyList_Append(rows, row) < 0)
-            Py_CLEAR(rows);
-        Py_XDECREF(row);
+        sm_list_add(&rows, row);
     }
     for (uint32_t i = 0; rows != NULL && i < table->line_events_count; i++) {
         const sm_line_event *line_event = sm_branches_line_event(table, table->line_events[i].offset);
@@ -44,13 +43,9 @@ static PyObject *code_branches(PyObject *Py_UNUSED(module), PyObject *code) {
     return rows;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_jumps[] = {
     {"code_branches", code_branches, METH_O,
      "Return the conditional jumps of a code object by offset, as sys.monitoring's events report them "
      "(native/code/jumps.h). Pairs are (not jumped, jumped). 3.11 has no such events and no rows."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_jumps(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

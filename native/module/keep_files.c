@@ -86,13 +86,9 @@ static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *wanted) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_keep_files[] = {
     {"keep", keep, METH_O,
      "Call this function now and then, with \"\", and with a signal's name before the process dies of that signal, "
      "until None is given instead. It returns the time in ns after which it is to be called again."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_keeping(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,20 +1,38 @@
 /* seismo._core: the extension module of the engine, the sources, the recorders and the file. */
 #include "module/module.h"
 
+static PyMethodDef *const functions[] = {
+    sm_methods_arrow,      sm_methods_compile_program, sm_methods_estimate, sm_methods_exit_status,
+    sm_methods_hook_slots, sm_methods_hooks,           sm_methods_jumps,    sm_methods_keep_files,
+    sm_methods_objects,    sm_methods_processes,       sm_methods_reader,   sm_methods_reference_tracer,
+    sm_methods_referrers,  sm_methods_trace_marks,     sm_methods_watch,    NULL,
+};
+static PyType_Spec *const types[] = {
+    &sm_type_column,
+    &sm_type_journal,
+    &sm_type_profiler,
+    &sm_type_reference_tracer,
+    &sm_type_watch,
+    &sm_type_writer,
+    NULL,
+};
 static int (*const parts[])(PyObject *module) = {
-    sm_module_add_engine,    sm_module_add_reader,    sm_module_add_estimate,    sm_module_add_arrow,
-    sm_module_add_filter,    sm_module_add_hooks,     sm_module_add_slots_taken, sm_module_add_reference_tracer,
-    sm_module_add_capi,      sm_module_add_callstats, sm_module_add_watch,       sm_module_add_jumps,
-    sm_module_add_coverage,  sm_module_add_exit,      sm_module_add_processes,   sm_module_add_objects,
-    sm_module_add_keeping,   sm_module_add_timeline,  sm_module_add_journal,     sm_module_add_compiling,
-    sm_module_add_referrers,
+    sm_module_add_callstats,   sm_module_add_capi,   sm_module_add_coverage, sm_module_add_engine,
+    sm_module_add_exit_status, sm_module_add_filter, sm_module_add_hooks,    NULL,
 };
 
 static int module_exec(PyObject *module) {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i](module) < 0)
-            return -1;
-    return 0;
+    int done = 0;
+    for (int i = 0; done == 0 && functions[i] != NULL; i++)
+        done = PyModule_AddFunctions(module, functions[i]);
+    for (int i = 0; done == 0 && types[i] != NULL; i++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, types[i], NULL); /* owned */
+        done = type != NULL ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
+        Py_XDECREF(type);
+    }
+    for (int i = 0; done == 0 && parts[i] != NULL; i++)
+        done = parts[i](module);
+    return done;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -1,32 +1,25 @@
-/* The parts of the extension module: each file of this folder adds its functions and types. */
+/* The parts of the extension module seismo._core, and what its files share. */
 #ifndef SM_MODULE_MODULE_H
 #define SM_MODULE_MODULE_H
 
 #include <Python.h>
 #include <stdbool.h>
 
-/* Each returns 0, or -1 with an exception set. */
-int sm_module_add_engine(PyObject *module);           /* start, stop, snapshot, status ... (engine.c) */
-int sm_module_add_reader(PyObject *module);           /* read, Writer (reader.c) */
-int sm_module_add_estimate(PyObject *module);         /* estimate, aggregate, combine (estimate.c) */
-int sm_module_add_arrow(PyObject *module);            /* arrow_stream (arrow.c) */
-int sm_module_add_filter(PyObject *module);           /* Filter (filter.c) */
-int sm_module_add_hooks(PyObject *module);            /* set_profile, set_trace, stand-ins (hooks.c) */
-int sm_module_add_slots_taken(PyObject *module);      /* slots_taken (hook_slots.c) */
-int sm_module_add_reference_tracer(PyObject *module); /* RefTracer (reference_tracer.c) */
-int sm_module_add_capi(PyObject *module);             /* _C_API (capi.c) */
-int sm_module_add_callstats(PyObject *module);        /* Profiler (callstats.c) */
-int sm_module_add_coverage(PyObject *module);         /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
-int sm_module_add_objects(PyObject *module);          /* objects_quiet, objects_mark, objects_alive ... (objects.c) */
-int sm_module_add_referrers(PyObject *module);        /* objects_referrers, objects_untracked (referrers.c) */
-int sm_module_add_watch(PyObject *module);            /* Watch, frame_locals ... (watch.c) */
-int sm_module_add_keeping(PyObject *module);          /* keep (keep_files.c) */
-int sm_module_add_exit(PyObject *module);             /* at_end, exit_with (exit_status.c) */
-int sm_module_add_compiling(PyObject *module);        /* compile_program (compile_program.c) */
-int sm_module_add_processes(PyObject *module);        /* set_process_receiver (processes.c) */
-int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
-int sm_module_add_timeline(PyObject *module);         /* Journal (trace_reader.c) */
-int sm_module_add_journal(PyObject *module);          /* journaling, instant (trace_marks.c) */
+/* The functions and types of _core, by the file that defines them. Files with more to do have a function, which returns
+ * -1 with an exception set if it fails. */
+extern PyMethodDef sm_methods_arrow[], sm_methods_compile_program[], sm_methods_estimate[], sm_methods_exit_status[],
+    sm_methods_hook_slots[], sm_methods_hooks[], sm_methods_jumps[], sm_methods_keep_files[], sm_methods_objects[],
+    sm_methods_processes[], sm_methods_reader[], sm_methods_reference_tracer[], sm_methods_referrers[],
+    sm_methods_trace_marks[], sm_methods_watch[];
+extern PyType_Spec sm_type_column, sm_type_journal, sm_type_profiler, sm_type_reference_tracer, sm_type_watch,
+    sm_type_writer;
+int sm_module_add_callstats(PyObject *module);
+int sm_module_add_capi(PyObject *module);
+int sm_module_add_coverage(PyObject *module);
+int sm_module_add_engine(PyObject *module);
+int sm_module_add_exit_status(PyObject *module);
+int sm_module_add_filter(PyObject *module);
+int sm_module_add_hooks(PyObject *module);
 
 /* Return a new _core.Filter for a `where` expression (a str), or NULL with an exception set. */
 PyObject *sm_compile_where(PyObject *where, bool trace);

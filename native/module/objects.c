@@ -302,7 +302,7 @@ int sm_module_objects_status(PyObject *status) {
     return done;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_objects[] = {
     {"objects_quiet", objects_quiet, METH_O,
      "objects_quiet(on): stop recording births on this thread, or resume. Calls nest."},
     {"objects_mark", objects_mark, METH_O,
@@ -328,7 +328,3 @@ static PyMethodDef functions[] = {
      "parent is an index into these rows, or -1."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_objects(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

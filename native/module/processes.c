@@ -13,20 +13,22 @@
 #include "compat/exception.h"
 #include "module/module.h"
 
-typedef enum {
-    EXIT,
-    EXECV,
-    EXECVE,
-    CHROOT,
-    SETUID,
-    SETEUID,
-    SETREUID,
-    SETRESUID,
-    SPAWN, /* from here on: functions that start processes */
-    SPAWNP,
-    FORK_EXEC,
-    METHODS
-} method;
+/* The overridden functions. From SPAWN on they start processes. */
+#define EACH_METHOD(OF)                                                                                                \
+    OF(EXIT, "posix", "_exit")                                                                                         \
+    OF(EXECV, "posix", "execv")                                                                                        \
+    OF(EXECVE, "posix", "execve")                                                                                      \
+    OF(CHROOT, "posix", "chroot")                                                                                      \
+    OF(SETUID, "posix", "setuid")                                                                                      \
+    OF(SETEUID, "posix", "seteuid")                                                                                    \
+    OF(SETREUID, "posix", "setreuid")                                                                                  \
+    OF(SETRESUID, "posix", "setresuid")                                                                                \
+    OF(SPAWN, "posix", "posix_spawn")                                                                                  \
+    OF(SPAWNP, "posix", "posix_spawnp")                                                                                \
+    OF(FORK_EXEC, "_posixsubprocess", "fork_exec")
+
+#define NUMBER(METHOD, module, name) METHOD,
+typedef enum { EACH_METHOD(NUMBER) METHODS } method;
 typedef PyObject *(*fast_function)(PyObject *self, PyObject *const *values, Py_ssize_t count);
 typedef PyObject *(*keyword_function)(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
@@ -37,16 +39,10 @@ static struct { /* guarded by the GIL; shared by all interpreters, unlike the re
 } methods[METHODS];
 static PyObject *receiver; /* owned, or NULL */
 
+#define PLACE(METHOD, module, name) {module, name},
 static const struct {
     const char *module, *name;
-} places[METHODS] = {
-    [EXIT] = {"posix", "_exit"},          [EXECV] = {"posix", "execv"},
-    [EXECVE] = {"posix", "execve"},       [SPAWN] = {"posix", "posix_spawn"},
-    [SPAWNP] = {"posix", "posix_spawnp"}, [FORK_EXEC] = {"_posixsubprocess", "fork_exec"},
-    [CHROOT] = {"posix", "chroot"},       [SETUID] = {"posix", "setuid"},
-    [SETEUID] = {"posix", "seteuid"},     [SETREUID] = {"posix", "setreuid"},
-    [SETRESUID] = {"posix", "setresuid"},
-};
+} places[METHODS] = {EACH_METHOD(PLACE)};
 
 static bool listens(void) { /* false in a subinterpreter, which shares the tables */
     return receiver != NULL && PyInterpreterState_Get() == PyInterpreterState_Main();
@@ -143,39 +139,26 @@ static PyObject *entered(method of, PyObject *self, PyObject *const *values, Py_
     return result;
 }
 
-#define METHOD(NAME, OF)                                                                                               \
-    static PyObject *NAME##_keywords(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names) {     \
-        return entered(OF, self, values, count, names);                                                                \
+/* Each of them has a function of ours for every calling convention. */
+#define FUNCTIONS(METHOD, module, name)                                                                                \
+    static PyObject *METHOD##_keywords(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names) {   \
+        return entered(METHOD, self, values, count, names);                                                            \
     }                                                                                                                  \
-    static PyObject *NAME##_fast(PyObject *self, PyObject *const *values, Py_ssize_t count) {                          \
-        return entered(OF, self, values, count, NULL);                                                                 \
+    static PyObject *METHOD##_fast(PyObject *self, PyObject *const *values, Py_ssize_t count) {                        \
+        return entered(METHOD, self, values, count, NULL);                                                             \
     }                                                                                                                  \
-    static PyObject *NAME##_one(PyObject *self, PyObject *value) {                                                     \
-        return entered(OF, self, &value, 1, NULL);                                                                     \
+    static PyObject *METHOD##_tuple(PyObject *self, PyObject *args) {                                                  \
+        return entered(METHOD, self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);                  \
     }                                                                                                                  \
-    static PyObject *NAME##_tuple(PyObject *self, PyObject *args) {                                                    \
-        return entered(OF, self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);                      \
+    static PyObject *METHOD##_one(PyObject *self, PyObject *value) {                                                   \
+        return entered(METHOD, self, &value, 1, NULL);                                                                 \
     }
+EACH_METHOD(FUNCTIONS)
 
-METHOD(exit_, EXIT)
-METHOD(execv, EXECV)
-METHOD(execve, EXECVE)
-METHOD(chroot, CHROOT)
-METHOD(setuid, SETUID)
-METHOD(seteuid, SETEUID)
-METHOD(setreuid, SETREUID)
-METHOD(setresuid, SETRESUID)
-METHOD(spawn, SPAWN)
-METHOD(spawnp, SPAWNP)
-METHOD(fork_exec, FORK_EXEC)
-
-#define WAYS(NAME)                                                                                                     \
-    {(PyCFunction)(void (*)(void))NAME##_keywords, (PyCFunction)(void (*)(void))NAME##_fast, NAME##_tuple, NAME##_one}
-static const PyCFunction ways[METHODS][4] = {
-    [CHROOT] = WAYS(chroot),       [SETUID] = WAYS(setuid), [SETEUID] = WAYS(seteuid),     [SETREUID] = WAYS(setreuid),
-    [SETRESUID] = WAYS(setresuid), [EXIT] = WAYS(exit_),    [EXECV] = WAYS(execv),         [EXECVE] = WAYS(execve),
-    [SPAWN] = WAYS(spawn),         [SPAWNP] = WAYS(spawnp), [FORK_EXEC] = WAYS(fork_exec),
-};
+#define WAYS(METHOD, module, name)                                                                                     \
+    {(PyCFunction)(void (*)(void))METHOD##_keywords, (PyCFunction)(void (*)(void))METHOD##_fast, METHOD##_tuple,       \
+     METHOD##_one},
+static const PyCFunction ways[METHODS][4] = {EACH_METHOD(WAYS)};
 
 /* Return our function for this calling convention, or NULL if it is unknown. */
 static PyCFunction way_of(method of, int flags) {
@@ -283,14 +266,10 @@ static PyObject *set_process_receiver(PyObject *Py_UNUSED(module), PyObject *arg
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_processes[] = {
     {"set_process_receiver", set_process_receiver, METH_VARARGS,
      "set_process_receiver(receiver, starts): call receiver(name, values, names) before the process ends at once "
      "(os._exit), becomes another program or, if starts, starts another process; it may return other values. After an "
      "exec that failed, receiver(name, None, ()) is called. None: call nothing and restore the functions."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_processes(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

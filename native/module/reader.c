@@ -5,15 +5,8 @@
 #include "base/lookup_count.h"
 #include "base/varint.h"
 #include "module/column.h"
+#include "module/containers.h"
 #include "module/module.h"
-#include "module/writer.h"
-
-/* Store a new reference under a name. Return 0, or -1 with an exception set, also if value is NULL. */
-static int put(PyObject *dict, const char *name, PyObject *value) {
-    int done = value ? PyDict_SetItemString(dict, name, value) : -1;
-    Py_XDECREF(value);
-    return done;
-}
 
 static PyObject *meta_list(const sm_read_data *data) {
     PyObject *list = PyList_New(0); /* owned, returned */
@@ -21,10 +14,7 @@ static PyObject *meta_list(const sm_read_data *data) {
     while (list && at < end) {
         uint64_t length = 0;
         at = sm_varint_get(at, end, &length);
-        PyObject *text = PyUnicode_DecodeUTF8((const char *)at, (Py_ssize_t)length, "replace"); /* owned */
-        if (text == NULL || PyList_Append(list, text) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(text);
+        sm_list_add(&list, PyUnicode_DecodeUTF8((const char *)at, (Py_ssize_t)length, "replace"));
         at += length;
     }
     return list;
@@ -34,16 +24,11 @@ static PyObject *problem_list(const sm_read_data *data) {
     PyObject *list = PyList_New(0); /* owned, returned */
     for (size_t i = 0; list && i < data->problems; i++) {
         const sm_problem *problem = &data->problem[i];
-        PyObject *pair = Py_BuildValue("Ks", (unsigned long long)problem->offset, problem->text); /* owned */
-        if (pair == NULL || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
+        sm_list_add(&list, Py_BuildValue("Ks", (unsigned long long)problem->offset, problem->text));
     }
     if (list && data->more_problems) {
-        PyObject *pair = Py_BuildValue("KN", 0ULL, PyUnicode_FromFormat("and %zu more problems", data->more_problems));
-        if (pair == NULL || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
+        PyObject *text = PyUnicode_FromFormat("and %zu more problems", data->more_problems);
+        sm_list_add(&list, Py_BuildValue("KN", 0ULL, text));
     }
     return list;
 }
@@ -51,14 +36,12 @@ static PyObject *problem_list(const sm_read_data *data) {
 /* The columns are moved from `table` to the Columns. */
 static PyObject *table_dict(PyObject *module, const sm_table *about, sm_read_table *table) {
     PyObject *dict = PyDict_New(); /* owned, returned */
-    if (dict && put(dict, "rows", PyLong_FromSize_t(table->rows)) < 0)
-        Py_CLEAR(dict);
+    sm_dict_add(&dict, "rows", PyLong_FromSize_t(table->rows));
     for (int c = 0; dict && c < about->columns; c++) {
         int64_t *memory = table->column[c];
         char format = about->column[c].type == SM_TYPE_REAL ? 'd' : 'q';
         table->column[c] = NULL;
-        if (put(dict, about->column[c].name, sm_column_new(module, memory, (Py_ssize_t)table->rows, format)) < 0)
-            Py_CLEAR(dict);
+        sm_dict_add(&dict, about->column[c].name, sm_column_new(module, memory, (Py_ssize_t)table->rows, format));
     }
     return dict;
 }
@@ -66,8 +49,7 @@ static PyObject *table_dict(PyObject *module, const sm_table *about, sm_read_tab
 static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     for (int t = 0; dict && t < SM_TABLES; t++)
-        if (put(dict, sm_tables[t].name, table_dict(module, &sm_tables[t], &data->table[t])) < 0)
-            Py_CLEAR(dict);
+        sm_dict_add(&dict, sm_tables[t].name, table_dict(module, &sm_tables[t], &data->table[t]));
     return dict;
 }
 
@@ -89,24 +71,20 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     int64_t *offsets = data->offsets;
     data->offsets = NULL;
-    if (dict == NULL) {
-        sm_free(offsets);
-        return NULL;
-    }
     const char *strings = data->data.bytes ? (const char *)data->data.bytes : "";
-    if (put(dict, "string_offsets", sm_column_new(module, offsets, (Py_ssize_t)data->strings + 1, 'q')) < 0 ||
-        put(dict, "string_data", PyBytes_FromStringAndSize(strings, (Py_ssize_t)data->data.size)) < 0 ||
-        put(dict, "version", PyLong_FromUnsignedLong(data->version)) < 0 ||
-        put(dict, "finished", PyBool_FromLong(data->finished)) < 0 ||
-        put(dict, "behind", PyBool_FromLong(data->behind)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
-        put(dict, "problems", problem_list(data)) < 0 ||
-        put(dict, "journal", places_column(module, &data->journal)) < 0 ||
-        put(dict, "levels", places_column(module, &data->levels)) < 0 ||
-        put(dict, "heads", places_column(module, &data->heads)) < 0 ||
-        put(dict, "longest", places_column(module, &data->longest)) < 0 || put(dict, "sound", sound_dict(data)) < 0 ||
-        put(dict, "tables", tables_dict(module, data)) < 0) {
-        Py_CLEAR(dict);
-    }
+    sm_dict_add(&dict, "string_offsets", sm_column_new(module, offsets, (Py_ssize_t)data->strings + 1, 'q'));
+    sm_dict_add(&dict, "string_data", PyBytes_FromStringAndSize(strings, (Py_ssize_t)data->data.size));
+    sm_dict_add(&dict, "version", PyLong_FromUnsignedLong(data->version));
+    sm_dict_add(&dict, "finished", PyBool_FromLong(data->finished));
+    sm_dict_add(&dict, "behind", PyBool_FromLong(data->behind));
+    sm_dict_add(&dict, "meta", meta_list(data));
+    sm_dict_add(&dict, "problems", problem_list(data));
+    sm_dict_add(&dict, "journal", places_column(module, &data->journal));
+    sm_dict_add(&dict, "levels", places_column(module, &data->levels));
+    sm_dict_add(&dict, "heads", places_column(module, &data->heads));
+    sm_dict_add(&dict, "longest", places_column(module, &data->longest));
+    sm_dict_add(&dict, "sound", sound_dict(data));
+    sm_dict_add(&dict, "tables", tables_dict(module, data));
     return dict;
 }
 
@@ -154,8 +132,7 @@ static PyObject *core_schema(PyObject *module, PyObject *unused) {
             else
                 PyList_SET_ITEM(list, c, pair);
         }
-        if (put(dict, about->name, list) < 0)
-            Py_CLEAR(dict);
+        sm_dict_add(&dict, about->name, list);
     }
     return dict;
 }
@@ -175,7 +152,7 @@ static PyObject *core_looks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 }
 #endif
 
-static PyMethodDef reader_functions[] = {
+PyMethodDef sm_methods_reader[] = {
     {"read", core_read, METH_O,
      "read(data) -> dict\n\nRead the bytes of a recording into columns. Raises ValueError if they are not a recording, "
      "or one of a later version."},
@@ -189,9 +166,3 @@ static PyMethodDef reader_functions[] = {
 #endif
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_reader(PyObject *module) {
-    if (sm_column_add_type(module) < 0 || sm_writer_add_type(module) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, reader_functions);
-}

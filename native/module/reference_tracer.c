@@ -270,7 +270,7 @@ static PyType_Slot tracer_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec tracer_spec = {
+PyType_Spec sm_type_reference_tracer = {
     .name = "seismo._core.RefTracer",
     .basicsize = sizeof(tracer),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
@@ -287,15 +287,8 @@ static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     return why_not ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_reference_tracer[] = {
     {"get_ref_tracer", get_ref_tracer, METH_NOARGS, "Return the callback of the newest active RefTracer, or None."},
     {"ref_objection", ref_objection, METH_NOARGS, "Return why references cannot be traced here, or None."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_reference_tracer(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
-    int done = type ? PyModule_AddObjectRef(module, "RefTracer", type) : -1;
-    Py_XDECREF(type);
-    return done < 0 ? -1 : PyModule_AddFunctions(module, functions);
-}

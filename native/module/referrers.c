@@ -120,7 +120,7 @@ static PyObject *objects_holders(PyObject *Py_UNUSED(module), PyObject *args) {
     return holders;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_referrers[] = {
     {"objects_referrers", objects_referrers, METH_VARARGS,
      "objects_referrers(objects, wanted, of_a_type, most): append to each list of wanted, {id: list}, those of the "
      "objects that refer to the one with that id, until it has so many of a type, or so many."},
@@ -130,7 +130,3 @@ static PyMethodDef functions[] = {
      "asks who holds it. The heap gets tuples and dicts that the collector does not track."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_referrers(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -5,58 +5,36 @@
 #include "module/column.h"
 #include "module/trace_reader.h"
 
-enum { HELD = 24 };
-
-typedef struct { /* all buffers that are read or written */
-    Py_buffer view[HELD];
-    int count;
-} held;
-
-static void let_go(held *all) {
-    while (all->count > 0)
-        PyBuffer_Release(&all->view[--all->count]);
-}
-
-/* Return dict[name] for reading, or NULL with an exception set. *rows is checked, or set to the number of values. */
-static const void *take(held *all, PyObject *dict, const char *name, char format, Py_ssize_t *rows) {
-    static const int64_t nothing[1];
-    Py_buffer *view = &all->view[all->count++];
-    if (sm_column_take(dict, "cut", name, format, *rows, view) < 0)
-        return NULL;
-    *rows = view->shape[0];
-    return view->buf ? view->buf : nothing;
-}
-
-/* Return dict[name] for writing, with 8 bytes for each node. */
-static void *take_writable(held *all, PyObject *dict, const char *name, size_t nodes) {
+/* Return dict[name] for writing, with 8 bytes for each node, or NULL if this or an earlier buffer failed. */
+static void *take_writable(sm_views *all, PyObject *dict, const char *name, size_t nodes) {
     static int64_t nothing[1];
+    if (all->failed)
+        return NULL;
     Py_buffer *view = &all->view[all->count];
     PyObject *value = PyMapping_GetItemString(dict, name); /* owned */
-    int done = value ? PyObject_GetBuffer(value, view, PyBUF_WRITABLE) : -1;
+    all->failed = value == NULL || PyObject_GetBuffer(value, view, PyBUF_WRITABLE) < 0;
     Py_XDECREF(value);
-    if (done < 0)
+    if (all->failed)
         return NULL;
     all->count++;
     if ((size_t)view->len != nodes * 8) {
         PyErr_Format(PyExc_ValueError, "cut.%s has %zd bytes, not %zu", name, view->len, nodes * 8);
-        return NULL;
+        all->failed = true;
     }
     return view->buf ? view->buf : nothing;
 }
 
-static int take_choice(held *all, PyObject *dict, size_t nodes, sm_cut_choice *choice) {
+static int take_choice(sm_views *all, PyObject *dict, size_t nodes, sm_cut_choice *choice) {
     static const char *const facts[SM_CUT_FACTS] = {"duration", "own", "depth"};
     Py_ssize_t of_nodes = (Py_ssize_t)nodes, table = -1;
-    choice->class_of = take(all, dict, "class", 'q', &of_nodes);
-    choice->python = choice->class_of ? take(all, dict, "python", 'q', &of_nodes) : NULL;
-    choice->table = choice->python ? take(all, dict, "table", 'B', &table) : NULL;
-    if (choice->table == NULL)
-        return -1;
+    choice->class_of = sm_views_take(all, dict, "cut", "class", 'q', &of_nodes);
+    choice->python = sm_views_take(all, dict, "cut", "python", 'q', &of_nodes);
+    choice->table = sm_views_take(all, dict, "cut", "table", 'B', &table);
     size_t cells = SM_CUT_HOWS;
     for (int f = 0; f < SM_CUT_FACTS; f++) {
         Py_ssize_t bounds = -1;
-        choice->bounds[f] = take(all, dict, facts[f], 'q', &bounds);
-        if (choice->bounds[f] == NULL)
+        choice->bounds[f] = sm_views_take(all, dict, "cut", facts[f], 'q', &bounds);
+        if (all->failed)
             return -1;
         if (bounds > 1024) {
             PyErr_Format(PyExc_ValueError, "cut.%s has too many bounds", facts[f]);
@@ -75,30 +53,29 @@ static int take_choice(held *all, PyObject *dict, size_t nodes, sm_cut_choice *c
     return 0;
 }
 
-static int take_counts(held *all, PyObject *dict, size_t nodes, sm_cut_counts *counts) {
-    const struct {
-        const char *name;
-        void *to;
-    } columns[] = {{"calls", &counts->calls},       {"resumes", &counts->resumes}, {"exceptions", &counts->exceptions},
-                   {"segments", &counts->segments}, {"ns", &counts->ns},           {"seen", &counts->seen},
-                   {"ns_sq", &counts->ns_sq},       {"ns_var", &counts->ns_var}};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        void *memory = take_writable(all, dict, columns[i].name, nodes);
-        if (memory == NULL)
-            return -1;
-        memcpy(columns[i].to, &memory, sizeof memory);
-    }
-    return 0;
+static int take_counts(sm_views *all, PyObject *dict, size_t nodes, sm_cut_counts *counts) {
+    *counts = (sm_cut_counts){
+        .calls = take_writable(all, dict, "calls", nodes),
+        .resumes = take_writable(all, dict, "resumes", nodes),
+        .exceptions = take_writable(all, dict, "exceptions", nodes),
+        .segments = take_writable(all, dict, "segments", nodes),
+        .ns = take_writable(all, dict, "ns", nodes),
+        .seen = take_writable(all, dict, "seen", nodes),
+        .ns_sq = take_writable(all, dict, "ns_sq", nodes),
+        .ns_var = take_writable(all, dict, "ns_var", nodes),
+    };
+    return all->failed ? -1 : 0;
 }
 
 /* Get the new tree, and the mapping from old rows to it. */
-static int take_tree(held *all, PyObject *dict, const sm_dictionary *old, sm_cut_order *order, sm_dictionary *tree) {
+static int take_tree(sm_views *all, PyObject *dict, const sm_dictionary *old, sm_cut_order *order,
+                     sm_dictionary *tree) {
     Py_ssize_t nodes = -1, of_nodes = (Py_ssize_t)old->nodes, of_threads = (Py_ssize_t)old->threads;
-    tree->parent = take(all, dict, "parent", 'q', &nodes);
-    tree->thread = tree->parent ? take(all, dict, "thread", 'q', &nodes) : NULL;
-    order->node = tree->thread ? take(all, dict, "node", 'q', &of_nodes) : NULL;
-    order->thread = order->node ? take(all, dict, "threads", 'q', &of_threads) : NULL;
-    if (order->thread == NULL)
+    tree->parent = sm_views_take(all, dict, "cut", "parent", 'q', &nodes);
+    tree->thread = sm_views_take(all, dict, "cut", "thread", 'q', &nodes);
+    order->node = sm_views_take(all, dict, "cut", "node", 'q', &of_nodes);
+    order->thread = sm_views_take(all, dict, "cut", "threads", 'q', &of_threads);
+    if (all->failed)
         return -1;
     tree->nodes = tree->sound_nodes = (size_t)nodes;
     for (size_t t = 0; t < old->threads; t++) {
@@ -145,7 +122,7 @@ PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments) {
     PyObject *chosen, *counted, *written, *receiver; /* borrowed */
     if (!PyArg_ParseTuple(arguments, "LLOOOO:cut", &from, &to, &chosen, &counted, &written, &receiver))
         return NULL;
-    held all = {.count = 0};
+    sm_views all = {.count = 0};
     size_t nodes = journal->dictionary->nodes;
     sm_cut_choice choice;
     sm_cut_counts counts;
@@ -171,6 +148,6 @@ PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments) {
 end:
     sm_trace_writer_free(&writer);
     sm_dictionary_free(&tree);
-    let_go(&all);
+    sm_views_release(&all);
     return result;
 }

@@ -24,14 +24,10 @@ static PyObject *instant(PyObject *Py_UNUSED(module), PyObject *args) {
     return PyBool_FromLong(noted);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_trace_marks[] = {
     {"journaling", is_journaling, METH_NOARGS, "Whether a recording with a journal runs in this process."},
     {"instant", instant, METH_VARARGS,
      "Notes what the program says of itself: kind, number of a span or 0, name, a JSON object or \"\". False: this "
      "thread is not recorded, or the texts are too long."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_journal(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -2,6 +2,7 @@
 #include "module/trace_reader.h"
 #include "base/alloc.h"
 #include "module/column.h"
+#include "module/containers.h"
 #include "module/module.h"
 #include "trace/build_zoom.h"
 #include "trace/overview.h"
@@ -152,71 +153,71 @@ static void timeline_dealloc(PyObject *object) {
 
 /* ---- reading ---- */
 
-static int put(PyObject *dict, const char *name, PyObject *value) {
-    int done = value ? PyDict_SetItemString(dict, name, value) : -1;
-    Py_XDECREF(value);
-    return done;
-}
+/* Rows of int64 values as a dict of columns. `fill` sets the values of row i, one for each name. */
+typedef struct {
+    const char *const *names; /* NULL at the end */
+    size_t rows;
+    const void *context;
+    void (*fill)(const timeline *self, const void *context, size_t i, int64_t *values);
+} row_table;
 
-enum {
-    C_START,
-    C_END,
-    C_START_BOUND,
-    C_END_BOUND,
-    C_THREAD,
-    C_STREAM,
-    C_FUNCTION,
-    C_NODE,
-    C_PARENT,
-    C_CALL,
-    C_DEPTH,
-    C_FLAGS,
-    C_COLUMNS
-};
-static const char *const CALL_COLUMNS[C_COLUMNS] = {"start_ns", "end_ns", "start_bound_ns", "end_bound_ns",
-                                                    "thread",   "stream", "function",       "node",
-                                                    "parent",   "call",   "depth",          "flags"};
+enum { MOST_COLUMNS = 16 };
 
-static void fill_row(const timeline *self, const sm_window *window, const sm_window_call *row, int64_t *to[],
-                     size_t i) {
-    const sm_stream *stream = &self->index.stream[row->stream];
-    const sm_call *call = &row->call;
-    to[C_START][i] = call->start;
-    to[C_END][i] = call->end;
-    to[C_START_BOUND][i] = call->start_bound;
-    to[C_END_BOUND][i] = call->end_bound;
-    to[C_THREAD][i] = stream->thread;
-    to[C_STREAM][i] = (int64_t)stream->number;
-    to[C_FUNCTION][i] = ((const int64_t *)self->view[FUNCTION].buf)[call->node];
-    to[C_NODE][i] = call->node;
-    to[C_PARENT][i] = window ? sm_window_row(window, row->stream, call->parent) : -1;
-    to[C_CALL][i] = window ? sm_window_row(window, row->stream, call->call) : -1;
-    to[C_DEPTH][i] = call->depth;
-    to[C_FLAGS][i] = call->flags;
-}
-
-/* Return rows as columns. A NULL window means that rows have no context. */
-static PyObject *call_columns(PyObject *module, const timeline *self, const sm_window *window,
-                              const sm_window_call *rows, size_t count) {
-    int64_t *memory[C_COLUMNS] = {NULL}; /* owned, until a Column has it */
-    PyObject *dict = PyDict_New();       /* owned, returned */
-    int missing = dict == NULL;
-    for (int c = 0; c < C_COLUMNS; c++) {
-        memory[c] = sm_malloc(count * sizeof **memory);
-        missing |= memory[c] == NULL;
+static PyObject *columns_of(const timeline *self, const row_table *table) {
+    PyObject *module = PyType_GetModule(Py_TYPE(self));  /* borrowed */
+    PyObject *dict = PyDict_New();                       /* owned, returned */
+    int64_t *memory[MOST_COLUMNS], values[MOST_COLUMNS]; /* memory: owned, until a Column has it */
+    int columns = 0;
+    bool whole = true;
+    for (; table->names[columns] != NULL; columns++)
+        whole = (memory[columns] = sm_malloc(table->rows * sizeof **memory)) != NULL && whole;
+    for (size_t i = 0; whole && i < table->rows; i++) {
+        table->fill(self, table->context, i, values);
+        for (int c = 0; c < columns; c++)
+            memory[c][i] = values[c];
     }
-    for (size_t i = 0; !missing && i < count; i++)
-        fill_row(self, window, &rows[i], memory, i);
-    for (int c = 0; c < C_COLUMNS; c++)
-        if (missing)
+    for (int c = 0; c < columns; c++)
+        if (whole && dict != NULL)
+            sm_dict_add(&dict, table->names[c], sm_column_new(module, memory[c], (Py_ssize_t)table->rows, 'q'));
+        else
             sm_free(memory[c]);
-        else if (put(dict, CALL_COLUMNS[c], sm_column_new(module, memory[c], (Py_ssize_t)count, 'q')) < 0)
-            missing = 1;
-    if (missing) {
-        Py_XDECREF(dict);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (!whole) {
+        Py_CLEAR(dict);
+        PyErr_NoMemory();
     }
     return dict;
+}
+
+typedef struct {
+    const sm_window *window; /* NULL if rows have no context */
+    const sm_window_call *rows;
+} call_rows;
+
+static void fill_call(const timeline *self, const void *context, size_t i, int64_t *values) {
+    const call_rows *calls = context;
+    const sm_window_call *row = &calls->rows[i];
+    const sm_stream *stream = &self->index.stream[row->stream];
+    const sm_call *call = &row->call;
+    const int64_t row_values[] = {call->start,
+                                  call->end,
+                                  call->start_bound,
+                                  call->end_bound,
+                                  stream->thread,
+                                  (int64_t)stream->number,
+                                  ((const int64_t *)self->view[FUNCTION].buf)[call->node],
+                                  call->node,
+                                  calls->window ? sm_window_row(calls->window, row->stream, call->parent) : -1,
+                                  calls->window ? sm_window_row(calls->window, row->stream, call->call) : -1,
+                                  call->depth,
+                                  call->flags};
+    memcpy(values, row_values, sizeof row_values);
+}
+
+static PyObject *call_columns(const timeline *self, const sm_window *window, const sm_window_call *rows, size_t count) {
+    static const char *const names[] = {"start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "thread", "stream",
+                                        "function", "node",   "parent",         "call",         "depth",  "flags",
+                                        NULL};
+    return columns_of(self, &(row_table){names, count, &(call_rows){window, rows}, fill_call});
 }
 
 static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
@@ -224,11 +225,8 @@ static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
     const sm_window_gap *gap = (const sm_window_gap *)gaps->bytes;
     for (size_t i = 0; list && i < gaps->size / sizeof *gap; i++) {
         const sm_stream *stream = &self->index.stream[gap[i].stream];
-        PyObject *item = Py_BuildValue("LLIK", (long long)gap[i].from, (long long)gap[i].to, stream->thread,
-                                       (unsigned long long)stream->number);
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        sm_list_add(&list, Py_BuildValue("LLIK", (long long)gap[i].from, (long long)gap[i].to, stream->thread,
+                                         (unsigned long long)stream->number));
     }
     return list;
 }
@@ -239,92 +237,56 @@ static PyObject *instant_list(const timeline *self, const sm_window *window) {
     for (size_t i = 0; list && i < window->instants.size / sizeof *row; i++) {
         const sm_stream *stream = &self->index.stream[row[i].stream];
         const char *text = row[i].length ? (const char *)window->texts.bytes + row[i].at : "";
-        PyObject *item = Py_BuildValue("LLIKKLN", (long long)row[i].time, (long long)row[i].bound, stream->thread,
-                                       (unsigned long long)stream->number, (unsigned long long)row[i].kind,
-                                       (long long)sm_window_row(window, row[i].stream, row[i].in),
-                                       PyBytes_FromStringAndSize(text, (Py_ssize_t)row[i].length));
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        sm_list_add(&list, Py_BuildValue("LLIKKLN", (long long)row[i].time, (long long)row[i].bound, stream->thread,
+                                         (unsigned long long)stream->number, (unsigned long long)row[i].kind,
+                                         (long long)sm_window_row(window, row[i].stream, row[i].in),
+                                         PyBytes_FromStringAndSize(text, (Py_ssize_t)row[i].length)));
     }
     return list;
 }
 
-static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
-                               PyObject *keywords) {
-    (void)keywords;
+static PyObject *timeline_read(PyObject *object, PyObject *arguments) {
     timeline *self = (timeline *)object;
-    PyObject *module = PyType_GetModule(defining); /* borrowed */
-    long long number[5] = {0};
-    if (module == NULL || count != 5)
-        return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit, look_back)") : NULL;
-    for (int i = 0; i < 5; i++) {
-        number[i] = PyLong_AsLongLong(arguments[i]);
-        if (number[i] == -1 && PyErr_Occurred())
-            return NULL;
-    }
+    long long from, to, thread;
+    Py_ssize_t limit, look_back;
+    if (!PyArg_ParseTuple(arguments, "LLLnn:read", &from, &to, &thread, &limit, &look_back))
+        return NULL;
     sm_window window;
     int done;
-    Py_BEGIN_ALLOW_THREADS done =
-        sm_window_fill(&window, &self->journal, number[0], number[1], number[2], number[3] < 0 ? 0 : (size_t)number[3],
-                       number[4] < 0 ? 0 : (size_t)number[4]);
-    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
-    if (done < 0) {
-        PyErr_NoMemory();
-    } else if ((result = PyDict_New()) != NULL &&
-               (put(result, "calls",
-                    call_columns(module, self, &window, (const sm_window_call *)window.calls.bytes,
-                                 window.calls.size / sizeof(sm_window_call))) < 0 ||
-                put(result, "instants", instant_list(self, &window)) < 0 ||
-                put(result, "gaps", gap_list(self, &window.gaps)) < 0 ||
-                put(result, "wrong", sm_trace_wrong(&window.wrong, self->index.dropped)) < 0 ||
-                put(result, "more", PyBool_FromLong(window.more)) < 0)) {
-        Py_CLEAR(result);
+    Py_BEGIN_ALLOW_THREADS done = sm_window_fill(&window, &self->journal, from, to, thread,
+                                                 limit < 0 ? 0 : (size_t)limit, look_back < 0 ? 0 : (size_t)look_back);
+    Py_END_ALLOW_THREADS PyObject *result = done < 0 ? PyErr_NoMemory() : PyDict_New(); /* owned, returned */
+    if (result != NULL) {
+        sm_dict_add(&result, "calls",
+                    call_columns(self, &window, (const sm_window_call *)window.calls.bytes,
+                                 window.calls.size / sizeof(sm_window_call)));
+        sm_dict_add(&result, "instants", instant_list(self, &window));
+        sm_dict_add(&result, "gaps", gap_list(self, &window.gaps));
+        sm_dict_add(&result, "wrong", sm_trace_wrong(&window.wrong, self->index.dropped));
+        sm_dict_add(&result, "more", PyBool_FromLong(window.more));
     }
     sm_window_free(&window);
     return result;
 }
 
-enum {
-    R_START,
-    R_END,
-    R_BUSY,
-    R_MOST,
-    R_BOUND,
-    R_CALLS,
-    R_THREAD,
-    R_STREAM,
-    R_FUNCTION,
-    R_NODE,
-    R_DEPTH,
-    R_FLAGS,
-    R_COLUMNS
-};
-static const char *const RUN_COLUMNS[R_COLUMNS] = {"start_ns", "end_ns", "busy_ns",  "most_ns", "bound_ns", "calls",
-                                                   "thread",   "stream", "function", "node",    "depth",    "flags"};
+static void fill_run(const timeline *self, const void *context, size_t i, int64_t *values) {
+    const sm_run *r = &((const sm_run *)context)[i];
+    const sm_stream *stream = &self->index.stream[r->stream];
+    const int64_t *function = self->view[FUNCTION].buf;
+    const int64_t row_values[] = {r->start,          r->end,
+                                  r->busy,           r->most,
+                                  r->bound,          (int64_t)r->calls,
+                                  stream->thread,    (int64_t)stream->number,
+                                  function[r->node], r->node,
+                                  r->depth,          r->flags};
+    memcpy(values, row_values, sizeof row_values);
+}
 
-static PyObject *run_columns(PyObject *module, const timeline *self, const sm_overview *overview) {
-    const sm_run *rows = (const sm_run *)overview->runs.bytes;
-    size_t count = overview->runs.size / sizeof *rows;
-    PyObject *dict = PyDict_New(); /* owned, returned */
-    for (int c = 0; dict && c < R_COLUMNS; c++) {
-        int64_t *to = sm_malloc(count * sizeof *to);
-        for (size_t i = 0; to && i < count; i++) {
-            const sm_run *r = &rows[i];
-            const sm_stream *stream = &self->index.stream[r->stream];
-            const int64_t *function = self->view[FUNCTION].buf;
-            const int64_t value[R_COLUMNS] = {r->start,          r->end,
-                                              r->busy,           r->most,
-                                              r->bound,          (int64_t)r->calls,
-                                              stream->thread,    (int64_t)stream->number,
-                                              function[r->node], r->node,
-                                              r->depth,          r->flags};
-            to[i] = value[c];
-        }
-        if (put(dict, RUN_COLUMNS[c], sm_column_new(module, to, (Py_ssize_t)count, 'q')) < 0)
-            Py_CLEAR(dict);
-    }
-    return dict;
+static PyObject *run_columns(const timeline *self, const sm_overview *overview) {
+    static const char *const names[] = {"start_ns", "end_ns",   "busy_ns", "most_ns", "bound_ns", "calls", "thread",
+                                        "stream",   "function", "node",    "depth",   "flags",    NULL};
+    const sm_buffer *runs = &overview->runs;
+    return columns_of(self, &(row_table){names, runs->size / sizeof(sm_run), runs->bytes, fill_run});
 }
 
 /* Get the wanted threads, a byte for each, or None for all. Return 0, or -1 with an exception set. */
@@ -340,33 +302,24 @@ static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
     return 0;
 }
 
-static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
-                                   Py_ssize_t count, PyObject *keywords) {
-    (void)keywords;
+static PyObject *timeline_overview(PyObject *object, PyObject *arguments) {
     timeline *self = (timeline *)object;
-    PyObject *module = PyType_GetModule(defining); /* borrowed */
-    long long number[5] = {0};
-    if (module == NULL || count != 6)
-        return module ? PyErr_Format(PyExc_TypeError, "overview(start, end, columns, first, last, threads)") : NULL;
-    for (int i = 0; i < 5; i++) {
-        number[i] = PyLong_AsLongLong(arguments[i]);
-        if (number[i] == -1 && PyErr_Occurred())
-            return NULL;
-    }
+    long long from, to, columns, first, last;
+    PyObject *threads; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "LLLLLO:overview", &from, &to, &columns, &first, &last, &threads))
+        return NULL;
     Py_buffer wanted = {0};
-    if (number[0] < 0 || number[1] < number[0] || number[2] < 1 || number[2] > UINT32_MAX || number[3] < 0 ||
-        number[4] > UINT32_MAX) {
+    if (from < 0 || to < from || columns < 1 || columns > UINT32_MAX || first < 0 || last > UINT32_MAX)
         return PyErr_Format(PyExc_ValueError, "overview: times, columns or depths that cannot be");
-    }
-    if (take_wanted(self, arguments[5], &wanted) < 0) {
+    if (take_wanted(self, threads, &wanted) < 0) {
         PyBuffer_Release(&wanted);
         return NULL;
     }
-    sm_overview_asked asked = {.from = number[0],
-                               .to = number[1],
-                               .columns = (uint32_t)number[2],
-                               .first_depth = (uint32_t)number[3],
-                               .last_depth = (uint32_t)number[4],
+    sm_overview_asked asked = {.from = from,
+                               .to = to,
+                               .columns = (uint32_t)columns,
+                               .first_depth = (uint32_t)first,
+                               .last_depth = (uint32_t)last,
                                .wanted = wanted.buf,
                                .function = self->view[FUNCTION].buf,
                                .sheets = &self->sheets};
@@ -374,14 +327,11 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     int done;
     Py_BEGIN_ALLOW_THREADS done = sm_overview_fill(&overview, &self->journal, &asked);
     Py_END_ALLOW_THREADS PyBuffer_Release(&wanted);
-    PyObject *result = NULL; /* owned, returned */
-    if (done < 0) {
-        PyErr_NoMemory();
-    } else if ((result = PyDict_New()) != NULL &&
-               (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
-                put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
-                put(result, "wrong", sm_trace_wrong(&overview.wrong, self->index.dropped)) < 0)) {
-        Py_CLEAR(result);
+    PyObject *result = done < 0 ? PyErr_NoMemory() : PyDict_New(); /* owned, returned */
+    if (result != NULL) {
+        sm_dict_add(&result, "runs", run_columns(self, &overview));
+        sm_dict_add(&result, "gaps", gap_list(self, &overview.gaps));
+        sm_dict_add(&result, "wrong", sm_trace_wrong(&overview.wrong, self->index.dropped));
     }
     sm_overview_free(&overview);
     return result;
@@ -400,18 +350,13 @@ static PyObject *timeline_build(PyObject *object, PyObject *least) {
     return PyLong_FromSize_t(self->sheets.sheets - before);
 }
 
-static PyObject *timeline_made(PyObject *object, PyObject *unused) {
-    (void)unused;
+static PyObject *timeline_made(PyObject *object, PyObject *Py_UNUSED(none)) {
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
     for (const sm_zoom_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
          sheet++) {
-        if (!sheet->in_memory)
-            continue;
-        PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        if (sheet->in_memory)
+            sm_list_add(&list, PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length));
     }
     return list;
 }
@@ -423,30 +368,26 @@ static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
     return sm_column_new(module, taken, rows, 'q');
 }
 
-static PyObject *longest_columns(PyObject *module, const timeline *self, sm_sums *sums) {
+static PyObject *longest_columns(const timeline *self, sm_sums *sums) {
     size_t kept = 0;
     for (Py_ssize_t f = 0; f < self->functions; f++)
         if (sums->longest[f].call.depth != UINT32_MAX)
             sums->longest[kept++] = sums->longest[f];
-    return call_columns(module, self, NULL, sums->longest, kept);
+    return call_columns(self, NULL, sums->longest, kept);
 }
 
-static PyObject *timeline_longest(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
-                                  Py_ssize_t count, PyObject *keywords) {
-    (void)arguments, (void)count, (void)keywords;
+static PyObject *timeline_longest(PyObject *object, PyObject *Py_UNUSED(none)) {
     timeline *self = (timeline *)object;
     sm_sums sums;
     const Py_buffer *at = &self->view[LONGEST], *of = &self->view[FUNCTION];
     int done =
         sm_longest_fill(&sums, &self->journal, of->buf, (size_t)self->functions, at->buf, (size_t)at->shape[0] / 2);
-    PyObject *module = PyType_GetModule(defining); /* borrowed */
-    PyObject *result = module == NULL ? NULL : done < 0 ? PyErr_NoMemory() : longest_columns(module, self, &sums);
+    PyObject *result = done < 0 ? PyErr_NoMemory() : longest_columns(self, &sums);
     sm_sums_free(&sums);
     return result;
 }
 
-static PyObject *timeline_gaps(PyObject *object, PyObject *unused) {
-    (void)unused;
+static PyObject *timeline_gaps(PyObject *object, PyObject *Py_UNUSED(none)) {
     const timeline *self = (const timeline *)object;
     sm_buffer gaps = {0};
     int done = sm_gaps_find(&self->journal, &gaps);
@@ -455,41 +396,33 @@ static PyObject *timeline_gaps(PyObject *object, PyObject *unused) {
     return list;
 }
 
-static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
-                               PyObject *keywords) {
-    (void)arguments, (void)count, (void)keywords;
+static PyObject *timeline_sums(PyObject *object, PyObject *Py_UNUSED(none)) {
     timeline *self = (timeline *)object;
-    PyObject *module = PyType_GetModule(defining); /* borrowed */
-    if (module == NULL)
-        return NULL;
+    PyObject *module = PyType_GetModule(Py_TYPE(object)); /* borrowed */
     Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
     Py_ssize_t places = nodes + (Py_ssize_t)self->dictionary.threads;
     sm_sums sums;
     int done;
     Py_BEGIN_ALLOW_THREADS done =
         sm_sums_fill(&sums, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions);
-    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
-    if (done < 0) {
-        PyErr_NoMemory();
-    } else if ((result = PyDict_New()) != NULL &&
-               (put(result, "calls", moved(module, &sums.calls, nodes)) < 0 ||
-                put(result, "resumes", moved(module, &sums.resumes, nodes)) < 0 ||
-                put(result, "exceptions", moved(module, &sums.exceptions, nodes)) < 0 ||
-                put(result, "left_calls", moved(module, &sums.left_out[0], places)) < 0 ||
-                put(result, "left_resumes", moved(module, &sums.left_out[1], places)) < 0 ||
-                put(result, "left_exceptions", moved(module, &sums.left_out[2], places)) < 0 ||
-                put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
-                put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
-                put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||
-                put(result, "wrong", sm_trace_wrong(&sums.wrong, self->index.dropped)) < 0)) {
-        Py_CLEAR(result);
+    Py_END_ALLOW_THREADS PyObject *result = done < 0 ? PyErr_NoMemory() : PyDict_New(); /* owned, returned */
+    if (result != NULL) {
+        sm_dict_add(&result, "calls", moved(module, &sums.calls, nodes));
+        sm_dict_add(&result, "resumes", moved(module, &sums.resumes, nodes));
+        sm_dict_add(&result, "exceptions", moved(module, &sums.exceptions, nodes));
+        sm_dict_add(&result, "left_calls", moved(module, &sums.left_out[0], places));
+        sm_dict_add(&result, "left_resumes", moved(module, &sums.left_out[1], places));
+        sm_dict_add(&result, "left_exceptions", moved(module, &sums.left_out[2], places));
+        sm_dict_add(&result, "steps", PyLong_FromUnsignedLongLong(sums.steps));
+        sm_dict_add(&result, "longest", longest_columns(self, &sums));
+        sm_dict_add(&result, "gaps", gap_list(self, &sums.gaps));
+        sm_dict_add(&result, "wrong", sm_trace_wrong(&sums.wrong, self->index.dropped));
     }
     sm_sums_free(&sums);
     return result;
 }
 
-static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
-    (void)unused;
+static PyObject *timeline_blocks(PyObject *object, PyObject *Py_UNUSED(none)) {
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
     for (size_t s = 0; list && s < self->index.streams; s++) {
@@ -501,11 +434,9 @@ static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
             for (size_t i = 0; i < block->pieces; i++)
                 size += head[i].raw;
             int64_t time = head->time + self->journal.origin[stream->thread];
-            PyObject *item = Py_BuildValue("IKLnO", stream->thread, (unsigned long long)stream->number, (long long)time,
-                                           (Py_ssize_t)size, head->flags & SM_BLOCK_AFTER_GAP ? Py_True : Py_False);
-            if (item == NULL || PyList_Append(list, item) < 0)
-                Py_CLEAR(list);
-            Py_XDECREF(item);
+            sm_list_add(&list,
+                        Py_BuildValue("IKLnO", stream->thread, (unsigned long long)stream->number, (long long)time,
+                                      (Py_ssize_t)size, head->flags & SM_BLOCK_AFTER_GAP ? Py_True : Py_False));
         }
     }
     return list;
@@ -521,14 +452,14 @@ static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
 }
 
 static PyMethodDef timeline_methods[] = {
-    {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+    {"read", timeline_read, METH_VARARGS,
      "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
      "ns, "
      "of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for in "
      "`look_back` bytes before."},
     {"batches", timeline_batches, METH_VARARGS,
      "batches(start, end, look_back, report, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},
-    {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+    {"overview", timeline_overview, METH_VARARGS,
      "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
      "depths in [first, last). threads: a byte for each, or None for all."},
     {"cut", timeline_cut, METH_VARARGS,
@@ -541,10 +472,10 @@ static PyMethodDef timeline_methods[] = {
      "there are more."},
     {"made", timeline_made, METH_NOARGS,
      "made() -> list\n\nThe sheets of levels that build made, as they would be in a file."},
-    {"longest", (PyCFunction)(void (*)(void))timeline_longest, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+    {"longest", timeline_longest, METH_NOARGS,
      "longest() -> dict\n\nThe longest call of each function, where the recorder noted them."},
     {"gaps", timeline_gaps, METH_NOARGS, "gaps() -> list\n\nThe gaps, found by the heads of blocks."},
-    {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+    {"sums", timeline_sums, METH_NOARGS,
      "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,
      "blocks() -> list\n\nA tuple for each block: thread, stream, time, bytes, whether events before it are missing."},
@@ -561,16 +492,9 @@ static PyType_Slot timeline_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec timeline_spec = {
+PyType_Spec sm_type_journal = {
     .name = "seismo._core.Journal",
     .basicsize = sizeof(timeline),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = timeline_slots,
 };
-
-int sm_module_add_timeline(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &timeline_spec, NULL); /* owned */
-    int added = type ? PyModule_AddObjectRef(module, "Journal", type) : -1;
-    Py_XDECREF(type);
-    return added;
-}

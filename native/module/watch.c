@@ -235,7 +235,7 @@ static PyType_Slot watch_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec watch_spec = {
+PyType_Spec sm_type_watch = {
     .name = "seismo._core.Watch",
     .basicsize = sizeof(watch_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
@@ -278,7 +278,7 @@ static PyObject *interpreters(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(n
     return Py_BuildValue("KK", (unsigned long long)sm_interpreters_gone(), (unsigned long long)sm_interpreters_made());
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_watch[] = {
     {"interpreters", interpreters, METH_NOARGS,
      "Return how many interpreters have come and gone (less those that still live, the main one included), and how "
      "many there have been in all."},
@@ -288,12 +288,3 @@ static PyMethodDef functions[] = {
     {"watch_bucket", watch_bucket, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_watch(PyObject *module) {
-    if (PyModule_AddFunctions(module, functions) < 0)
-        return -1;
-    PyObject *type = PyType_FromModuleAndSpec(module, &watch_spec, NULL);
-    int status = type ? PyModule_AddObjectRef(module, "Watch", type) : -1;
-    Py_XDECREF(type);
-    return status;
-}

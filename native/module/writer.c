@@ -1,10 +1,10 @@
 /* seismo._core.Writer: writes whole columns, to save a Python model. */
-#include "module/writer.h"
+#include "file/writer.h"
 
 #include <errno.h>
 
-#include "file/writer.h"
 #include "module/column.h"
+#include "module/module.h"
 #include "trace/piece_heads.h"
 #include "trace/pieces.h"
 
@@ -235,16 +235,9 @@ static PyType_Slot writer_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec writer_spec = {
+PyType_Spec sm_type_writer = {
     .name = "seismo._core.Writer",
     .basicsize = sizeof(writer),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = writer_slots,
 };
-
-int sm_writer_add_type(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &writer_spec, NULL); /* owned */
-    int added = type ? PyModule_AddObjectRef(module, "Writer", type) : -1;
-    Py_XDECREF(type);
-    return added;
-}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 typedef struct {
     sm_zoom_sheets *sheets;
@@ -45,15 +46,9 @@ static void learn_places(builder *b, uint32_t thread) {
             return;
         uint32_t parent = 0;
         if (d->parent[node] >= 0) { /* a thread's nodes are sorted by id */
-            size_t low = 0, high = i;
-            while (low < high) {
-                size_t middle = (low + high) / 2;
-                if (d->by_rank[first + middle] < (uint64_t)d->parent[node])
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            parent = (uint32_t)low + 1;
+            size_t above = 0;
+            SM_BISECT(above, i, d->by_rank[first + middle] < (uint64_t)d->parent[node]);
+            parent = (uint32_t)above + 1;
         }
         b->failed |= !sm_places_add(&b->places, parent, (uint32_t)b->function[node]);
     }

@@ -170,9 +170,9 @@ static bool next_gap(marks *m, uint64_t *gap) {
 static bool begin_marks(marks *m, const uint8_t *at, const uint8_t *end) {
     uint64_t run, gap;
     *m = (marks){.end = end};
-    at = sm_varint_get(at, end, &m->left);
-    at = at == NULL ? NULL : sm_varint_get(at, end, &m->usual);
-    at = at == NULL ? NULL : sm_varint_get(at, end, &m->run);
+    at = sm_varint_next(at, end, UINT64_MAX, &m->left);
+    at = sm_varint_next(at, end, UINT64_MAX, &m->usual);
+    at = sm_varint_next(at, end, UINT64_MAX, &m->run);
     m->gap = at;
     uint64_t counted = m->run;
     while (at != NULL && counted < m->left) {

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/varint.h"
 #include "trace/decode.h"
 
@@ -61,15 +62,9 @@ typedef struct {
 } cutter;
 
 static size_t cell_of(const sm_cut_choice *choice, int fact, int64_t value) {
-    size_t low = 0, high = choice->count[fact];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (choice->bounds[fact][middle] <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t cell = 0;
+    SM_BISECT(cell, choice->count[fact], choice->bounds[fact][middle] <= value);
+    return cell;
 }
 
 static bool is_chosen(const sm_cut_choice *choice, const open_call *open, int64_t duration, unsigned how) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "trace/decode.h"
 #include "trace/window.h"
 
@@ -134,15 +135,9 @@ static int exact_call(void *receiver, const sm_stream *stream, const sm_call *ca
 /* Return the index of the stream's last block whose number is not above `number`. */
 static size_t block_at(const walker *w, uint64_t number) {
     const sm_index *index = w->journal->index;
-    size_t low = 0, high = w->stream->blocks;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (index->piece[index->block[w->stream->first + middle].first].block <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : 0;
+    size_t after = 0;
+    SM_BISECT(after, w->stream->blocks, index->piece[index->block[w->stream->first + middle].first].block <= number);
+    return after ? after - 1 : 0;
 }
 
 static void decode_exact(walker *w, int64_t to) {
@@ -190,16 +185,9 @@ static bool add_exact(walker *w, const sm_zoom_sheet_rows *rows, size_t at, uint
 }
 
 static const sm_zoom_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
-    size_t low = w->first[level], high = low + w->count[level];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (w->sheets->sheet[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < w->first[level] + w->count[level] && w->sheets->sheet[low].number == number;
-    return found ? &w->sheets->sheet[low] : NULL;
+    size_t at = w->first[level], end = at + w->count[level];
+    SM_BISECT(at, end, w->sheets->sheet[middle].number < number);
+    return at < end && w->sheets->sheet[at].number == number ? &w->sheets->sheet[at] : NULL;
 }
 
 /* Paint a sheet. Return false if it is missing or damaged. */

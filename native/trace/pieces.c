@@ -12,24 +12,17 @@
 
 static const uint64_t LATEST = (uint64_t)1 << 61; /* ns; sums of times stay within int64 */
 
-/* Read a uvarint of at most `most`. Return its end, or NULL, also if `at` is NULL. */
-static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {
-    *value = 0;
-    at = at ? sm_varint_get(at, end, value) : NULL;
-    return at && *value <= most ? at : NULL;
-}
-
 /* Return the beginning of the body, or NULL if the head is invalid. */
 static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *piece) {
     uint64_t thread, offset, time, raw;
-    at = get(at, end, INT32_MAX, &thread);
-    at = get(at, end, UINT64_MAX, &piece->stream);
-    at = get(at, end, UINT64_MAX, &piece->block);
-    at = get(at, end, SM_BLOCK_MOST, &offset);
+    at = sm_varint_next(at, end, INT32_MAX, &thread);
+    at = sm_varint_next(at, end, UINT64_MAX, &piece->stream);
+    at = sm_varint_next(at, end, UINT64_MAX, &piece->block);
+    at = sm_varint_next(at, end, SM_BLOCK_MOST, &offset);
     if (at && offset == 0) {
-        at = get(at, end, UINT64_MAX, &piece->flags);
-        at = get(at, end, UINT64_MAX, &piece->rank);
-        at = get(at, end, LATEST, &time);
+        at = sm_varint_next(at, end, UINT64_MAX, &piece->flags);
+        at = sm_varint_next(at, end, UINT64_MAX, &piece->rank);
+        at = sm_varint_next(at, end, LATEST, &time);
         if (at == NULL || end - at < 8)
             return NULL;
         piece->unit = sm_get_f64(at);
@@ -41,7 +34,7 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
     if (at == NULL || at == end)
         return NULL;
     piece->codec = *at++;
-    at = get(at, end, SM_BLOCK_MOST, &raw);
+    at = sm_varint_next(at, end, SM_BLOCK_MOST, &raw);
     if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART)
         return NULL;
     piece->thread = (uint32_t)thread;

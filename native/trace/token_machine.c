@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/varint.h"
 
 static const double EVENT = 30;
@@ -157,15 +158,9 @@ static sm_paused *paused_on(sm_machine *m, uint32_t node) {
         m->failed = true;
         return NULL;
     }
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (d->by_rank[first + middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &m->of_node[low];
+    uint32_t at = 0;
+    SM_BISECT(at, count, d->by_rank[first + middle] < node);
+    return &m->of_node[at];
 }
 
 static void end_innermost(sm_machine *m, uint32_t how) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "trace/zoom_slices.h"
 
 static int window_call(void *receiver, const sm_stream *stream, const sm_call *call) {
@@ -39,12 +40,16 @@ static int window_instant(void *receiver, const sm_stream *stream, const sm_inst
     return w->no_memory;
 }
 
+static bool add_gap(sm_buffer *gaps, const sm_index *index, const sm_stream *stream, int64_t from, int64_t to) {
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - index->stream)};
+    return sm_buffer_append(gaps, &row, sizeof row) == 0;
+}
+
 static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     sm_window *w = receiver;
     if (to < w->from || from >= w->to)
         return 0;
-    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - w->index->stream)};
-    w->no_memory |= sm_buffer_append(&w->gaps, &row, sizeof row) < 0;
+    w->no_memory |= !add_gap(&w->gaps, w->index, stream, from, to);
     return w->no_memory;
 }
 
@@ -102,8 +107,7 @@ static int sums_call(void *receiver, const sm_stream *stream, const sm_call *cal
 
 static int sums_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     sm_sums *s = receiver;
-    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - s->index->stream)};
-    s->no_memory |= sm_buffer_append(&s->gaps, &row, sizeof row) < 0;
+    s->no_memory |= !add_gap(&s->gaps, s->index, stream, from, to);
     return s->no_memory;
 }
 
@@ -150,17 +154,11 @@ void sm_sums_free(sm_sums *s) {
 
 /* Return the index of a thread's stream with this number, or -1. */
 static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number) {
-    size_t low = 0, high = index->streams;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const sm_stream *s = &index->stream[middle];
-        if (s->thread < thread || (s->thread == thread && s->number < number))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < index->streams && index->stream[low].thread == thread && index->stream[low].number == number;
-    return found ? (int64_t)low : -1;
+    const sm_stream *s = index->stream;
+    size_t at = 0;
+    SM_BISECT(at, index->streams,
+              s[middle].thread < thread || (s[middle].thread == thread && s[middle].number < number));
+    return at < index->streams && s[at].thread == thread && s[at].number == number ? (int64_t)at : -1;
 }
 
 static void take_longest(sm_sums *s, const sm_trace *journal, const int64_t *function, const uint8_t *payload,
@@ -214,8 +212,7 @@ typedef struct {
 
 static int found_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     gap_finder *f = receiver;
-    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - f->index->stream)};
-    f->no_memory |= sm_buffer_append(f->gaps, &row, sizeof row) < 0;
+    f->no_memory |= !add_gap(f->gaps, f->index, stream, from, to);
     return 1;
 }
 

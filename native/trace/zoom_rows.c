@@ -44,10 +44,9 @@ int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
 const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longest *l) {
     uint64_t value[6];
     for (int i = 0; i < 6; i++) {
-        if ((at = sm_varint_get(at, end, &value[i])) == NULL || value[i] > (uint64_t)1 << 57 ||
-            (i != 1 && i < 4 && value[i] > INT32_MAX)) {
+        at = sm_varint_next(at, end, i != 1 && i < 4 ? INT32_MAX : (uint64_t)1 << 57, &value[i]);
+        if (at == NULL)
             return NULL;
-        }
     }
     *l = (sm_longest){.thread = (uint32_t)value[0],
                       .stream = value[1],

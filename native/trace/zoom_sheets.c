@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/varint.h"
 #include "trace/tokens.h"
 #include "vendor/lz4/lz4.h"
@@ -11,26 +12,19 @@
 static const uint64_t LATEST = (uint64_t)1 << 57;
 enum { LEAST_SAVED = 16 };
 
-/* Read a uvarint of at most `most`. Return its end, or NULL, also if `at` is NULL. */
-static const uint8_t *get(const uint8_t *at, const uint8_t *end, uint64_t most, uint64_t *value) {
-    *value = 0;
-    at = at ? sm_varint_get(at, end, value) : NULL;
-    return at && *value <= most ? at : NULL;
-}
-
 int sm_zoom_sheet_parse(const uint8_t *payload, size_t length, sm_zoom_sheet_place *sheet) {
     const uint8_t *at = payload, *end = payload + length;
     uint64_t thread, level, start, took, raw;
-    at = get(at, end, INT32_MAX, &thread);
-    at = get(at, end, UINT64_MAX, &sheet->stream);
-    at = get(at, end, SM_LEVELS - 1, &level);
-    at = get(at, end, (uint64_t)1 << 40, &sheet->number);
-    at = get(at, end, LATEST, &start);
-    at = get(at, end, LATEST, &took);
+    at = sm_varint_next(at, end, INT32_MAX, &thread);
+    at = sm_varint_next(at, end, UINT64_MAX, &sheet->stream);
+    at = sm_varint_next(at, end, SM_LEVELS - 1, &level);
+    at = sm_varint_next(at, end, (uint64_t)1 << 40, &sheet->number);
+    at = sm_varint_next(at, end, LATEST, &start);
+    at = sm_varint_next(at, end, LATEST, &took);
     if (at == NULL || at == end)
         return -1;
     sheet->codec = *at++;
-    at = get(at, end, SM_ZOOM_SHEET_MOST, &raw);
+    at = sm_varint_next(at, end, SM_ZOOM_SHEET_MOST, &raw);
     if (at == NULL || raw == 0 || sheet->codec > SM_PIECE_LZ4 || length > UINT32_MAX ||
         (sheet->codec == SM_PIECE_PLAIN && (size_t)(end - at) != raw)) {
         return -1;
@@ -122,21 +116,11 @@ void sm_zoom_sheets_free(sm_zoom_sheets *s) {
 size_t sm_zoom_sheets_of(const sm_zoom_sheets *s, uint32_t thread, uint64_t stream, uint32_t level, size_t *count) {
     sm_zoom_sheet_place first = {.thread = thread, .stream = stream, .level = level}, after = first;
     after.level++;
-    size_t at[2];
-    const sm_zoom_sheet_place *wanted[2] = {&first, &after};
-    for (int i = 0; i < 2; i++) {
-        size_t low = 0, high = s->sheets;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (compare(&s->sheet[middle], wanted[i]) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        at[i] = low;
-    }
-    *count = at[1] - at[0];
-    return at[0];
+    size_t begin = 0, end = 0;
+    SM_BISECT(begin, s->sheets, compare(&s->sheet[middle], &first) < 0);
+    SM_BISECT(end, s->sheets, compare(&s->sheet[middle], &after) < 0);
+    *count = end - begin;
+    return begin;
 }
 
 typedef struct {
@@ -145,7 +129,7 @@ typedef struct {
 
 static uint64_t take(taker *t, uint64_t most) {
     uint64_t value;
-    t->at = get(t->at, t->end, most, &value);
+    t->at = sm_varint_next(t->at, t->end, most, &value);
     return value;
 }
 

@@ -1,0 +1,18 @@
+/* Binary search. */
+#ifndef SM_BASE_SEARCH_H
+#define SM_BASE_SEARCH_H
+
+/* Move `low`, a variable, to the first index below `end` for which `is_before`, a condition on the index `middle`, is
+ * false, or to `end`. The condition must be true for all indices before that one and false for all later ones. */
+#define SM_BISECT(low, end, is_before)                                                                                 \
+    do {                                                                                                               \
+        for (__typeof__(low) high = (end); (low) < high;) {                                                            \
+            __typeof__(low) middle = (low) + (high - (low)) / 2;                                                       \
+            if (is_before)                                                                                             \
+                (low) = middle + 1;                                                                                    \
+            else                                                                                                       \
+                high = middle;                                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+#endif
