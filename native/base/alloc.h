@@ -39,6 +39,13 @@ static inline void sm_free(void *memory) {
     free(memory);
 }
 
+/* Return a copy of the text, or NULL if out of memory or without a text. */
+static inline char *sm_copy_chars(const char *text) {
+    size_t size = text != NULL ? strlen(text) + 1 : 0;
+    char *copy = text != NULL ? sm_malloc(size) : NULL;
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
 /* Return the array with room for one more element, or NULL if out of memory with the array unchanged. */
 static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t each, uint32_t smallest) {
     if (count < *size)

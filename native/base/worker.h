@@ -34,9 +34,10 @@ typedef struct sm_worker {
 
 #define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .lock = PTHREAD_MUTEX_INITIALIZER}
 
-bool sm_worker_init(sm_worker *worker); /* first of all, idempotent; false without a semaphore */
+bool sm_worker_init(sm_worker *worker); /* before all else; false if the system gives no semaphore */
 
-/* For the thread: true while this run may continue, and a sleep until a monotonic time in ns or until it is woken. */
+/* For the thread itself: return true while this run may continue; sleep until a monotonic time in ns, or until woken.
+ */
 bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number);
 void sm_worker_sleep(sm_worker *worker, uint64_t until);
 /* Return the CPU time of all workers in this process and its ancestors, each up to its last sleep. */
@@ -44,13 +45,13 @@ uint64_t sm_workers_cpu_ns(void);
 
 void sm_worker_wake(sm_worker *worker); /* from anywhere, even signal handlers */
 bool sm_worker_runs(const sm_worker *worker);
-bool sm_worker_start(sm_worker *worker); /* false without a thread; idempotent */
+bool sm_worker_start(sm_worker *worker); /* idempotent; false if the system gives no thread */
 /* Start it from an event, without waiting and not before `not_before`. Return true if it runs. */
 bool sm_worker_want(sm_worker *worker);
 void sm_worker_stop(sm_worker *worker);
 
-/* Around a fork: stop the thread and block starts; allow them again; and in the child, where it does not exist.
- * quiet_ns: time without starts, because more forks may follow. */
+/* Stop the thread before a fork, and start none until sm_worker_after_fork or, in the child, sm_worker_forked.
+ * quiet_ns: time after the fork in which sm_worker_want starts nothing either, because more forks may follow. */
 void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns);
 void sm_worker_after_fork(sm_worker *worker);
 void sm_worker_forked(sm_worker *worker);

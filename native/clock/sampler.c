@@ -13,7 +13,7 @@
 #define LATER_RATE 1000
 #define STILL 4 /* looks without running after which a thread is idle */
 #define IDLE_NS 100000000
-#define LATE 3 /* in mean intervals: a look does not count for what ran earlier */
+#define LATE 3 /* mean intervals; CPU time older than that is not attributed by a look */
 #define MOST 32
 #define SLACK_NS 1000 /* of the sampler's timer; the default is 50 us */
 
@@ -103,7 +103,7 @@ static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cp
     bool waits = off && wait != SM_WAIT_READY;
     uint64_t left = cpu_ns >= 0 ? unattributed(timing, at, cpu_ns) : waits ? 0 : weight;
     uint64_t ran = left < weight ? left : weight;
-    /* What ran before it began to wait, or long ago, is unknown. */
+    /* The function that used CPU time long ago, or before this wait, is unknown. */
     sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}, stood};
     look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
     look.off.ready = waits || !sm_waits_looks() ? 0 : look.off.all;
@@ -130,8 +130,8 @@ static void look_at(sm_timing *timing) {
     }
 }
 
-/* Count the time since the last look: waiting for what runs now, and running only for an idle thread, which had no
- * event. Return the ticks of running that were not counted. */
+/* Attribute the time since the last look to what runs now: all waiting, and CPU time only of an idle thread, which had
+ * no event since. Return the ticks of CPU time that were not attributed. */
 static uint64_t settle(sm_timing *timing, uint64_t now) {
     snapshot at;
     if (!read_timing(timing, now, &at))
@@ -151,8 +151,8 @@ static uint64_t settle(sm_timing *timing, uint64_t now) {
     return 0;
 }
 
-/* Let the thread's next event wake it. The event reads `idle` after it has opened its gate, and the gate is closed
- * after `idle` is set, so one of the two sees the other. */
+/* Mark a thread as idle, so that its next event wakes it. The event reads `idle` after it has opened its gate, and the
+ * gate is closed after `idle` is set, so one of the two sees the other. */
 static void rest(sm_timing *timing) {
     append(&sampler.idle, timing);
     __atomic_store_n(&timing->idle, true, __ATOMIC_SEQ_CST);

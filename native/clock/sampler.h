@@ -1,6 +1,6 @@
-/* The sampler: a thread of seismo that looks, at random times, what each thread of the program runs.
+/* The sampler: a thread of seismo that finds, at random times, what each thread of the program is running.
  *
- * It takes no GIL and touches no Python object: the recorder finds what runs in its own memory. A look stands for the
+ * It takes no GIL and touches no Python object: the recorder finds what runs in its own memory. A *look* represents the
  * sampled time (timing.h) since the previous one. A runnable thread gets the CPU time that it used since then, even if
  * the sampler took its processor; the rest of the look is waiting for a processor.
  *
@@ -14,19 +14,19 @@
 
 #include "clock/timing.h"
 
-typedef struct { /* what a look stands for, in ticks */
+typedef struct { /* the time that a look represents, in ticks */
     uint64_t ran;
     sm_off off;
     bool certain; /* no event since the previous look, so the waiting is of what runs now */
 } sm_look;
 
 typedef struct {                               /* functions of the recorder, called with `lock` */
-    void *(*current)(const sm_timing *timing); /* NULL if unknown; the next look then has this time */
+    void *(*current)(const sm_timing *timing); /* NULL if unknown; the next look then includes this time */
     void (*add)(sm_timing *timing, void *current, const sm_look *look);
     void (*wake)(sm_timing *timing); /* makes the thread's next event take the slow path */
 } sm_sampled;
 
-bool sm_sampler_init(void); /* once per process; false if out of memory */
+bool sm_sampler_init(void); /* called once per process; returns false if out of memory */
 /* Start the sampler. rate: looks per second, or 0 for the default. */
 void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigned rate);
 /* Wait for the sampler's thread to end. The program's threads stay in the list. */
@@ -39,7 +39,7 @@ void sm_sampler_remove(sm_timing *timing);
 void sm_sampler_lock(void);
 void sm_sampler_unlock(void);
 
-/* From a slow path of an idle thread's event: it is looked at again. */
+/* Observe an idle thread again, from the slow path of its next event. */
 void sm_sampler_attend(sm_timing *timing, uint64_t now);
 /* Return the open exact piece so far. */
 sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now);

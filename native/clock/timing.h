@@ -62,7 +62,7 @@ typedef struct { /* a finished exact piece */
     sm_off off;
 } sm_piece;
 
-/* These two with the GIL, while no thread is in the sampler's list and its thread is not there. */
+/* Both are written with the GIL, while the sampler's list is empty and its thread does not run. */
 extern uint64_t sm_timing_long; /* SM_PIECE_LONG_NS in ticks */
 extern const sm_clock *sm_timing_clock;
 
@@ -79,7 +79,7 @@ static inline sm_piece sm_timing_end(sm_timing *timing, uint64_t now) {
     uint64_t ticks = sm_ticks_since(timing->since, now), off = 0;
     sm_piece ended = {NULL, ticks, {0, 0, 0}};
     bool sampled = timing->state == SM_TIME_SAMPLED;
-    if (sampled) /* before the system call: a look during it would find what has only begun */
+    if (sampled) /* before the system call, during which a look would find the function that begins now */
         sm_timing_change(timing, SM_TIME_PAUSED, now, timing->sampled + ticks, timing->ran);
     else if (timing->state == SM_TIME_EXACT)
         ended.of = timing->open;

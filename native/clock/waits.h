@@ -1,4 +1,4 @@
-/* What a thread waits for while it is off the CPU, according to the kernel.
+/* Asks the kernel what a thread waits for while it is off the CPU.
  *
  * /proc/self/task/TID/syscall has "running" for a runnable thread, or else its system call and the arguments. A thread
  * that waits for the GIL is in futex(), at an address inside the lock. A look takes some microseconds. Without this

@@ -7,7 +7,7 @@
 #include "base/lookup_count.h"
 #include "compat/code_deaths.h"
 
-enum { FUNCTION_USERS = 2, SMALLEST = 6 }; /* the second: binary logarithm of the places to begin with */
+enum { FUNCTION_USERS = 2, SMALLEST = 6 }; /* SMALLEST: binary logarithm of the first number of places */
 
 /* The empty table, which saves lookups a check. */
 static sm_code_place nowhere[2];

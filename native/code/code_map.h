@@ -56,7 +56,7 @@ static inline uint64_t sm_code_hash(const void *code) {
     return (uint64_t)(uintptr_t)code * 0x9E3779B97F4A7C15u;
 }
 
-sm_code_entry *sm_code_entry_far(const PyCodeObject *code); /* the rest of the search */
+sm_code_entry *sm_code_entry_far(const PyCodeObject *code); /* searches the places after the first */
 
 /* Return the code object's entry, or NULL. */
 static inline sm_code_entry *sm_code_entry_of(const PyCodeObject *code) {

@@ -186,13 +186,13 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
         bool raises = here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE;
         if (here->does == SM_OP_RETURN || (raises && here->handler == NOWHERE))
             return map->first_line > 0 ? -map->first_line : 0;
-        bool own = here->does == SM_OP_IF_NOT_NONE && line <= 0; /* whether except* has an exception left to raise */
+        bool own = here->does == SM_OP_IF_NOT_NONE && line <= 0; /* tests if except* has an exception left */
         if ((is_conditional(here->does) && !own) || here->does == SM_OP_ASYNC_END || here->awaits)
             return 0;
         if (here->does == SM_OP_BACKWARD)
             fell_on = false;
         if (raises)
-            at = here->handler, raised = true; /* in a handler of except*, it has */
+            at = here->handler, raised = true; /* a handler of except* has one left */
         else if ((own && raised) || here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD ||
                  here->does == SM_OP_SEND)
             at = here->target;

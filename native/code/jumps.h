@@ -32,7 +32,7 @@ typedef struct {
     uint32_t offset;         /* bytes, as in the events */
     uint32_t also[2];        /* bytes; other offsets of its events (3.14 and later), or `offset` */
     uint32_t to[2];          /* by way: destination in bytes, as in the events */
-    int32_t to_line[2];      /* by way: the line it leads to, -co_firstlineno for an exit, or 0 without an arc */
+    int32_t to_line[2];      /* by way: the line to which it leads, -co_firstlineno for an exit, or 0 without an arc */
     int32_t line_events[2];  /* by way: offset in bytes of the LINE event that reports it, or -1 */
     int32_t unreported_line; /* line of the jumping way that LINE omits (code/unreported_lines.h), or 0 */
     int32_t from_line;       /* where its arcs begin; 0 without arcs */

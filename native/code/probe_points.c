@@ -4,7 +4,7 @@
  * jump back. So all reports follow from the *edges* of the graph and the line table:
  *
  * - Lines. An edge into an instruction v from another line, from the entry, or into an exception handler is an event of
- *   v's line, which a probe at v reports. Another way to v has the same line before, which was reported.
+ *   v's line, which a probe at v reports. All other edges into v come from v's own line, which was reported before.
  * - Steps. An edge from u to v on another line is a step. If all edges into v come from one line, a probe at v reports
  *   it. Otherwise it is reported at u, or by u's way if u is a conditional jump (source/py311/probes/arm.c).
  *   Instructions without a line are skipped.
@@ -197,7 +197,7 @@ static void mark_handlers(graph *graph) {
 }
 
 /* Return the RERAISE of a handler that only cleans up (the end of `except` and `except ... as name`) or calls
- * __exit__ of a `with` statement, or NOWHERE. *with: the unit of that call. */
+ * __exit__ of a `with` statement, or NOWHERE. Set *with to the unit of that call, or NOWHERE. */
 static uint32_t goes_on_raising(const uint8_t *bytes, uint32_t units, uint32_t at, uint32_t *with) {
     *with = NOWHERE;
     for (uint32_t end = at + 64; at < units && at < end; at += 1 + (uint32_t)sm_opcode_caches(bytes[2 * at])) {
@@ -245,10 +245,10 @@ static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
             return at;
         if (here->opcode == RETURN_VALUE)
             *out = true;
-        bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* whether except* has an exception left to raise */
+        bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* tests if except* has an exception left */
         if ((here->conditional && !own) || here->opcode == SEND || here->opcode == YIELD_VALUE)
             return NOWHERE;
-        raised = raised || here->opcode == RERAISE; /* in a handler of except*, it has */
+        raised = raised || here->opcode == RERAISE; /* a handler of except* has one left */
         at = here->opcode == RERAISE                   ? handling_instruction(graph, here->unit)
              : here->on != NOWHERE && !(own && raised) ? here->on
                                                        : here->target;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "compat/compat.h"
 
@@ -58,14 +57,6 @@ char *sm_copy_text(PyObject *text) {
     if (kept < length)
         at = put_mark(at, data, length * (size_t)kind, length - kept);
     *at = '\0';
-    return copy;
-}
-
-char *sm_copy_chars(const char *text) {
-    size_t size = text != NULL ? strlen(text) + 1 : 0;
-    char *copy = text != NULL ? sm_malloc(size) : NULL;
-    if (copy != NULL)
-        memcpy(copy, text, size);
     return copy;
 }
 

@@ -7,18 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/alloc.h"
+
 enum { SM_LONGEST_TEXT = 4096 }; /* characters; no path is longer, and names should not hold data */
 
-/* Return a str as UTF-8, to be freed, or NULL if out of memory. Longer ones than SM_LONGEST_TEXT are cut and marked;
- * anything but a str is "". Lone surrogates pass through. Makes no Python object and sets no exception, for use
- * inside hooks that report every object. */
+/* Return a copy of a str as UTF-8, to be freed, or NULL if out of memory. A text beyond SM_LONGEST_TEXT is cut and
+ * marked; anything but a str gives "". Lone surrogates pass through. It makes no Python object and sets no exception,
+ * because hooks that report every object use it. */
 char *sm_copy_text(PyObject *text);
 
 /* Write a character as UTF-8, at most four bytes, and return the end. */
 char *sm_put_character(char *at, Py_UCS4 character);
 
-char *sm_copy_chars(const char *text);                  /* NULL if out of memory or without a text */
-void sm_replace_chars(char **target, const char *text); /* frees the old text; NULL if out of memory */
+/* Free the target's text, and set it to a copy of another, or to NULL if out of memory or without a text. */
+void sm_replace_chars(char **target, const char *text);
 
 /* Return true if the file is in the list, which has a path on each line, or a prefix that ends in a slash. */
 bool sm_text_lists(const char *list, const char *file);

@@ -1,4 +1,4 @@
-/* Merges the trees of several threads: equal paths become one node. No Python.h. */
+/* Merges the call trees of several threads: equal paths become one node. No Python.h. */
 #ifndef SM_ESTIMATE_COMBINE_H
 #define SM_ESTIMATE_COMBINE_H
 

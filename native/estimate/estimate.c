@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 
 static const double QUIET = 0.04, BUSY = 0.06;
 static const double WORTH = 2;         /* looks; the worth of a prediction from many exact pieces */
@@ -36,7 +37,7 @@ static const double FEW = 8;           /* exact pieces; a prediction from as man
 static const double LEAST_WORTH = 0.1; /* exact pieces, of a function without any */
 static const double LEAST_PIECE = 1;   /* ns; of a piece without its cost */
 static const double LEAST_LEFT = 0.05; /* of a time, after subtracting probes */
-static const double LEAST = 1e-6;      /* ns; less counts as zero. Exact times given as looks have no squares */
+static const double LEAST = 1e-6;      /* ns; the least divisor, since looks made of exact times have no squares */
 static const double MOST_OFF = 4;      /* limit on a prediction below what looks found */
 static const int PASSES = 10;
 
@@ -146,31 +147,29 @@ static double chance_of(const share *s, double all, double look) {
 
 static int assign_pools(work *w) {
     const sm_estimate_input *in = w->in;
-    size_t places = 16, most = in->functions * in->processes;
+    size_t most = in->functions * in->processes;
     most = most < in->nodes ? most : in->nodes;
-    while (places < most * 2)
-        places *= 2;
-    uint32_t *pool_at = sm_calloc(places, sizeof *pool_at); /* pool + 1 */
+    struct numbered {
+        uint64_t key; /* process, function + 1; 32 bits each */
+        uint32_t pool;
+    } *known = NULL;
+    sm_map numbers = {0};
     w->pools = sm_calloc(most + 1, sizeof *w->pools);
     w->of_pool = sm_calloc(most + 1, sizeof *w->of_pool);
     w->by_pool = sm_calloc(most + 1, sizeof *w->by_pool);
-    bool done = pool_at != NULL && w->pools != NULL && w->of_pool != NULL && w->by_pool != NULL;
+    bool done = w->pools != NULL && w->of_pool != NULL && w->by_pool != NULL;
     for (size_t n = 0; done && n < in->nodes; n++) {
         int64_t process = (int64_t)process_of(in, n), function = in->function[n];
-        uint64_t h = (uint64_t)function * 0x9E3779B97F4A7C15u ^ (uint64_t)process * 0xC2B2AE3D27D4EB4Fu;
-        size_t place = (h ^ h >> 32) & (places - 1);
-        while (pool_at[place] &&
-               (w->pools[pool_at[place] - 1].function != function || w->pools[pool_at[place] - 1].process != process)) {
-            place = (place + 1) & (places - 1);
-        }
-        if (pool_at[place] == 0) {
+        known = sm_map_make(&numbers, (uint64_t)process << 32 | (uint64_t)(function + 1), sizeof *known, 256);
+        done = known != NULL;
+        if (done && numbers.count > w->count) { /* it is new */
             w->pools[w->count] = (pool){.process = process, .function = function};
             w->of_pool[w->count].group = (uint32_t)process;
-            pool_at[place] = (uint32_t)++w->count;
+            known->pool = (uint32_t)w->count++;
         }
-        w->of_node[n].group = pool_at[place] - 1;
+        w->of_node[n].group = done ? known->pool : 0;
     }
-    sm_free(pool_at);
+    sm_map_free(&numbers);
     return done ? 0 : -1;
 }
 
@@ -421,7 +420,7 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
     };
     int done = -1;
     if (w.of_node != NULL && w.by_process != NULL && w.processes != NULL && w.threads != NULL && w.overhead != NULL &&
-        w.below != NULL && w.doubt != NULL && in->nodes < UINT32_MAX && in->processes < UINT32_MAX &&
+        w.below != NULL && w.doubt != NULL && in->nodes < INT32_MAX && in->processes < UINT32_MAX &&
         assign_pools(&w) == 0) {
         count_pieces(&w);
         fill_pools(&w);

@@ -1,5 +1,5 @@
-/* One reference-counted block (`source`) backs the stream and its arrays. Arrays may outlive their stream and a
- * child may be moved out of its parent, so each has a reference and is released by itself. */
+/* A stream and its arrays share one reference-counted block (`source`). Arrays may outlive their stream, and a consumer
+ * may move a child out of its parent, so each has a reference and is released by itself. */
 #include "file/columns.h"
 
 #include <errno.h>
@@ -55,11 +55,9 @@ static const char *format_text(char format) {
 }
 
 static int schema_leaf(struct ArrowSchema *schema, const char *name, const char *format) {
-    size_t size = strlen(name) + 1;
-    char *copy = sm_malloc(size);
+    char *copy = sm_copy_chars(name);
     if (copy == NULL)
         return -1;
-    memcpy(copy, name, size);
     *schema = (struct ArrowSchema){.format = format, .name = copy, .release = schema_release, .private_data = copy};
     return 0;
 }
@@ -187,15 +185,12 @@ static source *source_new(const sm_arrow_column *columns, size_t count, int64_t 
     atomic_init(&s->references, 1);
     s->rows = rows;
     for (; s->count < count; s->count++) {
-        size_t size = strlen(columns[s->count].name) + 1;
-        char *name = sm_malloc(size);
-        if (name == NULL) {
+        s->column[s->count] = columns[s->count];
+        s->column[s->count].name = sm_copy_chars(columns[s->count].name);
+        if (s->column[s->count].name == NULL) {
             source_release(s);
             return NULL;
         }
-        memcpy(name, columns[s->count].name, size);
-        s->column[s->count] = columns[s->count];
-        s->column[s->count].name = name;
     }
     return s;
 }

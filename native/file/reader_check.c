@@ -2,8 +2,8 @@
  *
  * Each table is sorted by id and its ids made dense. Then values and references are checked, in the order of tables.
  * A missing process, function, type or thread gets a stand-in row, since the counts that refer to it are still
- * valid. A node whose parent is missing, comes later, or is on another thread is dropped with its descendants; as
- * parents have smaller ids, one pass suffices. A writer withdraws a row by a count of 0 (losses, survivors, a span's
+ * valid. A node whose parent is missing, comes later, or is on another thread is dropped with its descendants. One pass
+ * is enough, because parents have smaller ids. A writer withdraws a row by a count of 0 (losses, survivors, a span's
  * calls). */
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,40 +55,37 @@ static bool order_table(sm_read_table *table, int columns) {
     return true;
 }
 
+static bool is_possible(const sm_read_data *data, int64_t value, sm_column_type type) {
+    double number;
+    memcpy(&number, &value, sizeof number);
+    switch (type) {
+    case SM_TYPE_COUNT:
+        return value >= 0;
+    case SM_TYPE_STR:
+        return value >= 0 && value < (int64_t)data->strings;
+    case SM_TYPE_REAL:
+        return number >= 0 && number < LARGEST; /* false for NaN */
+    default:
+        return true;
+    }
+}
+
+/* Replace impossible values by 0, whose bits are also those of 0.0. Return their number. */
 static uint64_t check_column(const sm_read_data *data, int64_t *values, size_t rows, sm_column_type type) {
     uint64_t wrong = 0;
-    int64_t strings = (int64_t)data->strings;
-    switch (type) {
-    case SM_TYPE_INT:
-        break;
-    case SM_TYPE_COUNT:
-        for (size_t i = 0; i < rows; i++) {
-            if (values[i] < 0) {
-                values[i] = 0;
-                wrong++;
-            }
+    for (size_t i = 0; type != SM_TYPE_INT && i < rows; i++) {
+        if (!is_possible(data, values[i], type)) {
+            values[i] = 0;
+            wrong++;
         }
-        break;
-    case SM_TYPE_STR:
-        for (size_t i = 0; i < rows; i++) {
-            if (values[i] < 0 || values[i] >= strings) {
-                values[i] = 0;
-                wrong++;
-            }
-        }
-        break;
-    case SM_TYPE_REAL:
-        for (size_t i = 0; i < rows; i++) {
-            double number;
-            memcpy(&number, &values[i], sizeof number);
-            if (!(number >= 0 && number < LARGEST)) { /* NaN too */
-                values[i] = 0;                        /* the bits of 0.0 */
-                wrong++;
-            }
-        }
-        break;
     }
     return wrong;
+}
+
+/* Copy a row to an earlier place, without its id. */
+static void move_row(sm_read_table *table, int kind, size_t to, size_t from) {
+    for (int c = 1; to != from && c < sm_tables[kind].columns; c++)
+        table->column[c][to] = table->column[c][from];
 }
 
 /* Return the string, or a cut and marked copy of a long one, which `cut` remembers, or -1 if out of memory. */
@@ -216,17 +213,14 @@ static void check_parents(checker *check) {
         if (parent >= 0) {
             bool known = (uint64_t)parent < id && nodes->row_of[parent];
             parent = known ? (int64_t)nodes->row_of[parent] - 1 : -2;
-            if (known && threads[parent] != threads[row])
-                parent = -2;
+            parent = known && threads[parent] != threads[row] ? -2 : parent;
         }
         if (parent < -1) {
             nodes->row_of[id] = 0;
             row++;
             continue;
         }
-        if (kept != row)
-            for (int c = 1; c < SM_NODES_COLUMNS; c++)
-                nodes->column[c][kept] = nodes->column[c][row];
+        move_row(nodes, SM_NODES, kept, row);
         parents[kept] = parent;
         nodes->row_of[id] = (uint32_t)++kept;
         row++;
@@ -273,9 +267,7 @@ static void check_contexts(checker *check) {
         for (size_t row = 0; row < hits->rows; row++) {
             if (hits->column[SM_CONTEXT_HITS_KIND][row] == i)
                 continue;
-            for (int c = 1; c < SM_CONTEXT_HITS_COLUMNS; c++)
-                hits->column[c][kept] = hits->column[c][row];
-            kept++;
+            move_row(hits, SM_CONTEXT_HITS, kept++, row);
         }
         if (kept < hits->rows)
             sm_read_problem(data, check->size, "what ran in which context is dropped: some %s are missing",
@@ -292,9 +284,8 @@ static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
         if (table->row_of[id] == 0)
             continue;
         bool used = table->column[column][row] != 0;
-        for (int c = 1; used && c < sm_tables[kind].columns; c++)
-            table->column[c][kept] = table->column[c][row];
-        kept += used;
+        if (used)
+            move_row(table, (int)kind, kept++, row);
         table->row_of[id] = used ? (uint32_t)kept : 0;
         row++;
     }
@@ -316,8 +307,7 @@ static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
     for (size_t row = 0; row < table->rows; row++) {
         if (table->column[0][row] < 0)
             continue;
-        for (int c = 1; c < sm_tables[kind].columns; c++)
-            table->column[c][kept] = table->column[c][row];
+        move_row(table, (int)kind, kept, row);
         table->column[0][kept] = (int64_t)kept;
         kept++;
     }

@@ -77,6 +77,20 @@ void sm_writer_free(sm_writer *w) {
 
 /* ---- adding ---- */
 
+/* Append the length and the bytes to a pending buffer. Return false if out of memory. With `taking`. */
+static bool add_item(sm_writer *w, sm_buffer *pending, const char *bytes, size_t length) {
+    uint8_t *to = sm_buffer_reserve(pending, SM_VARINT_MAX + length);
+    if (to == NULL) {
+        fail(w, ENOMEM);
+        w->lost++;
+        return false;
+    }
+    to = sm_varint_put(to, length);
+    memcpy(to, bytes, length);
+    pending->size = (size_t)(to + length - pending->bytes);
+    return true;
+}
+
 uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
     assert(w != NULL && (text != NULL || length == 0));
     if (length == 0)
@@ -87,17 +101,7 @@ uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
             length--;
     }
     pthread_mutex_lock(&w->taking);
-    uint8_t *to = sm_buffer_reserve(&w->strings, SM_VARINT_MAX + length);
-    uint64_t index = 0;
-    if (to == NULL) {
-        fail(w, ENOMEM);
-        w->lost++;
-    } else {
-        to = sm_varint_put(to, length);
-        memcpy(to, text, length);
-        w->strings.size = (size_t)(to + length - w->strings.bytes);
-        index = w->strings_total++;
-    }
+    uint64_t index = add_item(w, &w->strings, text, length) ? w->strings_total++ : 0;
     pthread_mutex_unlock(&w->taking);
     return index;
 }
@@ -105,15 +109,7 @@ uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
 void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
     assert(w != NULL && json != NULL);
     pthread_mutex_lock(&w->taking);
-    uint8_t *to = sm_buffer_reserve(&w->meta, SM_VARINT_MAX + length);
-    if (to == NULL) {
-        fail(w, ENOMEM);
-        w->lost++;
-    } else {
-        to = sm_varint_put(to, length);
-        memcpy(to, json, length);
-        w->meta.size = (size_t)(to + length - w->meta.bytes);
-    }
+    (void)add_item(w, &w->meta, json, length);
     pthread_mutex_unlock(&w->taking);
 }
 
@@ -155,7 +151,7 @@ static cell *row_room(pending *p, int columns) {
 
 static bool build_all(sm_writer *w);
 
-/* With `lock`. */
+/* Encode what is pending. The caller holds `lock`. */
 static bool build(sm_writer *w) {
     pthread_mutex_lock(&w->taking);
     w->building = true;
@@ -165,7 +161,7 @@ static bool build(sm_writer *w) {
     return whole;
 }
 
-/* If another thread is writing, the next row tries again. */
+/* Build chunks unless another thread is writing; the next row tries again. */
 static void build_without_waiting(sm_writer *w) {
     if (pthread_mutex_trylock(&w->lock) != 0)
         return;

@@ -39,12 +39,6 @@ static void link_of(int fd, char name[NAME_ROOM]) {
     snprintf(name, NAME_ROOM, "/proc/self/fd/%d", fd);
 }
 
-static char *copy_of(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
-    return copy != NULL ? memcpy(copy, text, size) : NULL;
-}
-
 /* Return true if the program prints into the same file (/dev/stdout): it would continue in the old one. */
 static bool is_standard_stream(const sm_writer *w) {
     struct stat is;
@@ -64,7 +58,7 @@ void sm_writer_find_path(sm_writer *w) {
     if (length <= 0 || length == sizeof path - 1 || path[0] != '/')
         return;
     path[length] = '\0';
-    w->path = copy_of(path);
+    w->path = sm_copy_chars(path);
 }
 
 void sm_writer_forget_path(sm_writer *w) {
@@ -241,7 +235,7 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     fresh->owns = true;
     fresh->temporary = temporary;
     sm_free(fresh->path); /* invalid for a file without a name */
-    fresh->path = copy_of(w->path);
+    fresh->path = sm_copy_chars(w->path);
     bool same = fresh->path != NULL && fstat(fd, &made) == 0 &&
                 (made.st_uid == is.st_uid || fchown(fd, is.st_uid, (gid_t)-1) == 0) &&
                 (made.st_gid == is.st_gid || fchown(fd, (uid_t)-1, is.st_gid) == 0) &&

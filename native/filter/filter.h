@@ -47,13 +47,13 @@ typedef enum { SM_NO, SM_YES, SM_UNKNOWN } sm_verdict;
 
 /* The facts that terms are about, numbered as in the program. */
 typedef enum {
-    /* text, of the function */
+    /* texts of the function */
     SM_FACT_MODULE,
     SM_FACT_FUNCTION, /* the last part of the qualified name */
     SM_FACT_QUALNAME,
     SM_FACT_NAME, /* any of MODULE.QUALNAME, QUALNAME, function */
     SM_FACT_FILE, /* the path, or its part after any slash */
-    /* text, of the event */
+    /* texts of the event */
     SM_FACT_CALLEE, /* like SM_FACT_NAME, of the called C function */
     SM_FACT_THREAD,
     SM_FACT_TASK,

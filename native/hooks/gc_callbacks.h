@@ -1,6 +1,6 @@
-/* Notification of the cycle collector's pauses, invisible to the program. The interpreter calls the functions in a
- * list around each collection, and gc.callbacks is that list. A program would notice our function there, so the
- * interpreter gets another list, whose one function also calls the program's. */
+/* Reports the cycle collector's pauses, invisibly to the program. The interpreter calls the functions of the list
+ * gc.callbacks around each collection. A program would notice our function there, so we give the interpreter another
+ * list, whose only function also calls the program's. */
 #ifndef SM_HOOKS_GC_CALLBACKS_H
 #define SM_HOOKS_GC_CALLBACKS_H
 
@@ -18,7 +18,7 @@ long sm_pause_number(const sm_pause *pause, const char *name);
 /* A callback, called with the GIL in the collecting thread. The program's own callbacks are not part of the pause. */
 typedef void (*sm_pause_call)(const sm_pause *pause);
 
-/* Set the callback, or remove it with NULL. Return false if it cannot be called. With the GIL. */
+/* Set the callback, or remove it with NULL. Return false if pauses cannot be reported. With the GIL. */
 bool sm_collector_notify(sm_pause_call call);
 
 #endif

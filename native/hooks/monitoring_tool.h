@@ -12,18 +12,26 @@
 /* sys.monitoring's DISABLE and MISSING, owned after sm_monitoring_find and immortal. */
 extern PyObject *sm_monitoring_disable, *sm_monitoring_missing;
 
-int sm_monitoring_find(void);                              /* idempotent; -1 with an exception set, as all below */
-PyObject *sm_monitoring_callback(vectorcallfunc function); /* a new reference */
+/* Find sys.monitoring, before all other calls. This function and those below that return an int return -1 with an
+ * exception set if they fail. */
+int sm_monitoring_find(void);
+/* Return a new callback. */
+PyObject *sm_monitoring_callback(vectorcallfunc function);
 #if SM_HAS_FIRED_EVENTS
 PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs);
 #endif
-int sm_monitoring_take(const char *name, const int order[6]);            /* the first free tool id in this order */
-bool sm_monitoring_holds(int tool_id, const char *name);                 /* true while the tool id is ours */
-long sm_monitoring_number(const char *name);                             /* returns this version's bit of an event */
-int sm_monitoring_register(int tool_id, long event, PyObject *callback); /* NULL removes it */
+/* Take and return the first free tool id in this order. */
+int sm_monitoring_take(const char *name, const int order[6]);
+/* Return true while the tool id is ours. */
+bool sm_monitoring_holds(int tool_id, const char *name);
+/* Return the bit of an event in this version of Python. */
+long sm_monitoring_number(const char *name);
+/* Register a callback, or remove it if NULL. */
+int sm_monitoring_register(int tool_id, long event, PyObject *callback);
 int sm_monitoring_set(int tool_id, long events);
 int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events);
 int sm_monitoring_restart(void);
-void sm_monitoring_free(int tool_id); /* after removing events and callbacks; clears exceptions */
+/* Free the tool id, whose events and callbacks the caller has removed. Clears exceptions. */
+void sm_monitoring_free(int tool_id);
 
 #endif

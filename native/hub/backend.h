@@ -9,9 +9,7 @@
 
 typedef struct {
     const char *name;
-    /* Returns why it cannot be used now, or NULL. */
-    const char *(*objection)(void);
-    int (*start)(void); /* before the first tool; -1 with an exception set */
+    int (*start)(void); /* before the first tool; -1 with an exception set; or NULL */
     void (*stop)(void); /* after the last tool; called and returns without an exception */
     /* Applies changed masks of sm_hub. Returns -1 with an exception set; the hub then removes the newest tool. */
     int (*want)(void);

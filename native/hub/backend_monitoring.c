@@ -17,7 +17,7 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
-/* in order of preference; see source/monitoring/monitoring.c */
+/* The tool ids in the order of preference (source/monitoring/monitoring.c). */
 static const int order[6] = {5, 4, 3, 2, 0, 1};
 
 static int tool_id = -1;
@@ -297,10 +297,6 @@ static int want_in(PyCodeObject *code, uint32_t kinds) {
     return tool_id >= 0 ? sm_monitoring_set_local(tool_id, code, bits(kinds & LOCAL)) : 0;
 }
 
-static const char *objection(void) {
-    return NULL;
-}
-
 static bool foreign_tracer(PyThreadState *tstate) {
     return tstate->c_tracefunc != NULL;
 }
@@ -309,7 +305,7 @@ static int id(void) {
     return tool_id;
 }
 
-const sm_hook_backend sm_hook_backend_here = {"monitoring",          objection, start,          stop, want, want_in,
-                                              sm_monitoring_restart, holds,     foreign_tracer, id};
+const sm_hook_backend sm_hook_backend_here = {"monitoring",          start, stop,           want, want_in,
+                                              sm_monitoring_restart, holds, foreign_tracer, id};
 
 #endif

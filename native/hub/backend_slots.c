@@ -128,7 +128,7 @@ static void mark_opcodes(sm_hook_thread *thread, PyFrameObject *frame, PyCodeObj
         sm_frame_trace_opcodes(frame);
 }
 
-/* globals: borrowed, or NULL for the running frame's code. */
+/* Return true if a tool wants lines of this code. globals: borrowed; may be NULL if the code's frame is running. */
 static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObject *globals) {
     const sm_hook_code *known = sm_hub_known(code);
     if (SM_UNLIKELY(known == NULL || known->decided != sm_hub.changes))
@@ -285,18 +285,10 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
 
 /* ---- interface to the hub --------------------------------------------------------------------------------------- */
 
-static const char *objection(void) {
-    return NULL;
-}
-
 static void stop(void) {
     profiled.lone = profiled.tracer = NULL;
     sm_thread_slots_leave(&trace);
     sm_thread_slots_leave(&profile);
-}
-
-static int start(void) {
-    return 0;
 }
 
 static int join(sm_thread_slot_user *user, const char *audit) {
@@ -312,7 +304,7 @@ static void wake_all(void) {
         sm_thread_slots_wake(tstate, &trace);
 }
 
-/* sm_hook_code.given is read at the event */
+/* Each event reads sm_hook_code.given, so there is nothing to set. */
 static int want_in(PyCodeObject *Py_UNUSED(code), uint32_t Py_UNUSED(kinds)) {
     return 0;
 }
@@ -373,7 +365,6 @@ static bool foreign_tracer(PyThreadState *tstate) {
     return sm_thread_slots_foreign(tstate, SM_THREAD_SLOT_TRACE);
 }
 
-const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop,           want,
-                                              want_in, again,     holds, foreign_tracer, NULL};
+const sm_hook_backend sm_hook_backend_here = {"slots", NULL, stop, want, want_in, again, holds, foreign_tracer, NULL};
 
 #endif

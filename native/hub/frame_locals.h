@@ -4,8 +4,8 @@
 
 #include <Python.h>
 
-/* Return a new dict of the variables with a value, of a function in the order of definition, of a module or class
- * body its namespace. Return NULL with an exception set if out of memory. */
+/* Return a new dict of a function's variables that have a value, in the order of definition, or a copy of the namespace
+ * of a module or class body. Return NULL with an exception set if out of memory. */
 PyObject *sm_locals(PyFrameObject *frame);
 
 #endif

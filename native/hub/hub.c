@@ -241,7 +241,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     }
     end_work();
     if (!sm_hub.holds)
-        known = NULL; /* who was asked was the last tool, and has gone */
+        known = NULL; /* the tool that was asked was the last one, and has left */
     sm_engine_hold(NULL, false);
     sm_exception_restore(kept);
     return known;
@@ -355,10 +355,7 @@ static int prepare(void) {
         return -1;
     }
     sm_codes_on_death(SM_CODE_HOOKS, code_died);
-    why_not = sm_hook_backend_here.objection();
-    if (why_not != NULL)
-        PyErr_SetString(PyExc_RuntimeError, why_not);
-    return why_not != NULL ? -1 : 0;
+    return 0;
 }
 
 /* Return the slot above the highest in use, so that the newest tool receives first, or another free one. */
@@ -399,7 +396,7 @@ int sm_hub_add(sm_tool *tool) {
         return -1;
     if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
         return -1; /* its end would not be noticed without a record */
-    if (sm_hub.active == 0 && sm_hook_backend_here.start() < 0)
+    if (sm_hub.active == 0 && sm_hook_backend_here.start != NULL && sm_hook_backend_here.start() < 0)
         return -1;
     if (!sm_hub.holds) {
         sm_hub.holds = true;

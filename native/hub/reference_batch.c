@@ -114,12 +114,13 @@ static int add(PyObject *list, PyObject *type, uint64_t count, uintptr_t address
     return done;
 }
 
-/* Rows, or the number of events missed once a row could not be made. Adding steals the type. */
+/* The rows made so far, or only the number of missed events after a row could not be made. */
 typedef struct {
     PyObject *list;        /* owned; NULL after a failure */
     uint64_t kept, missed; /* events */
 } rows;
 
+/* Add a row. Steals the type. */
 static void add_row(rows *rows, PyTypeObject *type, uint64_t count, uintptr_t address, PyObject *event) {
     if (rows->list == NULL) {
         Py_DECREF(type);

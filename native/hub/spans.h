@@ -31,7 +31,7 @@ typedef struct {    /* a call that is suspended, or on a stack that was exchange
 
 typedef struct sm_spans {
     sm_tool tool;
-    /* Set by the maker before sm_spans_start. */
+    /* The maker sets these before sm_spans_start. */
     sm_tool_filter choice; /* of functions; cleared by sm_spans_stop */
     const sm_span_receiver *receiver;
 

@@ -40,7 +40,7 @@ typedef struct {
     sm_filter_code verdict;
     const sm_function *function;
     bool hidden;  /* never watched */
-    bool opcodes; /* are enabled in its code */
+    bool opcodes; /* instruction events are enabled in its code */
     uint64_t calls;
     uint64_t matches; /* of any kind */
     uint64_t timed;   /* matched calls that have ended */
@@ -76,7 +76,7 @@ typedef struct sm_watch {
     PyObject *raised;      /* owned; an exception class that `python` wants raised, or NULL */
     uint64_t matched, lost;
     uint64_t open;    /* running calls whose start was reported */
-    uint64_t numbers; /* of calls kept so far */
+    uint64_t numbers; /* calls kept so far */
     sm_map suspended; /* suspended calls, by frame */
 } sm_watch;
 
@@ -84,7 +84,7 @@ typedef struct sm_watch {
  * program. */
 extern int (*sm_watch_keep)(void);
 
-/* -1 with an exception set */
+/* Start the watch. Return -1 with an exception set. */
 int sm_watch_start(sm_watch *watch);
 void sm_watch_stop(sm_watch *watch); /* idempotent */
 /* Release all but the struct, after `done` or without a start. */

@@ -1,9 +1,36 @@
 /* seismo._core.arrow_stream: columns as a capsule of the Arrow PyCapsule interface. */
 #include "base/alloc.h"
 #include "file/columns.h"
-#include "module/arrow_capsule.h"
 #include "module/column.h"
 #include "module/module.h"
+
+/* ---- the capsule ---- */
+
+static const char NAME[] = "arrow_array_stream"; /* from the interface */
+
+static void drop(struct ArrowArrayStream *stream) {
+    if (stream->release) /* it has no consumer */
+        stream->release(stream);
+    sm_free(stream);
+}
+
+static void capsule_destructor(PyObject *capsule) {
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, NAME);
+    if (stream == NULL) {
+        PyErr_Clear(); /* unreachable: the capsule is ours */
+        return;
+    }
+    drop(stream);
+}
+
+PyObject *sm_arrow_capsule(struct ArrowArrayStream *stream) {
+    PyObject *capsule = PyCapsule_New(stream, NAME, capsule_destructor);
+    if (capsule == NULL)
+        drop(stream);
+    return capsule;
+}
+
+/* ---- columns ---- */
 
 /* The buffers of a stream, held until the consumer has released everything. */
 typedef struct {

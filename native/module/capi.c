@@ -18,7 +18,7 @@
 typedef struct hook {
     uint64_t id;
     int kind; /* SEISMO_PROFILE ... */
-    union {   /* the hub's or the tracer's, until `removed` */
+    union {   /* used by the hub or the reference tracer until it calls `removed` */
         sm_tool tool;
         sm_reference_tool ref;
     };
@@ -31,7 +31,7 @@ typedef struct hook {
     struct hook *next;
 } hook;
 
-static hook *hooks; /* owned: active ones, and those with a callback on a stack */
+static hook *hooks; /* owned: active hooks, and removed ones whose callback still runs */
 static uint64_t last_id;
 
 #define HOOK_OF(member, pointer) ((hook *)((char *)(pointer) - offsetof(hook, member)))

@@ -18,10 +18,8 @@ static PyObject *compile_program(PyObject *Py_UNUSED(module), PyObject *argument
     }
     if (text == NULL)
         return NULL;
-    if (strlen(text) != (size_t)size) {
-        PyErr_SetString(PyExc_ValueError, "the text has a null byte");
-        return NULL;
-    }
+    if (strlen(text) != (size_t)size)
+        return PyErr_Format(PyExc_ValueError, "the text has a null byte");
     return Py_CompileStringObject(text, filename, Py_file_input, &flags, -1);
 }
 

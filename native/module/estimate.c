@@ -226,7 +226,8 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
     const int64_t *parent = sm_views_take(&v, nodes, "nodes", "parent", 'q', &rows);
     const int64_t *thread = sm_views_take(&v, nodes, "nodes", "thread", 'q', &rows);
     const int64_t *function = sm_views_take(&v, nodes, "nodes", "function", 'q', &rows);
-    if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads)) {
+    if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads) &&
+        in_range(&v, "nodes.function", function, rows, 0, INT32_MAX)) {
         for (Py_ssize_t n = 0; !v.failed && n < rows; n++) {
             if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]]) {
                 PyErr_SetString(PyExc_ValueError, "the parent of a node is on another thread");

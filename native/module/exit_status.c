@@ -2,7 +2,7 @@
  *
  * A recording ends in an exit function, while the program's signal handlers are still set. To keep Ctrl-C from
  * interrupting it, signals with a Python handler are only recorded while at_end() calls a function, and then dropped,
- * unless it calls hear_signals(). at_end() also restores the interpreter's note to die of SIGINT, which evaluating
+ * unless it calls hear_signals(). at_end() also restores the interpreter's flag to die of SIGINT, which evaluating
  * source text clears up to 3.13.
  *
  * exit_with() sets the status of a process whose program succeeded and whose recording failed a check. An atexit
@@ -29,10 +29,8 @@ static PyObject *exit_with(PyObject *Py_UNUSED(module), PyObject *value) {
         return NULL;
     if (wanted < 0 || wanted > 255)
         return PyErr_Format(PyExc_ValueError, "%ld is not an exit status", wanted);
-    if (!registered && Py_AtExit(leave) < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "the interpreter has no room for another function to call at exit");
-        return NULL;
-    }
+    if (!registered && Py_AtExit(leave) < 0)
+        return PyErr_Format(PyExc_RuntimeError, "the interpreter has no room for another function to call at exit");
     registered = true;
     status = (int)wanted;
     Py_RETURN_NONE;

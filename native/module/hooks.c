@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compat/hook_slots.h"
 #include "engine/recording.h"
 #include "module/filter.h"
 #include "module/module.h"
@@ -234,6 +235,16 @@ static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
     return sm_hub_status();
 }
 
+static PyObject *slots_taken(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    PyObject *taken = Py_BuildValue("{sOsO}", "profile", sm_profile_slot_taken() ? Py_True : Py_False, "trace",
+                                    sm_trace_slot_taken() ? Py_True : Py_False);
+    int references = sm_reference_slot_taken();
+    if (taken != NULL && references >= 0 &&
+        PyDict_SetItemString(taken, "references", references ? Py_True : Py_False) < 0)
+        Py_CLEAR(taken);
+    return taken;
+}
+
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 PyMethodDef sm_methods_hooks[] = {
@@ -263,6 +274,9 @@ PyMethodDef sm_methods_hooks[] = {
     {"hub_status", hub_status, METH_NOARGS,
      "hub_status()\n--\n\nReturn what seismo's hooks hold now, as a dict of hook, tool_id (-1: none), tools, events, "
      "lost and held."},
+    {"slots_taken", slots_taken, METH_NOARGS,
+     "Return {slot: whether it is taken} for the profile and trace slots of this thread and the slot of the reference"
+     " tracer (3.13 and later), which is the process's."},
     {NULL, NULL, 0, NULL},
 };
 

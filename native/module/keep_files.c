@@ -1,6 +1,8 @@
-/* seismo._core.keep: a Python function that writes the files of watches, called before the process dies of an
- * unhandled signal (engine/fatal_signals.h), and at times: at safe points of the main thread (hooks/safepoint.h) or
- * with a match on any thread. It runs untraced. Exceptions of signal handlers inside are raised in the program. */
+/* seismo._core.keep: calls a Python function that writes the watches' files.
+ *
+ * The function is called at safe points of the main thread (hooks/safepoint.h), after matches on any thread, and before
+ * an unhandled signal kills the process (engine/fatal_signals.h). It runs untraced. If a signal handler raises an
+ * exception meanwhile, the program receives it. */
 #include "compat/exception.h"
 #include "engine/engine.h"
 #include "engine/fatal_signals.h"
@@ -13,7 +15,7 @@
 static PyObject *function; /* owned, or NULL */
 static bool inside;
 
-/* how: the signal that kills the process, or "". Return -1 with an exception set. */
+/* Call the function with the name of the signal that kills the process, or "". Return -1 with an exception set. */
 static int call(const char *how) {
     if (function == NULL || (inside && how[0] == '\0'))
         return 0;
@@ -54,7 +56,7 @@ static void stop(void) {
     Py_CLEAR(function);
 }
 
-/* Registered with atexit, since no calls may be requested afterwards. */
+/* Call the function a last time at exit, after which the interpreter accepts no requests for calls. */
 static PyObject *at_exit(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
     if (function == NULL)
         Py_RETURN_NONE;

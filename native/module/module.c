@@ -1,36 +1,32 @@
 /* seismo._core: the extension module of the engine, the sources, the recorders and the file. */
 #include "module/module.h"
 
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
 static PyMethodDef *const functions[] = {
-    sm_methods_arrow,      sm_methods_compile_program, sm_methods_estimate, sm_methods_exit_status,
-    sm_methods_hook_slots, sm_methods_hooks,           sm_methods_jumps,    sm_methods_keep_files,
-    sm_methods_objects,    sm_methods_processes,       sm_methods_reader,   sm_methods_reference_tracer,
-    sm_methods_referrers,  sm_methods_trace_marks,     sm_methods_watch,    NULL,
+    sm_methods_arrow,       sm_methods_compile_program, sm_methods_estimate,         sm_methods_exit_status,
+    sm_methods_hooks,       sm_methods_jumps,           sm_methods_keep_files,       sm_methods_objects,
+    sm_methods_processes,   sm_methods_reader,          sm_methods_reference_tracer, sm_methods_referrers,
+    sm_methods_trace_marks, sm_methods_watch,
 };
 static PyType_Spec *const types[] = {
-    &sm_type_column,
-    &sm_type_journal,
-    &sm_type_profiler,
-    &sm_type_reference_tracer,
-    &sm_type_watch,
-    &sm_type_writer,
-    NULL,
+    &sm_type_column, &sm_type_journal, &sm_type_profiler, &sm_type_reference_tracer, &sm_type_watch, &sm_type_writer,
 };
 static int (*const parts[])(PyObject *module) = {
     sm_module_add_callstats,   sm_module_add_capi,   sm_module_add_coverage, sm_module_add_engine,
-    sm_module_add_exit_status, sm_module_add_filter, sm_module_add_hooks,    NULL,
+    sm_module_add_exit_status, sm_module_add_filter, sm_module_add_hooks,
 };
 
 static int module_exec(PyObject *module) {
     int done = 0;
-    for (int i = 0; done == 0 && functions[i] != NULL; i++)
+    for (size_t i = 0; done == 0 && i < COUNT(functions); i++)
         done = PyModule_AddFunctions(module, functions[i]);
-    for (int i = 0; done == 0 && types[i] != NULL; i++) {
+    for (size_t i = 0; done == 0 && i < COUNT(types); i++) {
         PyObject *type = PyType_FromModuleAndSpec(module, types[i], NULL); /* owned */
         done = type != NULL ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
         Py_XDECREF(type);
     }
-    for (int i = 0; done == 0 && parts[i] != NULL; i++)
+    for (size_t i = 0; done == 0 && i < COUNT(parts); i++)
         done = parts[i](module);
     return done;
 }

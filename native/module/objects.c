@@ -1,5 +1,6 @@
 /* The objects recorder's Python functions. The session (seismo.sessions.objects) calls them inside the recorded
- * program. Their objects are not the program's, so they are quiet meanwhile and read the live table first. */
+ * program. They make objects themselves, so they stop recording births on their thread and read the live table first.
+ */
 #include "module/objects.h"
 
 #include <string.h>
@@ -75,10 +76,10 @@ static PyObject *objects_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ig
     Py_RETURN_NONE;
 }
 
-typedef struct { /* births in (first, last] */
+typedef struct { /* a query about the objects born in (first, last] */
     uint64_t first, last;
     uint64_t *counts; /* by site */
-    /* For objects_addresses. */
+    /* Used by objects_addresses only. */
     bool spans;
     uint64_t limit;
     sm_object *found;
@@ -143,7 +144,8 @@ static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyOb
     return alive;
 }
 
-/* Restrict the search to these sites, by counting others as at the limit. Return false with an exception set. */
+/* Restrict the search to these sites: the others count as having reached the limit. Return false with an exception set.
+ */
 static bool choose_sites(question *asked, PyObject *sites) {
     for (uint32_t i = 0; i < sm_objects.sites_count; i++)
         asked->counts[i] = asked->limit;
@@ -207,10 +209,8 @@ static PyObject *objects_site(PyObject *Py_UNUSED(module), PyObject *number) {
     unsigned long id = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
         return NULL;
-    if (id + 1 >= sm_objects.sites_count) {
-        PyErr_SetString(PyExc_IndexError, "there is no site of this number");
-        return NULL;
-    }
+    if (id + 1 >= sm_objects.sites_count)
+        return PyErr_Format(PyExc_IndexError, "there is no site of this number");
     sm_objects_quiet(true);
     const sm_objects_type *type = sm_objects.sites[id + 1].type;
     const sm_objects_rest *rest = &sm_objects.rests[id + 1];

@@ -1,5 +1,5 @@
 /* seismo._core.RefTracer: a Python callback as a tool of the reference tracer. It gets batches of events at safe
- * points, at flush() and at remove(). Objects of a delivery on its thread are in no batch. */
+ * points, at flush() and at remove(). Objects that the callback itself makes are in no batch. */
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -13,11 +13,11 @@ typedef struct {
     PyObject_HEAD sm_reference_tool tool;
     PyObject *callback; /* owned */
     sm_reference_batch batch;
-    bool delivering; /* on some thread */
+    bool delivering; /* the callback runs, on some thread */
     uint64_t batches;
 } tracer;
 
-static PyObject *names[4]; /* owned; by event number, and "lost" */
+static PyObject *names[4]; /* owned; the names of events by number, and "lost" */
 
 static __thread bool delivering_here __attribute__((tls_model("initial-exec")));
 
@@ -134,14 +134,10 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     unsigned int size = 32768;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pI:RefTracer", keys, &callback, &current, &size))
         return NULL;
-    if (!PyCallable_Check(callback)) {
-        PyErr_SetString(PyExc_TypeError, "the callback is not callable");
-        return NULL;
-    }
-    if (size < 2 || size > 1u << 24) {
-        PyErr_SetString(PyExc_ValueError, "size must be 2 to 16777216 events");
-        return NULL;
-    }
+    if (!PyCallable_Check(callback))
+        return PyErr_Format(PyExc_TypeError, "the callback is not callable");
+    if (size < 2 || size > 1u << 24)
+        return PyErr_Format(PyExc_ValueError, "size must be 2 to 16777216 events");
     if (sm_reftracer_prepare() < 0)
         return NULL;
     tracer *self = (tracer *)type->tp_alloc(type, 0);

@@ -3,7 +3,7 @@
 #include "trace/arrow_batches.h"
 
 #include "base/alloc.h"
-#include "module/arrow_capsule.h"
+#include "module/module.h"
 #include "module/trace_reader.h"
 
 typedef struct {
@@ -18,7 +18,7 @@ PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped) {
                          "dropped", (Py_ssize_t)dropped);
 }
 
-/* Both are called by the consumer from any thread, without the GIL. After finalization, they do nothing. */
+/* The consumer calls both functions from any thread, without the GIL. After finalization, they call no Python. */
 static void done(void *receiver, const sm_wrong *wrong) {
     reader *r = receiver;
     if (!Py_IsInitialized())

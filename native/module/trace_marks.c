@@ -1,4 +1,4 @@
-/* Marks of the program in the journal of a trace. */
+/* seismo._core.instant: writes marks of the program into the journal of a trace. */
 #define PY_SSIZE_T_CLEAN
 #include "module/module.h"
 #include "recorder/calls/trace.h"
@@ -25,9 +25,9 @@ static PyObject *instant(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 PyMethodDef sm_methods_trace_marks[] = {
-    {"journaling", is_journaling, METH_NOARGS, "Whether a recording with a journal runs in this process."},
+    {"journaling", is_journaling, METH_NOARGS, "Return True while a recording with a journal runs in this process."},
     {"instant", instant, METH_VARARGS,
-     "Notes what the program says of itself: kind, number of a span or 0, name, a JSON object or \"\". False: this "
-     "thread is not recorded, or the texts are too long."},
+     "instant(kind, span, name, json): write a mark of the program; span is a number or 0, json an object or \"\". "
+     "Return False if this thread is not recorded or the texts are too long."},
     {NULL, NULL, 0, NULL},
 };

@@ -337,7 +337,7 @@ static PyObject *timeline_overview(PyObject *object, PyObject *arguments) {
     return result;
 }
 
-/* Not while another thread reads, because sheets move. */
+/* No other thread may read the journal meanwhile, because the sheets move. */
 static PyObject *timeline_build(PyObject *object, PyObject *least) {
     timeline *self = (timeline *)object;
     size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;

@@ -94,10 +94,8 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     sm_filter *held = sm_filter_from(filter);
     if (held == NULL && PyErr_Occurred())
         return NULL;
-    if (held == NULL) {
-        PyErr_SetString(PyExc_TypeError, "a watch needs a filter");
-        return NULL;
-    }
+    if (held == NULL)
+        return PyErr_Format(PyExc_TypeError, "a watch needs a filter");
     watch_object *self = (watch_object *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
@@ -144,10 +142,8 @@ static void watch_dealloc(PyObject *object) {
 
 static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
     watch_object *self = (watch_object *)object;
-    if (self->started) {
-        PyErr_SetString(PyExc_RuntimeError, "this watch has been started before");
-        return NULL;
-    }
+    if (self->started)
+        return PyErr_Format(PyExc_RuntimeError, "this watch has been started before");
     self->started = self->running = true;
     Py_INCREF(self); /* the hub's reference, until done() */
     if (sm_watch_start(&self->watch) < 0) {
@@ -245,10 +241,8 @@ PyType_Spec sm_type_watch = {
 /* Functions. */
 
 static PyObject *frame_locals(PyObject *Py_UNUSED(module), PyObject *frame) {
-    if (!PyFrame_Check(frame)) {
-        PyErr_SetString(PyExc_TypeError, "not a frame");
-        return NULL;
-    }
+    if (!PyFrame_Check(frame))
+        return PyErr_Format(PyExc_TypeError, "not a frame");
     return sm_locals((PyFrameObject *)frame);
 }
 

@@ -29,7 +29,7 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-/* The ways to handle an event of calls (sm_tree_way), with a receiver for each, made at compile time. */
+/* Each way to handle the events of calls (sm_tree_way) has a receiver, generated at compile time. */
 #define EACH_WAY(OF)                                                                                                   \
     OF(calls, SM_WAY_COUNT)                                                                                            \
     OF(trace, SM_WAY_JOURNAL)                                                                                          \
@@ -86,7 +86,7 @@ static inline void unborn_place(PyObject *number) {
     sm_objects_unborn(number);
 }
 
-/* With objects alongside, the int that the interpreter made for an event's offset is not the program's. */
+/* If objects are recorded too, the int that the interpreter made for an event's offset must not count. */
 static const sm_calls_receiver paths = {RECEIVER(calls), .place = unborn_place};
 
 #define CALLS_OF(receiver, way)                                                                                        \

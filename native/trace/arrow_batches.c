@@ -45,7 +45,7 @@ typedef struct {
     sm_decoder decoder;
     size_t stream;
     uint64_t first;   /* id of the current stream's first call */
-    bool leapt, left; /* of the current stream: its beginning or its end is skipped */
+    bool leapt, left; /* true if the beginning, or the end, of the current stream is skipped */
     bool reading, failed, done;
     batch batch;
 } batches;
@@ -82,7 +82,7 @@ static int take_call(void *receiver, const sm_stream *stream, const sm_call *cal
     }
     if ((all->left && call->flags & SM_CALL_AFTER) ||
         (all->leapt && call->flags & SM_CALL_BEFORE && wish->start_least > 0)) {
-        return 0; /* a time of it is only where reading began or ended */
+        return 0; /* one of its times is only the point where reading began or ended */
     }
     if (b->rows == b->room && !grow(b, wish->columns)) {
         all->failed = true;

@@ -8,7 +8,7 @@
 #include "file/columns.h"
 #include "trace/decode.h"
 
-enum { SM_BATCH_ROWS = 8192 }; /* rows of each batch but the last; one block more at most */
+enum { SM_BATCH_ROWS = 8192 }; /* rows of each batch but the last, plus at most a block's */
 
 /* Callbacks of the stream, each called once, on any thread. done: everything was read, with what was wrong; drop: the
  * stream is released. */

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "trace/call_starts.h"
 
-/* Give times to what remains after the last block. next: time of the next block, which was not read, or -1. */
+/* Assign times to the events after the last mark. next: time of the next block, which was not read, or -1. */
 static void leave(sm_machine *m, int64_t next, bool whole) {
     int64_t end = m->journal->end[m->stream->thread];
     uint32_t how = next >= 0 ? SM_CALL_AFTER : SM_CALL_OPEN;

@@ -1,15 +1,16 @@
 /* Write a part of a journal as a journal: a window, or chosen calls.
  *
- * One pass over the events counts, which finds the nodes; a second one writes them as tokens, with the new numbers of
- * nodes. Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how calls end.
+ * A first pass over the events counts them and so finds the nodes. A second pass writes the events as tokens, with new
+ * numbers for the nodes. Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how
+ * calls end.
  *
  * The part keeps the chosen calls, all that they called, and their callers. A call waits on the stack with its start
  * until something in it is chosen, and is written then. Nothing was written in between, since it would have been inside
  * that call. A choice by duration needs the ends, so a pass of its own sets a bit for each chosen call.
  *
- * Times stay exact, as the part has the clock readings on both sides of each event. Where no kept event happened at
- * one, an instant of kind CLOCK replaces it. At the window's edges the path is certain. An event between two readings
- * around an edge stays on the side where the whole shows it, and is counted (`edges`).
+ * Times stay exact, because the part has the clock readings on both sides of each event. If no kept event happened at a
+ * reading, an instant of kind CLOCK records it. The path at the window's edges is certain. An event between two
+ * readings around an edge stays on the side where the whole journal shows it, and is counted (`edges`).
  *
  * Time is counted in segments, as the recorder does: from one kept event to the next, it belongs to the innermost kept
  * call. The uncertainty of a segment's ends goes into its variance, as a uniform distribution between two readings. */
@@ -175,14 +176,14 @@ static void read_clock(cutter *c, int64_t time) {
     sm_write_mark(c->writer, time);
 }
 
-/* Note a call of the part, which began inside it or (before) earlier. */
+/* Flag the node of a call in the part, also if the call began before the part. */
 static void note(cutter *c, const open_call *open) {
     bool before = open->began.time < c->order->from || open->flags & SM_CALL_BEFORE;
     if (c->counts)
         c->counts->seen[open->node] |= SM_CUT_ON_PATH | (before ? SM_CUT_BEGAN_BEFORE : 0);
 }
 
-/* Begin the part with the calls on the stack. Calls that ended before leave no trace. */
+/* Begin the part with the calls on the stack. Calls that ended earlier are left out. */
 static void begin(cutter *c) {
     c->notes->streams += !c->begun;
     for (size_t i = 0; !c->begun && i < c->shown; i++)

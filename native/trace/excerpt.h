@@ -1,4 +1,4 @@
-/* A part of a journal as a journal; excerpt.c explains it. No Python.h. */
+/* Writes a part of a journal as another journal; excerpt.c explains how. No Python.h. */
 #ifndef SM_TRACE_EXCERPT_H
 #define SM_TRACE_EXCERPT_H
 
@@ -7,8 +7,8 @@
 
 enum { SM_CUT_RETURNED, SM_CUT_UNWOUND, SM_CUT_YIELDED, SM_CUT_UNENDED, SM_CUT_HOWS };
 
-/* Facts that decide about a call, with its node's class and how it was left. bounds: where each cell but the first
- * begins, ascending. table: 1 if the call is chosen; by class, the cells of the facts, and how it was left. */
+/* A call is chosen by its node's class, by how it was left, and by the cell in which each of these facts lies. bounds:
+ * ascending beginnings of all cells but the first. table: 1 for a chosen call, by class, cells, and how it was left. */
 enum { SM_CUT_DURATION, SM_CUT_OWN, SM_CUT_DEPTH, SM_CUT_FACTS };
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* The dictionary of a journal for summing it up while the program runs. No Python.h.
+/* The dictionary of a journal that is summed up while the program runs. No Python.h.
  *
  * A place is known by its rank in its thread: 0 is the root, followed by nodes in the order of creation. */
 #ifndef SM_TRACE_LIVE_DICTIONARY_H
@@ -18,12 +18,12 @@ typedef struct {
     /* Calls that began and ended in the open slice of sm_places.owner, or zeros. */
     uint32_t calls, next; /* next: rank + 1 of the next place of this depth that has some, or 0 */
     int64_t time;
-    int64_t beyond; /* least duration that is the longest of its function, or 0 if not looked up yet */
-    int64_t began;  /* start of that call, if it is one of them */
+    int64_t beyond; /* duration from which a call is the longest of its function; 0 before the first lookup */
+    int64_t began;  /* start of the longest call, if it is in the slice */
     uint32_t near[SM_PLACE_NEAR];
 } sm_place;
 
-typedef struct {     /* guard: as of the slicers that it is given to */
+typedef struct {     /* guard: the lock of the slicers that use it */
     sm_place *place; /* owned; aligned to their size */
     size_t count, room;
     uint32_t *kid; /* owned */

@@ -1,4 +1,4 @@
-/* What a picture of a journal draws: for each stream and depth runs, no more than its columns can show. No Python.h.
+/* The contents of a picture of a journal: runs for each stream and depth, as many as its columns can show. No Python.h.
  *
  * A *run* is one call, or consecutive calls of one depth that begin and end within the width of a column. */
 #ifndef SM_TRACE_OVERVIEW_H

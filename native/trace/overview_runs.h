@@ -1,4 +1,4 @@
-/* Runs of calls for a picture, made as calls are added in time. No Python.h. */
+/* Merges calls, added in the order of time, into the runs of a picture. No Python.h. */
 #ifndef SM_TRACE_OVERVIEW_RUNS_H
 #define SM_TRACE_OVERVIEW_RUNS_H
 
@@ -11,7 +11,7 @@
 typedef struct {
     int64_t start, end; /* ns */
     int64_t busy;       /* ns in which one of the calls was open */
-    int64_t most;       /* ns of these in the function of `node`, at least */
+    int64_t most;       /* ns; the least part of `busy` that is in the function of `node` */
     int64_t bound;      /* ns by which the times of one call may be off, or -1 if unknown or several calls */
     uint64_t calls;
     uint64_t stream;

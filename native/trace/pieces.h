@@ -67,8 +67,9 @@ bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
 void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
                          sm_piece *piece, uint8_t *is_known);
 
-/* Return the kinds of instants in a piece, or SM_KINDS_UNKNOWN if it is damaged; or among the tokens of a block. */
+/* Return the kinds of instants in a piece, or SM_KINDS_UNKNOWN if it is damaged. */
 uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece);
+/* Return the kinds of instants among tokens. */
 uint32_t sm_piece_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
 
 /* Return the kinds of instants in a block, as in sm_piece. */

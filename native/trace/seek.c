@@ -1,12 +1,12 @@
-/* Where reading may begin and end when only calls of some time are wanted.
+/* Find where reading may begin and end if only calls of certain times are wanted.
  *
  * An event's time depends only on the marks around it. So a reader that begins in the middle computes the right times
- * from the first mark on. It reads one block more before the first that matters. If that has no mark, it begins at the
- * beginning (sm_seek_is_sound).
+ * from the first mark on. It starts one block before the first that matters. If that block has no mark, it starts at
+ * the stream's beginning (sm_seek_is_sound).
  *
  * Calls that are open where reading begins started earlier, and are not wanted if wanted calls start later. If wanted
- * calls only end later, their starts are searched for (call_starts.c). One behind a gap is not found, so reading begins
- * at the beginning, too.
+ * calls only end later, their starts are searched for (call_starts.c). A start before a gap is not found, so reading
+ * then starts at the stream's beginning, too.
  *
  * At the other end, reading continues while a wanted call is on the stack. Events that wait for their time get it a
  * block later, since blocks begin with a clock reading, unless that is the reading of the last mark or events are

@@ -6,7 +6,7 @@
 
 typedef struct {
     int64_t start_least, start_most, end_least, end_most; /* ns; of the wanted calls */
-    bool starts; /* the starts matter of calls that are wanted for their ends */
+    bool starts; /* calls that are wanted for their ends need their starts, too */
 } sm_seek;
 
 /* Begin where the first wanted call may begin or end. Return false if that is the stream's beginning. */

@@ -16,7 +16,7 @@
 
 typedef struct {
     double weight; /* of all segments since the previous mark */
-    uint32_t open; /* in the pool; of an instant: in `about` */
+    uint32_t open; /* index in the pool, or in `about` for an instant */
     uint32_t what;
 } sm_waiting;
 

@@ -113,7 +113,7 @@ void sm_write_token(sm_trace_writer *w, uint8_t token) {
 void sm_write_enter(sm_trace_writer *w, int64_t place, uint32_t node, bool resumed) {
     const sm_dictionary *d = w->dictionary;
     if (node >= d->nodes) {
-        w->failed = true; /* not the tree that was counted */
+        w->failed = true; /* the node is not in the tree that was counted */
         return;
     }
     int64_t above = d->parent[node] >= 0 ? d->parent[node] : (int64_t)(d->nodes + (size_t)d->thread[node]);
@@ -131,7 +131,7 @@ void sm_write_goto(sm_trace_writer *w, int64_t place) {
 void sm_write_instant(sm_trace_writer *w, uint64_t kind, const uint8_t *bytes, size_t size) {
     uint8_t *at = size < SM_BLOCK_MOST - FULL - LONGEST_TOKEN ? room(w, 1 + 2 * SM_VARINT_MAX + size) : NULL;
     if (at == NULL)
-        return; /* longer than any that is recorded */
+        return; /* no recorded instant is that long */
     *at++ = SM_TOKEN_INSTANT;
     at = sm_varint_put(at, kind);
     at = sm_varint_put(at, size);

@@ -1,8 +1,8 @@
 /* Turn the tallies of a slice into rows, and slices into those of the level above.
  *
- * What crosses the beginning of a slice is a row by itself. Fewer calls do so on higher levels. `low` is the number of
- * calls, open at a slice's beginning, that are still open. A call of a lower slice that ended deeper than `low` began
- * inside the higher slice, which sums it. */
+ * A call that crosses the beginning of a slice is a row by itself; on higher levels, fewer calls do. `low` is the
+ * number of calls, open at a slice's beginning, that are still open. A call of a lower slice that ended deeper than
+ * `low` began inside the higher slice, which sums it. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,12 +1,11 @@
-/* What zoom_slicer.c and zoom_rows.c share: the first goes through the tokens, the second makes rows, slices and
- * sheets. */
+/* Structures shared by zoom_slicer.c, which reads the tokens, and zoom_rows.c, which makes rows, slices and sheets. */
 #ifndef SM_TRACE_ZOOM_SLICER_H
 #define SM_TRACE_ZOOM_SLICER_H
 
 #include "trace/call.h"
 #include "trace/zoom_slices.h"
 
-/* The flags of a longest call whose length is not all of it, or not its own. */
+/* The flags of a longest call whose duration is incomplete or uncertain. */
 #define SM_LONGEST_FLAGS (SM_CALL_BEFORE | SM_CALL_BEGAN_UNSEEN | SM_CALL_ENDED_UNSEEN | SM_CALL_OPEN | SM_CALL_GAP)
 
 #define SM_FINE 6 /* bits: *fine* times are 64ths of a ns, since events are spread evenly between marks */
@@ -38,7 +37,7 @@ typedef struct {
     uint32_t low; /* number of calls open at its beginning that still are */
     unsigned below;
     sm_gathered *gathered; /* owned; by depth; NULL on level 0 */
-    size_t room, deepest;  /* deepest: + 1 */
+    size_t room, deepest;  /* deepest: the largest depth + 1 */
     sm_buffer sheet;
     unsigned slices;
     uint64_t sheets;
@@ -64,10 +63,10 @@ struct sm_zoom_slicer {
     uint64_t units;
     double unit;
     uint64_t block;
-    uint64_t ended, before; /* calls: in all; before the slice; before the block */
+    uint64_t ended, before; /* numbers of ended calls: in all; before the slice; before the block */
     uint64_t ended_before_block;
     uint64_t left;        /* calls until the next check whether the slice can end */
-    size_t rows, deepest; /* of the open slice; deepest: + 1 */
+    size_t rows, deepest; /* of the open slice; deepest: the largest depth + 1 */
     sm_row *single;       /* owned; calls that began before it and ended in it */
     size_t singles, single_room;
     sm_level level[SM_LEVELS];

@@ -1,4 +1,4 @@
-/* Level of detail: sums of a journal, made while it is written, so that a picture of any time reads little
+/* Levels of detail: sums of a journal, made while it is written, so that drawing any stretch of time reads little data
  * (docs/format.md). No Python.h.
  *
  * A *slice* of level 0 is the next two thousand calls of a stream to end, or a few more. Its *rows* are: for each
@@ -58,7 +58,7 @@ typedef struct { /* the longest call of a function */
     uint32_t most_rank;
 } sm_longest;
 
-typedef struct {    /* guard: its owner's, which that of the slicers is that it is given to */
+typedef struct {    /* guard: the lock of the slicers that use it */
     sm_longest *of; /* owned; by function */
     size_t count;
 } sm_functions;

@@ -10,7 +10,7 @@
 
 typedef struct sm_callstats sm_callstats;
 
-/* NULL with a MemoryError set */
+/* Return a new recorder, or NULL with a MemoryError set. */
 sm_callstats *sm_callstats_new(void);
 /* Stop and free the recorder, without calling its timer. */
 void sm_callstats_free(sm_callstats *stats);
@@ -21,7 +21,7 @@ int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool s
                        bool this_thread);
 PyObject *sm_callstats_timer(sm_callstats *stats); /* borrowed, or NULL; for tp_traverse */
 
-/* Start with the settings 1 or 0, or -1 to keep each. Idempotent. Return -1 with an exception set. */
+/* Start, with each setting 1 or 0, or -1 to keep it. Idempotent. Return -1 with an exception set. */
 int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins);
 /* End the running calls and stop. Idempotent. Return -1 with an exception set, also if calls were not counted. */
 int sm_callstats_disable(sm_callstats *stats);

@@ -1,11 +1,10 @@
 /* The names that cProfile gives to C functions.
  *
- * "<method 'append' of 'list' objects>" is the representation of the type's method, "<built-in method math.sin>" is put
- * together from the module and the name. cProfile looks the method up by its name in the type of the object, and so
- * shows a method that a class overrides under whatever the class has there: "<function Log.append at 0x7f...>" for what
- * super().append(x) calls. Here the types are gone through for the one whose method it really is; only where none has
- * it (static and class methods, every type's __new__) the name is looked up, as there, but never in a way that could
- * run the program's code. */
+ * "<method 'append' of 'list' objects>" is the representation of the type's method, and "<built-in method math.sin>" is
+ * made from the module and the name. cProfile looks the method up by name in the object's type. So if a class overrides
+ * a method, it shows "<function Log.append at 0x7f...>" for a call of super().append(x). We search the bases for the
+ * type that really has this method. If none has it (static and class methods, every type's __new__), we look the name
+ * up as cProfile does, but never run code of the program. */
 #include "hub/callstats/store.h"
 
 #include <string.h>
