@@ -1,7 +1,6 @@
 /* The C library's allocator for our memory, hidden from the program's memory tools and without the GIL. With
  * SM_TESTING, the n-th call can fail (_core._fail_allocation). */
-#ifndef SM_BASE_ALLOC_H
-#define SM_BASE_ALLOC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ static inline bool sm_room(void *array, size_t *room, size_t count, size_t each)
     *room = more;
     return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A growing array of bytes. If out of memory, nothing is appended and an error returned. */
-#ifndef SM_BASE_BUFFER_H
-#define SM_BASE_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int sm_buffer_append(sm_buffer *buffer, const void *bytes, size_t size);
 int sm_buffer_append_varint(sm_buffer *buffer, uint64_t value);
 /* Free the bytes. The buffer is empty and usable afterwards. */
 void sm_buffer_free(sm_buffer *buffer);
-
-#endif

@@ -4,8 +4,7 @@
  * and a read is cheap. *monotonic* is CLOCK_MONOTONIC; *simulated* is for tests. Ticks are scaled to ns by anchors,
  * pairs (ticks, CLOCK_MONOTONIC), so the scale is the mean rate of the recording. An interval in which both diverged
  * (a suspended machine, a changed counter) is excluded. */
-#ifndef SM_BASE_CLOCK_H
-#define SM_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
 static inline double sm_clock_ns(const sm_clock *clock, double ticks) {
     return ticks * clock->ns_per_tick;
 }
-
-#endif

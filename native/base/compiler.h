@@ -1,6 +1,5 @@
 /* Compiler attributes and builtins. */
-#ifndef SM_BASE_COMPILER_H
-#define SM_BASE_COMPILER_H
+#pragma once
 
 #define SM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SM_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -10,5 +9,3 @@
 
 /* Read a value once that another thread may be writing. */
 #define SM_READ(x) (*(const volatile __typeof__(x) *)&(x))
-
-#endif

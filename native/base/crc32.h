@@ -1,6 +1,5 @@
 /* CRC-32 as in zlib and PNG (polynomial 0xEDB88320, reflected). */
-#ifndef SM_BASE_CRC32_H
-#define SM_BASE_CRC32_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ typedef struct {
 void sm_crc32_init(sm_crc32 *tables);
 /* Continue `crc` (0 at first) with more bytes. */
 uint32_t sm_crc32_update(const sm_crc32 *tables, uint32_t crc, const void *bytes, size_t size);
-
-#endif

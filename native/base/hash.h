@@ -1,6 +1,5 @@
 /* Hashes of texts and other bytes. */
-#ifndef SM_BASE_HASH_H
-#define SM_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline uint64_t sm_hash_bytes(uint64_t hash, const void *data, size_t siz
 static inline uint64_t sm_hash_text(uint64_t hash, const char *text) {
     return sm_hash_bytes(hash, text, strlen(text));
 }
-
-#endif

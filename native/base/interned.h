@@ -1,7 +1,6 @@
 /* Records found by content: a list in the order of creation, and a map from the hash of the content. With equal
  * hashes, a later record has the next free number, so none can be removed. The owner has the records and the lock. */
-#ifndef SM_BASE_INTERNED_H
-#define SM_BASE_INTERNED_H
+#pragma once
 
 #include "base/map.h"
 
@@ -49,5 +48,3 @@ static inline void sm_interned_free(sm_interned *all) {
     sm_map_free(&all->by_hash);
     *all = (sm_interned){.records = NULL};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A counter of table places probed, with which tests check linear costs without timings. Empty without SM_TESTING. */
-#ifndef SM_BASE_LOOKUP_COUNT_H
-#define SM_BASE_LOOKUP_COUNT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,6 +8,4 @@ extern uint64_t sm_looks; /* in alloc.c, with other code for tests */
 #define SM_LOOK() ((void)sm_looks++)
 #else
 #define SM_LOOK() ((void)0)
-#endif
-
 #endif

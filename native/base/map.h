@@ -5,8 +5,7 @@
  * Invariants (sm_map_check): the size is a power of two or 0, at most half of the places are in use, and none is
  * free from an entry's home to its place. Entries move when others come or go. The lock of its owner guards a map,
  * mostly the GIL; all zero is an empty one. */
-#ifndef SM_BASE_MAP_H
-#define SM_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ static inline void sm_map_free(sm_map *table) {
     sm_free(table->places);
     *table = (sm_map){NULL, 0, 0};
 }
-
-#endif

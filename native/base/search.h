@@ -1,6 +1,5 @@
 /* Binary search. */
-#ifndef SM_BASE_SEARCH_H
-#define SM_BASE_SEARCH_H
+#pragma once
 
 /* Move `low`, a variable, to the first index below `end` for which `is_before`, a condition on the index `middle`, is
  * false, or to `end`. The condition must be true for all indices before that one and false for all later ones. */
@@ -14,5 +13,3 @@
                 high = middle;                                                                                         \
         }                                                                                                              \
     } while (0)
-
-#endif

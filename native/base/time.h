@@ -1,6 +1,5 @@
 /* The system's clocks in nanoseconds. */
-#ifndef SM_BASE_TIME_H
-#define SM_BASE_TIME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline int64_t sm_moment_since(const sm_moment *then) {
 
 /* Return a unique text of the system's boot, or "" if it is unknown or sm_moment_now() was not called yet. */
 const char *sm_boot_id(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Variable-length integers: seven bits a byte, least significant first, the top bit set on all bytes but the last.
  * Signed values use zigzag (0, -1, 1, -2 ... become 0, 1, 2, 3 ...). The decoder never reads at or past `end`. */
-#ifndef SM_BASE_VARINT_H
-#define SM_BASE_VARINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -102,5 +101,3 @@ static inline double sm_get_f64(const uint8_t *from) {
     memcpy(&number, &value, sizeof number);
     return number;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * but tries again at the next event (sm_worker_want). The thread that stops a worker may hold the GIL while the
  * worker waits for a lock that depends on the GIL. So that thread waits at most `patience_ns` and then detaches the
  * worker, whose run ends later because its number is not `current` any more. */
-#ifndef SM_BASE_WORKER_H
-#define SM_BASE_WORKER_H
+#pragma once
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -55,5 +54,3 @@ void sm_worker_stop(sm_worker *worker);
 void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns);
 void sm_worker_after_fork(sm_worker *worker);
 void sm_worker_forked(sm_worker *worker);
-
-#endif

@@ -1,11 +1,8 @@
 /* Writes without a signal to the program. */
-#ifndef SM_BASE_WRITE_WITHOUT_SIGNAL_H
-#define SM_BASE_WRITE_WITHOUT_SIGNAL_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
 
 /* Write as pwrite does, or write if `at` is -1, without SIGXFSZ beyond the limit of file sizes (EFBIG). */
 ssize_t sm_write(int fd, const void *from, size_t size, off_t at);
-
-#endif

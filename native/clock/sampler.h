@@ -9,8 +9,7 @@
  *
  * Guard: `lock` protects the list of threads and what the sampler adds to the recorder's data. Threads take it at their
  * beginning and end, when a recorder moves what `current` reads, and when an idle thread wakes up. */
-#ifndef SM_CLOCK_SAMPLER_H
-#define SM_CLOCK_SAMPLER_H
+#pragma once
 
 #include "clock/timing.h"
 
@@ -47,5 +46,3 @@ sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now);
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now);
 /* Look at all threads from the caller's thread, whenever a simulated clock is moved. */
 void sm_sampler_look(void);
-
-#endif

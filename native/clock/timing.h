@@ -11,8 +11,7 @@
  * Waiting in a long exact piece is the wall time since the last reading of the thread's CPU clock, less its CPU time.
  *
  * The sampler stops looking at an idle thread, whose next event finds its gate closed and calls sm_sampler_attend(). */
-#ifndef SM_CLOCK_TIMING_H
-#define SM_CLOCK_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ static inline void sm_timing_begin(sm_timing *timing, sm_time_state state, void 
     __atomic_store_n(&timing->open, open, __ATOMIC_RELAXED); /* ignored while paused */
     sm_timing_change(timing, state, now, timing->sampled, timing->ran + ticks);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * /proc/self/task/TID/syscall has "running" for a runnable thread, or else its system call and the arguments. A thread
  * that waits for the GIL is in futex(), at an address inside the lock. A look takes some microseconds. Without this
  * support all waiting is of unknown kind, and the recording states so. */
-#ifndef SM_CLOCK_WAITS_H
-#define SM_CLOCK_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ const char *sm_waits_known(void);
 void sm_waits_look_alone(void);
 /* Return what a thread that is off the CPU waits for. Only the sampler's thread calls it. */
 sm_wait sm_waits_of(uint64_t native_id);
-
-#endif

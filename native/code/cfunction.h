@@ -1,8 +1,7 @@
 /* C functions, as PyEval_SetProfile reports them: builtin functions and methods, unbound methods of builtin types
  * called with an object, and functions of Cython 3 where the source reports them (sys.monitoring does). Types, slot
  * wrappers, partials and other callables are not C functions. */
-#ifndef SM_CODE_CFUNCTION_H
-#define SM_CODE_CFUNCTION_H
+#pragma once
 
 #include <Python.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ static inline bool sm_c_function_is_rare(PyObject *callable) {
 static inline PyObject *sm_unbound(PyObject *callable) {
     return Py_TYPE(callable) == &PyMethod_Type ? PyMethod_GET_FUNCTION(callable) : callable;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * compat/code_deaths.h reports code objects that die. The table is emptied when its last holder releases it
  * (sm_codes_hold). It is guarded by the main interpreter's GIL. Code of other interpreters has entries on 3.11 only,
  * where all interpreters share one lock. */
-#ifndef SM_CODE_CODE_MAP_H
-#define SM_CODE_CODE_MAP_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ void sm_codes_on_function_death(void (*died)(sm_code_entry *entry));
 sm_code_entry *sm_codes_next(uint32_t *at);
 
 bool sm_codes_check(void); /* for debug builds and tests */
-
-#endif

@@ -4,8 +4,7 @@
  * code many times (exec, eval, templates). A C function is found by its PyMethodDef, whose address is as good as
  * static. Functions are made with the GIL and live as long as the process. What the flush worker reads and may
  * change is atomic. */
-#ifndef SM_CODE_FUNCTION_H
-#define SM_CODE_FUNCTION_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ extern const PyMethodDef *sm_shared_new;
 
 uint32_t sm_functions_count(void);
 sm_function *sm_function_by_id(uint32_t id);
-
-#endif

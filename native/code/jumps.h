@@ -8,8 +8,7 @@
  * with the first instruction of a line, before anything can fail or join it, the LINE event *at that location*
  * (sm_line_offset()) reports the way too (`sm_line_event`). BRANCH may then be disabled for that way, as long as that
  * LINE event is enabled. */
-#ifndef SM_CODE_JUMPS_H
-#define SM_CODE_JUMPS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ const sm_line_event *sm_branches_line_event(const sm_branches *table, Py_ssize_t
 static inline Py_ssize_t sm_line_offset(PyThreadState *tstate) {
     return sm_tstate_last(tstate);
 }
-
-#endif

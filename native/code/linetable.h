@@ -1,6 +1,5 @@
 /* The locations of a code object's instructions, decoded from co_linetable in one pass. */
-#ifndef SM_CODE_LINETABLE_H
-#define SM_CODE_LINETABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ typedef struct {
 
 /* Fill a location for each unit of code (2 bytes); units without an entry have no line. Reads only `size` bytes. */
 void sm_locations(const uint8_t *table, size_t size, int first_line, sm_location *locations, size_t units);
-
-#endif

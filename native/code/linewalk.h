@@ -4,8 +4,7 @@
  * code units minus one in bits 0 to 2. The other bytes lack bit 7. Forms 0 to 12 contain the line as a small
  * difference to the previous one; 13 and 14 as a number in chunks of six bits with the sign in the lowest bit; 15
  * has no line. code.replace() accepts any bytes, so lines are numbers of any size, and a walk ends with the bytes. */
-#ifndef SM_CODE_LINEWALK_H
-#define SM_CODE_LINEWALK_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ static inline bool sm_line_goes_on(PyCodeObject *code, uint64_t unit) {
     }
     return false;
 }
-
-#endif

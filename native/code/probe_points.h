@@ -1,6 +1,5 @@
 /* The positions of probes (source/py311/probes/probes.h) in a 3.11 code object, and what each reports. */
-#ifndef SM_CODE_PROBE_POINTS_H
-#define SM_CODE_PROBE_POINTS_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -56,5 +55,4 @@ int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units);
  * write out of bounds or read unset memory. Return false if out of memory. */
 bool sm_probe_mend_lines(PyCodeObject *code);
 
-#endif
 #endif

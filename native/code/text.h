@@ -1,6 +1,5 @@
 /* Copies of the recorded program's text, such as names of functions and types, in our memory. */
-#ifndef SM_CODE_TEXT_H
-#define SM_CODE_TEXT_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void sm_replace_chars(char **target, const char *text);
 
 /* Return true if the file is in the list, which has a path on each line, or a prefix that ends in a slash. */
 bool sm_text_lists(const char *list, const char *file);
-
-#endif

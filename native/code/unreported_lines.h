@@ -9,8 +9,7 @@
  *     return z        # the compiler copies it to the `break`
  *
  * BRANCH_RIGHT reports the end of the loop; its destination is the line's first instruction. */
-#ifndef SM_CODE_UNREPORTED_LINES_H
-#define SM_CODE_UNREPORTED_LINES_H
+#pragma once
 
 #include "code/code_map.h"
 
@@ -32,5 +31,3 @@ static inline int sm_unreported_line(PyCodeObject *code, Py_ssize_t to) {
             return unreported->at[i].line;
     return 0;
 }
-
-#endif

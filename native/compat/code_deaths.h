@@ -1,8 +1,7 @@
 /* Notification when a code object dies, because its address may be reused from then on. From 3.12 on the interpreter
  * has eight watchers of code objects. On 3.11, and if all are taken, the type's deallocator is replaced by one that
  * calls the original. Static code never dies. No death is reported during finalization. */
-#ifndef SM_COMPAT_CODE_DEATHS_H
-#define SM_COMPAT_CODE_DEATHS_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -10,5 +9,3 @@
  * preserves, or inside the garbage collector. It may also be called for unknown and for new code. */
 void sm_code_deaths_begin(void (*died)(const PyCodeObject *code));
 void sm_code_deaths_end(void);
-
-#endif

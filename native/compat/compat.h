@@ -1,6 +1,5 @@
 /* Differences between Python versions. No other file names a version; what a version lacks is provided here. */
-#ifndef SM_COMPAT_COMPAT_H
-#define SM_COMPAT_COMPAT_H
+#pragma once
 
 #include <Python.h>
 #include <frameobject.h>
@@ -288,5 +287,3 @@ static inline int sm_is_finalizing(void) {
     return _Py_IsFinalizing();
 #endif
 }
-
-#endif

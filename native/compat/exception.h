@@ -1,6 +1,5 @@
 /* An exception that is put aside while other code runs, and restored on the same thread. With the GIL. */
-#ifndef SM_COMPAT_EXCEPTION_H
-#define SM_COMPAT_EXCEPTION_H
+#pragma once
 
 #include <Python.h>
 
@@ -50,5 +49,3 @@ static inline PyObject *sm_exception_take(void) {
 #endif
     return kept.value;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Notification of forks, by C threads too: before a fork in the order of this list, afterwards in reverse. */
-#ifndef SM_COMPAT_FORKS_H
-#define SM_COMPAT_FORKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ typedef struct { /* any may be NULL */
 
 /* Register these static functions for good. With the GIL. Return false if out of memory. */
 bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls);
-
-#endif

@@ -1,6 +1,5 @@
 /* The interpreter's frames: heads of private structures, and whole frames for PEP 523 on 3.11. */
-#ifndef SM_COMPAT_FRAME_H
-#define SM_COMPAT_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -236,5 +235,4 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
     return value;
 }
 
-#endif
 #endif

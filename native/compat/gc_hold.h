@@ -1,7 +1,6 @@
 /* Delaying the garbage collector while the engine is between two states. Up to 3.11 an allocation may run a
  * collection, whose finalizers may release the GIL and let another thread start a recording. */
-#ifndef SM_COMPAT_GC_HOLD_H
-#define SM_COMPAT_GC_HOLD_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ static inline void sm_collection_release(bool held) {
     (void)held;
 #endif
 }
-
-#endif

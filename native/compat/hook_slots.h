@@ -1,6 +1,5 @@
 /* The use of the interpreter's single slots. Python code sees only owners with a Python object. */
-#ifndef SM_COMPAT_HOOK_SLOTS_H
-#define SM_COMPAT_HOOK_SLOTS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ static inline int sm_reference_slot_taken(void) {
     return -1;
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The memory of objects, from fields of types and of well-known objects, because __sizeof__() would run code. */
-#ifndef SM_COMPAT_OBJECT_SIZES_H
-#define SM_COMPAT_OBJECT_SIZES_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -70,5 +69,3 @@ static inline uint64_t sm_type_bytes(PyTypeObject *type) {
 #endif
     return size;
 }
-
-#endif

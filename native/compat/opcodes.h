@@ -1,6 +1,5 @@
 /* The control flow of an instruction, by this version's opcodes, in PyCode_GetCode's bytes. */
-#ifndef SM_COMPAT_OPCODES_H
-#define SM_COMPAT_OPCODES_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -187,5 +186,3 @@ static inline PyObject *sm_code_bytes(PyCodeObject *code) {
     return PyCode_GetCode(code);
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Specialised instructions of 3.11. Elsewhere nothing is compiled. */
-#ifndef SM_COMPAT_QUICKENING_H
-#define SM_COMPAT_QUICKENING_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -41,5 +40,4 @@ static inline uint32_t sm_code_first_unit(const PyCodeObject *code) {
     return (uint32_t)code->_co_firsttraceable;
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Fields of the interpreter's global state that no API exposes. Read only. */
-#ifndef SM_COMPAT_RUNTIME_H
-#define SM_COMPAT_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ void sm_wake_for_pending_calls(void);
  * exists, and the main thread may be waiting for it. */
 #define SM_WAKING_STOPS_OTHERS (PY_VERSION_HEX < 0x030C0000)
 void sm_stop_waking_for_pending_calls(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sums over the nodes of each function. No Python.h. */
-#ifndef SM_ESTIMATE_AGGREGATE_H
-#define SM_ESTIMATE_AGGREGATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline int64_t sm_add_saturated(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-
-#endif

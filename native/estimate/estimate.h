@@ -1,6 +1,5 @@
 /* Times with errors from counts, exact times and samples. No Python.h, no globals. */
-#ifndef SM_ESTIMATE_ESTIMATE_H
-#define SM_ESTIMATE_ESTIMATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ typedef struct {
 
 /* Return 0, or -1 if out of memory. */
 int sm_estimate(const sm_estimate_input *in, const sm_estimates *out);
-
-#endif

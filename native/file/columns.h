@@ -1,6 +1,5 @@
 /* Columns as an Arrow C stream of one record batch. No Python.h: a callback releases the caller's memory. */
-#ifndef SM_FILE_COLUMNS_H
-#define SM_FILE_COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_
  * arrays are released, from any thread. Return 0, or -1 if out of memory, without calling it. */
 int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
                     void (*drop)(void *), void *keeper);
-
-#endif

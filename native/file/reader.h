@@ -2,8 +2,7 @@
  * reported in `problems`. The result is sound: ids are dense from 0, references are in range, a node's parent
  * precedes it on the same thread, counts are not negative, float64 values are finite. Only the strings' UTF-8 is
  * unchecked. */
-#ifndef SM_FILE_READER_H
-#define SM_FILE_READER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ..
 int64_t sm_read_add_string(sm_read_data *data, const char *text);
 /* Make the contents of the chunks sound (reader_check.c). Return 0 if out of memory. */
 int sm_read_check(sm_read_data *data, uint64_t size);
-
-#endif

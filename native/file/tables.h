@@ -3,8 +3,7 @@
  * X(TABLE, COLUMN, "name", TYPE): the position is the column's number in the file, so within a version columns are
  * only appended. INT is int64, COUNT a non-negative int64 (a reader replaces a negative one by 0), STR an int64
  * index into the string table, REAL a finite, non-negative float64. */
-#ifndef SM_FILE_TABLES_H
-#define SM_FILE_TABLES_H
+#pragma once
 
 #define SM_COLUMNS_PROCESSES(X)                                                                                        \
     X(PROCESSES, ID, "id", COUNT)                                                                                      \
@@ -329,5 +328,3 @@ enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2 };
 #define SM_FILE_BEHIND 1   /* flag: a write failed, so data is missing */
 #define SM_FILE_HEADER 16  /* bytes: magic, u16 version, u16 flags, u32 reserved */
 #define SM_CHUNK_HEADER 12 /* bytes: u32 payload length, u32 kind, u32 crc32 of kind and payload */
-
-#endif

@@ -1,6 +1,5 @@
 /* Maps the columns of version 1 files to today's. No Python.h. */
-#ifndef SM_FILE_VERSION1_H
-#define SM_FILE_VERSION1_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ sm_version1_column sm_version1_find(int table, unsigned column);
 
 /* Add values times the factor to `to`. REAL columns hold the bits of doubles. */
 void sm_version1_add(int64_t *to, bool to_real, const int64_t *values, bool real, double factor, size_t rows);
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes a recording in append-only chunks (docs/format.md). Call it with the GIL held or otherwise never
  * concurrently. */
-#ifndef SM_FILE_WRITER_H
-#define SM_FILE_WRITER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ int sm_writer_reopen(const sm_writer *w);
 
 /* Return what a memory writer has written, valid until the next call. */
 const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size);
-
-#endif

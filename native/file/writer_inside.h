@@ -1,6 +1,5 @@
 /* The fields of a writer, for writer*.c only. */
-#ifndef SM_FILE_WRITER_INSIDE_H
-#define SM_FILE_WRITER_INSIDE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ bool sm_writer_is_of_journal(uint32_t kind);
 /* Set the path, and the size from which the file is worth rewriting; free the path (writer_renew.c). */
 void sm_writer_find_path(sm_writer *w);
 void sm_writer_forget_path(sm_writer *w);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Evaluation runs no Python code, makes no Python object and preserves the current exception. With the GIL, from any
  * thread. A filter is immutable. sm_filter_new checks every offset, count and operand. */
-#ifndef SM_FILTER_FILTER_H
-#define SM_FILTER_FILTER_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ void sm_filter_functions(sm_filter *filter);
 
 /* Return true if the text matches the pattern (*, ?, [abc], [a-z], [!abc]; case-sensitive). Both are UTF-8. */
 bool sm_glob(const char *pattern, size_t pattern_size, const char *text, size_t text_size);
-
-#endif

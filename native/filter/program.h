@@ -11,8 +11,7 @@
  *     PYTHON  SM_FACT_ARG or SM_FACT_VALUE; one name in the data at `at`. They are numbered in order, from 0.
  *
  * The loader makes an array of nodes, with operands in runs of child indices, the cheapest first. */
-#ifndef SM_FILTER_PROGRAM_H
-#define SM_FILTER_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ bool sm_filter_inside(const sm_filter_node *node, int64_t value);
 /* code_facts.c: set whether any, and whether all, of the code's lines are in the term's ranges. */
 void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, bool *all);
 bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code);
-
-#endif

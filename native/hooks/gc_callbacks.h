@@ -1,8 +1,7 @@
 /* Reports the cycle collector's pauses, invisibly to the program. The interpreter calls the functions of the list
  * gc.callbacks around each collection. A program would notice our function there, so we give the interpreter another
  * list, whose only function also calls the program's. */
-#ifndef SM_HOOKS_GC_CALLBACKS_H
-#define SM_HOOKS_GC_CALLBACKS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ typedef void (*sm_pause_call)(const sm_pause *pause);
 
 /* Set the callback, or remove it with NULL. Return false if pauses cannot be reported. With the GIL. */
 bool sm_collector_notify(sm_pause_call call);
-
-#endif

@@ -1,8 +1,7 @@
 /* sys.monitoring from C, by its Python functions. Callbacks are instances of one static type with a vectorcall
  * function each. Their arguments are borrowed; they return None, sm_monitoring_disable, or NULL with an exception
  * set. */
-#ifndef SM_HOOKS_MONITORING_TOOL_H
-#define SM_HOOKS_MONITORING_TOOL_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events);
 int sm_monitoring_restart(void);
 /* Free the tool id, whose events and callbacks the caller has removed. Clears exceptions. */
 void sm_monitoring_free(int tool_id);
-
-#endif

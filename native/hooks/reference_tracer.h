@@ -1,8 +1,7 @@
 /* The reference tracer (3.13.3 and later): the interpreter's slot for created and destroyed objects, shared. Guarded
  * by the main interpreter's GIL. The maker keeps a tool alive until `removed` is called, outside of events and of
  * its callbacks. */
-#ifndef SM_HOOKS_REFERENCE_TRACER_H
-#define SM_HOOKS_REFERENCE_TRACER_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -118,5 +117,3 @@ const char *sm_reference_objection(void);
 
 void sm_reference_forked(void); /* from os.register_at_fork */
 void sm_reference_exit(void);   /* from atexit: removes all tools that do not stay, and ends safe points */
-
-#endif

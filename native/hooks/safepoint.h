@@ -1,6 +1,5 @@
 /* Safe points: moments at which Python code may run, for hooks that may not run any. */
-#ifndef SM_HOOKS_SAFEPOINT_H
-#define SM_HOOKS_SAFEPOINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool sm_safepoint_due(sm_safe_user who);
 void sm_safepoint_ask(void);
 
 void sm_safepoint_forked(void); /* in the child, from os.register_at_fork: restarts the thread */
-
-#endif

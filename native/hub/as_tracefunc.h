@@ -1,7 +1,6 @@
 /* The hub's events in the terms of a Py_tracefunc, the same on every version. The interpreter's own differ from the
  * documentation: on 3.12, a return by exception has None (gh-110892), and a throw has the exception. */
-#ifndef SM_HUB_AS_TRACEFUNC_H
-#define SM_HUB_AS_TRACEFUNC_H
+#pragma once
 
 #include "hub/hub.h"
 
@@ -70,5 +69,3 @@ static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg
 #define SM_TRACE_EVENTS                                                                                                \
     (SM_HOOK_CALLS | SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |    \
      SM_HOOK_BIT(SM_HOOK_OPCODE))
-
-#endif

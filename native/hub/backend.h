@@ -1,8 +1,7 @@
 /* The interface between the hub and the interpreter's hooks. A *backend* receives the events of one kind of hook,
  * calls sm_hub_listeners() for the tools that want them and sm_hub_dispatch() to deliver them. Masks of tools have a
  * bit for each slot. Everything is guarded by the GIL. */
-#ifndef SM_HUB_BACKEND_H
-#define SM_HUB_BACKEND_H
+#pragma once
 
 #include "code/function.h"
 #include "hub/hub.h"
@@ -134,5 +133,3 @@ SM_INLINE int sm_hub_dispatch(sm_hook_thread *thread, uint64_t listeners, const 
         return sm_hub_dispatch_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);
     return sm_hub_dispatch_all(thread, listeners, event);
 }
-
-#endif

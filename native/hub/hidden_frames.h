@@ -6,13 +6,10 @@
  *   on, C calls are limited by the C stack, of which we use some hundred bytes a frame.
  *
  * Only the thread's pointer to its newest frame is replaced, as greenlets do, and restored after the program's call. */
-#ifndef SM_HUB_HIDDEN_FRAMES_H
-#define SM_HUB_HIDDEN_FRAMES_H
+#pragma once
 
 #include "compat/compat.h"
 
 /* Run a code object in the globals `with`, or call a function with the tuple `with`, as if nothing had called it.
  * Return a new reference, or NULL with an exception set. */
 PyObject *sm_hidden_frames_run(PyObject *what, PyObject *with);
-
-#endif

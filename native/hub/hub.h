@@ -6,8 +6,7 @@
  * independent.
  *
  * Everything is guarded by the GIL. The maker keeps a tool alive until `removed` is called. */
-#ifndef SM_HUB_HUB_H
-#define SM_HUB_HUB_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ void sm_hub_opcodes_again(PyCodeObject *code);
 
 /* Return a new dict of the hub's state for `seismo doctor`: {tool_id, tools, events, lost}. */
 PyObject *sm_hub_status(void);
-
-#endif

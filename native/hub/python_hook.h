@@ -1,6 +1,5 @@
 /* Python functions as tools, in any number: the equivalents of sys.setprofile and sys.settrace. */
-#ifndef SM_HUB_PYTHON_HOOK_H
-#define SM_HUB_PYTHON_HOOK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
 void sm_pytrace_thread_gone(sm_tool *tool, void *data);
 void sm_pytrace_forget(sm_pyhook *hook); /* keeps the next tool from calling its local functions */
 extern uint64_t sm_pytrace_tools;        /* the Python trace tools, by slot */
-
-#endif

@@ -1,6 +1,5 @@
 /* A batch of object events, handed to a Python callback outside of the hook. */
-#ifndef SM_HUB_REFERENCE_BATCH_H
-#define SM_HUB_REFERENCE_BATCH_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ static inline bool sm_reference_batch_empty(const sm_reference_batch *batch) {
 PyObject *sm_reference_batch_take(sm_reference_batch *batch, PyObject *const names[4]);
 
 void sm_reference_batch_forget(sm_reference_batch *batch); /* outside of events */
-
-#endif

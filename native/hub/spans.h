@@ -1,8 +1,7 @@
 /* Spans: the calls of chosen functions, to which what happens on a thread is attributed. A *span* is the outermost
  * call of a chosen function on its thread; a suspended generator or coroutine takes it along. A *receiver* is
  * notified. */
-#ifndef SM_HUB_SPANS_H
-#define SM_HUB_SPANS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ void sm_spans_stop(sm_spans *spans);
 
 /* Keep only this thread's span, under a new number, in a forked child. */
 void sm_spans_forked(sm_spans *spans);
-
-#endif

@@ -1,6 +1,5 @@
 /* Facts of the running thread, computed on request, with the GIL. All preserve the current exception. */
-#ifndef SM_HUB_THREAD_FACTS_H
-#define SM_HUB_THREAD_FACTS_H
+#pragma once
 
 #include <Python.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ PyObject *sm_fact_thread_name(void);
 
 /* Return the name of this thread's running task, a new str, or NULL. */
 PyObject *sm_fact_task_name(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* A tool's filter, with the verdicts that it has given. */
-#ifndef SM_HUB_TOOL_FILTER_H
-#define SM_HUB_TOOL_FILTER_H
+#pragma once
 
 #include "filter/filter.h"
 #include "hub/hub.h"
@@ -18,5 +17,3 @@ uint32_t sm_tool_filter_of_code(sm_tool_filter *choice, PyCodeObject *code, PyOb
 
 /* Return true if the event is wanted. Runs no Python code and preserves the current exception. */
 bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event);
-
-#endif

@@ -3,8 +3,7 @@
  * A match is an event or, if the filter needs facts of a call's end (duration, own time, exception), a whole call. A
  * call's duration is from its start to its end, with all waiting. Its own time excludes callees and waiting; a
  * filter on own time has to see all calls, so it makes all code wanted. */
-#ifndef SM_HUB_WATCH_H
-#define SM_HUB_WATCH_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -95,5 +94,3 @@ double sm_watch_bucket(int bucket);
 
 /* Add a matched call's times to its function's, or to `lost` if out of memory. */
 void sm_watch_time(sm_watch *watch, sm_watched *of, double ns, double own_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* seismo._core.Column: an array of int64 or float64 outside Python's heap, with the buffer protocol. */
-#ifndef SM_MODULE_COLUMN_H
-#define SM_MODULE_COLUMN_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void sm_views_release(sm_views *v);
 /* Get dict[name] as a contiguous buffer of `rows` values (any number if negative) of `format`. Return 0, or -1 with
  * an exception set that names `what`.`name`. The caller releases `view` in any case. */
 int sm_column_take(PyObject *dict, const char *what, const char *name, char format, Py_ssize_t rows, Py_buffer *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* Filling lists and dicts with new references, and the buffers that a call's arguments give. */
-#ifndef SM_MODULE_CONTAINERS_H
-#define SM_MODULE_CONTAINERS_H
+#pragma once
 
 #include <Python.h>
 
@@ -17,5 +16,3 @@ static inline void sm_dict_add(PyObject **dict, const char *name, PyObject *valu
         Py_CLEAR(*dict);
     Py_XDECREF(value);
 }
-
-#endif

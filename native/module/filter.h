@@ -1,6 +1,5 @@
 /* Conversion of a Python argument to a filter. */
-#ifndef SM_MODULE_FILTER_H
-#define SM_MODULE_FILTER_H
+#pragma once
 
 #include <Python.h>
 
@@ -8,5 +7,3 @@
 
 /* Return the _core.Filter's filter, borrowed (sm_filter_hold keeps it), or NULL with a TypeError set. */
 sm_filter *sm_filter_from(PyObject *filter);
-
-#endif

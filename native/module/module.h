@@ -1,6 +1,5 @@
 /* The parts of the extension module seismo._core, and what its files share. */
-#ifndef SM_MODULE_MODULE_H
-#define SM_MODULE_MODULE_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ void sm_signals_release(bool deliver);
 
 /* Register functions for exit and forks, before the first sm_reference_add. Return -1 with an exception set. */
 int sm_reftracer_prepare(void);
-
-#endif

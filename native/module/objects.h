@@ -1,6 +1,5 @@
 /* The objects recorder's part of start, stop, after_fork and status (engine.c). */
-#ifndef SM_MODULE_OBJECTS_H
-#define SM_MODULE_OBJECTS_H
+#pragma once
 
 #include <Python.h>
 
@@ -16,5 +15,3 @@ void sm_module_objects_spans_forked(void);
 
 /* Add facts about the present or last recording. Return -1 with an exception set. */
 int sm_module_objects_status(PyObject *status);
-
-#endif

@@ -1,6 +1,5 @@
 /* Methods of seismo._core.Journal in other files of this folder. */
-#ifndef SM_MODULE_TRACE_READER_H
-#define SM_MODULE_TRACE_READER_H
+#pragma once
 
 #include <Python.h>
 
@@ -13,5 +12,3 @@ PyObject *sm_trace_cut(const sm_trace *journal, PyObject *arguments);
 PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int64_t *function, PyObject *arguments);
 /* Return the problems as a new dict, or NULL with an exception set. dropped: pieces without a block. */
 PyObject *sm_trace_wrong(const sm_wrong *wrong, size_t dropped);
-
-#endif

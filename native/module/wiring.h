@@ -1,6 +1,5 @@
 /* Combinations of sources and recorders. */
-#ifndef SM_MODULE_WIRING_H
-#define SM_MODULE_WIRING_H
+#pragma once
 
 #include "engine/engine.h"
 #include "hub/spans.h"
@@ -18,5 +17,3 @@ void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings);
 
 /* The objects recorder's receiver of spans. */
 extern const sm_span_receiver sm_objects_span_receiver;
-
-#endif

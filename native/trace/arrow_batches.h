@@ -2,8 +2,7 @@
  *
  * Rows come stream by stream, in the order in which calls end. Only open calls are kept, so reading takes the memory of
  * one batch and the deepest stack. With a condition on times, seek.h skips blocks. */
-#ifndef SM_TRACE_ARROW_BATCHES_H
-#define SM_TRACE_ARROW_BATCHES_H
+#pragma once
 
 #include "file/columns.h"
 #include "trace/decode.h"
@@ -36,5 +35,3 @@ typedef struct {
  * owner. */
 int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const int64_t *function,
                     const sm_batches_wish *wish, sm_batches_owner owner);
-
-#endif

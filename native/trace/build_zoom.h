@@ -1,6 +1,5 @@
 /* Levels of detail made by the reader, for streams whose journal has none. No Python.h. */
-#ifndef SM_TRACE_BUILD_ZOOM_H
-#define SM_TRACE_BUILD_ZOOM_H
+#pragma once
 
 #include "trace/call.h"
 #include "trace/zoom_sheets.h"
@@ -9,5 +8,3 @@
  * meanwhile. Return 0, or -1 if out of memory, perhaps with some sheets added. */
 int sm_zoom_sheets_build(sm_zoom_sheets *sheets, const sm_trace *journal, const int64_t *function, size_t functions,
                          size_t least);
-
-#endif

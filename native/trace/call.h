@@ -1,6 +1,5 @@
 /* The calls and events of a journal, with their times. No Python.h. */
-#ifndef SM_TRACE_CALL_H
-#define SM_TRACE_CALL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ typedef struct {
     const int64_t *origin; /* by thread: time at which its process started */
     const int64_t *end;    /* by thread: time at which it ended, or -1 */
 } sm_trace;
-
-#endif

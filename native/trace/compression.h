@@ -1,6 +1,5 @@
 /* Compression of pieces, for writers and readers of journals; compression.c explains it. No Python.h. */
-#ifndef SM_TRACE_COMPRESSION_H
-#define SM_TRACE_COMPRESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *e
 
 /* Return the end of the operands of a token that has some, or NULL if they are cut off. */
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Times are ns since the start of the recording's first process. A time that was not read from the clock is
  * interpolated between the readings around it; its bound is the largest possible error. */
-#ifndef SM_TRACE_DECODE_H
-#define SM_TRACE_DECODE_H
+#pragma once
 
 #include "trace/token_machine.h"
 
@@ -37,5 +36,3 @@ int64_t sm_decoder_next(const sm_decoder *decoder, bool *follows);
 /* Read a block and return true. Return false after the last one, or if it failed or was stopped. */
 bool sm_decoder_step(sm_decoder *decoder);
 sm_decode_status sm_decoder_end(sm_decoder *decoder);
-
-#endif

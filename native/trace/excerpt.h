@@ -1,6 +1,5 @@
 /* Writes a part of a journal as another journal; excerpt.c explains how. No Python.h. */
-#ifndef SM_TRACE_EXCERPT_H
-#define SM_TRACE_EXCERPT_H
+#pragma once
 
 #include "trace/call.h"
 #include "trace/write.h"
@@ -46,5 +45,3 @@ typedef struct {
 /* Count the part if counts is not NULL, or write it. Return 0, -1 if out of memory, or 1 if the writer was stopped. */
 int sm_cut(const sm_trace *journal, const sm_cut_order *order, sm_cut_counts *counts, sm_trace_writer *writer,
            sm_cut_notes *notes);
-
-#endif

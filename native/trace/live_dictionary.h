@@ -1,8 +1,7 @@
 /* The dictionary of a journal that is summed up while the program runs. No Python.h.
  *
  * A place is known by its rank in its thread: 0 is the root, followed by nodes in the order of creation. */
-#ifndef SM_TRACE_LIVE_DICTIONARY_H
-#define SM_TRACE_LIVE_DICTIONARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ _Static_assert(sizeof(sm_place) == 64, "a place is a cache line");
 bool sm_places_add(sm_places *places, uint32_t parent, uint32_t function);
 void sm_place_clear(sm_place *place);
 void sm_places_free(sm_places *places);
-
-#endif

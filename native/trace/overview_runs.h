@@ -1,6 +1,5 @@
 /* Merges calls, added in the order of time, into the runs of a picture. No Python.h. */
-#ifndef SM_TRACE_OVERVIEW_RUNS_H
-#define SM_TRACE_OVERVIEW_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ void sm_paint_call(sm_run_painter *painter, const sm_call *call, uint64_t stream
 /* Pass on the open runs at the end of a stream. */
 void sm_paint_end(sm_run_painter *painter);
 void sm_run_painter_free(sm_run_painter *painter);
-
-#endif

@@ -1,8 +1,7 @@
 /* The dictionary of a journal: the tree of paths, by the numbers with which tokens name nodes. No Python.h.
  *
  * A place in the tree is a node's id, or `nodes` + t for the root of thread t, which is no node. */
-#ifndef SM_TRACE_PATH_DICTIONARY_H
-#define SM_TRACE_PATH_DICTIONARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ static inline int64_t sm_dictionary_child(const sm_dictionary *d, int64_t place,
     uint32_t node = d->child[d->child_start[place] + number];
     return node < d->sound_nodes ? (int64_t)node : -1;
 }
-
-#endif

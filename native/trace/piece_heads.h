@@ -1,7 +1,6 @@
 /* Chunks that repeat the heads of many pieces, with the kinds of instants in their blocks. With them a reader finds
  * blocks without touching the pieces, and instants without reading all blocks. No Python.h. */
-#ifndef SM_TRACE_PIECE_HEADS_H
-#define SM_TRACE_PIECE_HEADS_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -18,5 +17,3 @@ void sm_piece_heads_add(sm_piece_heads *heads, const uint8_t *head, size_t size,
 /* Append the chunk's payload to `out`. Return 0, or -1 if out of memory. */
 int sm_piece_heads_pack(const sm_piece_heads *heads, sm_buffer *out);
 void sm_piece_heads_clear(sm_piece_heads *heads);
-
-#endif

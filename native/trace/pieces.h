@@ -1,7 +1,6 @@
 /* The pieces of a journal: the blocks and streams that they form, found by their heads alone, and a block's bytes on
  * request. Nothing in the file is trusted. No Python.h. */
-#ifndef SM_TRACE_PIECES_H
-#define SM_TRACE_PIECES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ uint32_t sm_block_kinds(const sm_index *index, const sm_block *block);
 /* Unpack a block into *size bytes at `to`, which has room for SM_BLOCK_MOST. Return 1 if its pieces are whole and
  * consecutive. Otherwise return 0, with the bytes before the first that is missing. */
 int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, size_t *size);
-
-#endif

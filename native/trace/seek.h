@@ -1,6 +1,5 @@
 /* Read only the part of a stream in which wanted calls begin or end, with the same result as all of it. No Python.h. */
-#ifndef SM_TRACE_SEEK_H
-#define SM_TRACE_SEEK_H
+#pragma once
 
 #include "trace/decode.h"
 
@@ -17,5 +16,3 @@ bool sm_seek_is_sound(const sm_decoder *decoder, const sm_seek *leap);
 /* Return true, before any block, if no wanted call is open or to come. Then the decoder reads no more, and calls that
  * it still reports with SM_CALL_AFTER are not wanted. */
 bool sm_seek_out(sm_decoder *decoder, const sm_seek *leap);
-
-#endif

@@ -1,6 +1,5 @@
 /* The machine that reads tokens, for the files of this folder; token_machine.c explains it. No Python.h. */
-#ifndef SM_TRACE_TOKEN_MACHINE_H
-#define SM_TRACE_TOKEN_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -79,5 +78,3 @@ bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows);
 /* Read a block's tokens. Clear *whole if they end early. */
 void sm_machine_read(sm_machine *m, const uint8_t *bytes, size_t size, double unit, bool *whole);
 void sm_machine_free(sm_machine *m);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The tree of paths is the dictionary: a callee is named by its number among the children of the current node, which
  * takes a byte for nearly every call. */
-#ifndef SM_TRACE_TOKENS_H
-#define SM_TRACE_TOKENS_H
+#pragma once
 
 enum {
     SM_TOKEN_RETURN = 0, /* the innermost open call ends */
@@ -46,5 +45,3 @@ enum {
     SM_BLOCK_AFTER_GAP = 1, /* flag of a block: events before it are missing */
     SM_BLOCK_MOST = 65536,  /* most bytes of an unpacked block, and so of a piece */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Queries of a journal: the calls, instants and gaps of a window, and sums over all of it. No Python.h. */
-#ifndef SM_TRACE_WINDOW_H
-#define SM_TRACE_WINDOW_H
+#pragma once
 
 #include "base/buffer.h"
 #include "trace/decode.h"
@@ -60,5 +59,3 @@ int sm_longest_fill(sm_sums *sums, const sm_trace *journal, const int64_t *funct
 int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps);
 int sm_sums_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions);
 void sm_sums_free(sm_sums *sums);
-
-#endif

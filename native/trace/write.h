@@ -1,8 +1,7 @@
 /* Write a journal from events with times and a dictionary (excerpt.h). No Python.h.
  *
  * A block is one piece. A unit of marks is a nanosecond, so that readings of the clock stay exact. */
-#ifndef SM_TRACE_WRITE_H
-#define SM_TRACE_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void sm_write_goto(sm_trace_writer *w, int64_t place);
 void sm_write_instant(sm_trace_writer *w, uint64_t kind, const uint8_t *bytes, size_t size);
 void sm_write_mark(sm_trace_writer *w, int64_t time);
 void sm_write_room(sm_trace_writer *w, int64_t place);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sheets of a journal's levels, in the file and unpacked. Nothing in the file is trusted. No Python.h. */
-#ifndef SM_TRACE_ZOOM_SHEETS_H
-#define SM_TRACE_ZOOM_SHEETS_H
+#pragma once
 
 #include "base/crc32.h"
 #include "trace/zoom_slices.h"
@@ -49,5 +48,3 @@ typedef struct {
 /* Read a sheet. Return 1, 0 if it is damaged or invalid, or -1 if out of memory. */
 int sm_zoom_sheet_read(const sm_zoom_sheets *sheets, const sm_zoom_sheet_place *sheet, sm_zoom_sheet_rows *rows);
 void sm_zoom_sheet_rows_free(sm_zoom_sheet_rows *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Structures shared by zoom_slicer.c, which reads the tokens, and zoom_rows.c, which makes rows, slices and sheets. */
-#ifndef SM_TRACE_ZOOM_SLICER_H
-#define SM_TRACE_ZOOM_SLICER_H
+#pragma once
 
 #include "trace/call.h"
 #include "trace/zoom_slices.h"
@@ -81,5 +80,3 @@ typedef enum { SM_ZOOM_SLICE_GOES_ON, SM_ZOOM_SLICE_IS_LAST, SM_ZOOM_SLICE_IS_DR
 void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how);
 void sm_zoom_sheets_end(sm_zoom_slicer *s);
 void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns);
-
-#endif

@@ -5,8 +5,7 @@
  * depth, the sum of the calls that began and ended in it; each call that began before and ended in it; each call that
  * began in it and goes on. So calls that cross a slice's border are known exactly. A *sheet* holds the SM_ZOOM_SLICES
  * slices of a level that make one slice of the next. */
-#ifndef SM_TRACE_ZOOM_SLICES_H
-#define SM_TRACE_ZOOM_SLICES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -98,5 +97,3 @@ typedef struct {
 void sm_zoom_slicer_block(sm_zoom_slicer *slicer, const sm_block_head *head, const uint8_t *bytes, size_t size);
 /* End the stream, and pass its last sheets on. */
 void sm_zoom_slicer_end(sm_zoom_slicer *slicer);
-
-#endif

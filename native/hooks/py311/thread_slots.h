@@ -1,8 +1,7 @@
 /* The profile slot and the trace slot of every thread, shared on 3.11, where only they report C calls and lines. A
  * *user* is a part of seismo. Any other tool that sets a slot is a *foreign tool*: it receives all of its events,
  * and sys.getprofile() and sys.gettrace() return its functions. Guarded by the GIL. Users are static. */
-#ifndef SM_HOOKS_PY311_THREAD_SLOTS_H
-#define SM_HOOKS_PY311_THREAD_SLOTS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -76,5 +75,4 @@ static inline void sm_thread_slots_clear(bool trace) {
         PyEval_SetProfile(NULL, NULL);
 }
 
-#endif
 #endif

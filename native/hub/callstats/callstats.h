@@ -1,8 +1,7 @@
 /* Flat statistics of calls, as in cProfile, over the hub: numbers and times for each function, and each pair of
  * caller and function. Guarded by the GIL. The hub has a separate tool, so a recorder may be freed before the hub is
  * done with a callback. Only a custom timer runs Python code and lets other threads run. */
-#ifndef SM_HUB_CALLSTATS_CALLSTATS_H
-#define SM_HUB_CALLSTATS_CALLSTATS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ typedef struct {
  * references, so Python code may run meanwhile. Return -1 with an exception set. */
 typedef int (*sm_callstats_visitor)(void *data, const sm_callstats_row *rows, size_t called);
 int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *data);
-
-#endif

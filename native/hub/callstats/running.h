@@ -6,8 +6,7 @@
  * cProfile counts a function's running calls over all threads, and so mistakes two threads for recursion. Here,
  * `level` counts the calls on the track `owner`. Another track counts its own calls when it enters or leaves the
  * function. */
-#ifndef SM_HUB_CALLSTATS_RUNNING_H
-#define SM_HUB_CALLSTATS_RUNNING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -99,5 +98,3 @@ static inline size_t sm_call_find(const sm_call_track *on, const void *key, cons
         depth--;
     return depth;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of call statistics: an *entry* for each function, and a *link* for each pair of caller and function. */
-#ifndef SM_HUB_CALLSTATS_STORE_H
-#define SM_HUB_CALLSTATS_STORE_H
+#pragma once
 
 #include <Python.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ PyObject *sm_callstats_name(PyObject *callable);
 
 /* Empties it. Letting go of code objects may run code, which finds it empty. */
 void sm_call_store_forget(sm_call_store *store);
-
-#endif
