@@ -55,7 +55,8 @@ static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t
     return grown;
 }
 
-/* Do the same for an array by number, with room for this number. New elements are zero. */
+/* Return the array with room for the element `number`, or NULL if out of memory with the array unchanged. New elements
+ * are zero. */
 static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, size_t each) {
     if (number < *size)
         return array;

@@ -42,8 +42,7 @@ static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *e
     return NULL;
 }
 
-/* Do the same for a value of at most `most`. Return NULL for a larger one, and if `from` is NULL, so that calls chain.
- */
+/* Read one value of at most `most`. Return NULL also for a larger one, and if `from` is NULL, so that calls chain. */
 static inline const uint8_t *sm_varint_next(const uint8_t *from, const uint8_t *end, uint64_t most, uint64_t *value) {
     *value = 0;
     from = from != NULL ? sm_varint_get(from, end, value) : NULL;

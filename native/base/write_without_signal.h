@@ -1,4 +1,4 @@
-/* Writes without a signal to the program. */
+/* Writes to a file without sending the program a signal. */
 #pragma once
 
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #define FIRST_NS 1000000000 /* period with FIRST_RATE */
 #define FIRST_RATE 4000
 #define LATER_RATE 1000
-#define STILL 4 /* looks without running after which a thread is idle */
+#define STILL 4 /* a thread that did not run during as many looks is idle */
 #define IDLE_NS 100000000
 #define LATE 3 /* mean intervals; CPU time older than that is not attributed by a look */
 #define MOST 32
@@ -26,7 +26,7 @@ static struct {
     /* Of the sampler's thread, while it runs. */
     uint64_t began_ns, idle_ns; /* monotonic: its start, and its last look at idle threads */
     uint64_t random;
-    uint64_t most; /* ticks of running that a look may count */
+    uint64_t most; /* ticks of CPU time that one look may attribute */
 } sampler = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void unlink_timing(sm_timing *timing) {
@@ -89,7 +89,7 @@ static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
     return false;
 }
 
-/* Return the ticks of CPU in sampled time that no look has counted yet. */
+/* Return the ticks of CPU time, within sampled time, that no look has attributed yet. */
 static uint64_t unattributed(const sm_timing *timing, const snapshot *at, int64_t cpu_ns) {
     double used = (double)(cpu_ns - timing->cpu_start_ns) / sm_timing_clock->ns_per_tick;
     double left = used - (double)at->ran - (double)timing->attributed;

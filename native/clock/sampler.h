@@ -16,7 +16,7 @@
 typedef struct { /* the time that a look represents, in ticks */
     uint64_t ran;
     sm_off off;
-    bool certain; /* no event since the previous look, so the waiting is of what runs now */
+    bool certain; /* no event came since the previous look, so what runs now was waiting */
 } sm_look;
 
 typedef struct {                               /* functions of the recorder, called with `lock` */

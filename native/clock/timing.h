@@ -1,9 +1,9 @@
 /* The time of one thread, in exact pieces and samples.
  *
  * Where start and end of a call are reported, the clock is read at both, and the time in between is an *exact piece* of
- * what ran. This is so for young functions and for those with long pieces. All other time is *sampled*: events read no
- * clock, and a look of the sampler (sampler.h) stands for the sampled time since the previous one. So looks and exact
- * pieces add up to the thread's time.
+ * what ran. Young functions and functions with long pieces are timed in this way. All other time is *sampled*: events
+ * read no clock, and a look of the sampler (sampler.h) represents the sampled time since the previous one. So looks and
+ * exact pieces add up to the thread's time.
  *
  * The thread is in an exact piece, in sampled time, or *paused* while seismo works. Only the thread changes its state,
  * at rare events, with the GIL. The sampler reads it without the GIL: `sequence` is odd during a change.
@@ -68,7 +68,7 @@ extern const sm_clock *sm_timing_clock;
 /* Start the timing of the running thread, paused. */
 void sm_timing_start(sm_timing *timing);
 
-/* Divide time off the CPU by what the looks at the open piece saw. */
+/* Divide time off the CPU into kinds of waiting, in proportion to the looks at the open piece. */
 sm_off sm_timing_divide(const uint32_t looks[SM_WAITS], uint64_t off);
 void sm_timing_change(sm_timing *timing, sm_time_state state, uint64_t since, uint64_t sampled, uint64_t ran);
 uint64_t sm_timing_off(sm_timing *timing, uint64_t ticks, uint64_t now, sm_off *off);

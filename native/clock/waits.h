@@ -13,7 +13,7 @@
 void sm_waits_init(void);
 /* Return true if no seccomp filter was installed since the probe: it may kill the process on open(2). */
 bool sm_waits_may_open(void);
-/* For tests: simulate a kernel without support if false. Reset what was missed. */
+/* Simulate a kernel without support if false, and forget failed looks. For tests. */
 void sm_waits_limit(bool wanted);
 /* Return true if the kernel reports what a thread waits for. Otherwise no part of waiting is of known kind. */
 bool sm_waits_looks(void);

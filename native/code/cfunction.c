@@ -1,4 +1,4 @@
-/* The names of C functions: as in their attributes, but without running code of the program. */
+/* Finds the names of C functions, as in their attributes, without running code of the program. */
 #include "code/cfunction.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void name_method(PyTypeObject *owner, const char *method, char **module, 
     snprintf(qualified, size, "%s.%s", name, method);
 }
 
-/* Return the result of the type's own __qualname__ getter, if it is a C function. Cython's returns its str. */
+/* Return the result of the type's own __qualname__ getter, if that is a C function, as in Cython. */
 static char *own_qualname(PyObject *callable) {
     PyObject *dict = Py_TYPE(callable)->tp_dict;
     PyObject *getset = dict != NULL ? PyDict_GetItemString(dict, "__qualname__") : NULL;

@@ -63,7 +63,7 @@ static inline sm_code_entry *sm_code_entry_of(const PyCodeObject *code) {
     return SM_LIKELY(place->code == code) ? place->entry : sm_code_entry_far(code);
 }
 
-/* Do the same for the code of an event, which may be no code object. */
+/* Return the entry of an event's code, or NULL. Cython passes objects that are no code objects. */
 static inline sm_code_entry *sm_code_entry_of_any(const void *code) {
     return sm_code_entry_of(code); /* only code objects are in the table */
 }
@@ -85,10 +85,10 @@ void sm_codes_hold(void);
 void sm_codes_release(void);
 bool sm_codes_held(void);
 
-/* Set the function called when a code object with data of this user dies: with the GIL, maybe with an exception set
- * or inside the garbage collector. It makes no Python object and runs no Python code. */
+/* Set the function that is called when a code object with data of this user dies. It runs with the GIL, perhaps with an
+ * exception set or inside the garbage collector. It makes no Python object and runs no Python code. */
 void sm_codes_on_death(sm_code_user user, void (*died)(sm_code_entry *entry));
-/* Add a function called when a code object with a function dies, after those of the users. It is never removed. */
+/* Add a function that is called, after those of the users, when a code object that has a function dies. */
 void sm_codes_on_function_death(void (*died)(sm_code_entry *entry));
 
 /* Return the next entry, or NULL; *at begins with 0. Changes meanwhile may omit or repeat entries. */

@@ -146,7 +146,7 @@ static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
     }
 }
 
-/* Return true if instructions from here on only drop values, up to a drop on a line above. */
+/* Return true if the instructions from here on drop values until one of them is on a line above. */
 static bool drops_upwards(code_map *map, uint32_t at) {
     int32_t line = map->location[at].line;
     for (; at < map->units && map->unit[at].does == SM_OP_POP && map->budget > 0; map->budget--) {
@@ -298,7 +298,7 @@ static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     return true;
 }
 
-/* Return the location before it, in the interpreter's order for LINE events. */
+/* Return the location of the previous instruction, as the interpreter determines it for LINE events. */
 static const sm_location *location_before(const code_map *map, uint32_t at) {
     while (map->unit[at].before > 0) {
         at = map->unit[at].before - 1;
@@ -309,8 +309,8 @@ static const sm_location *location_before(const code_map *map, uint32_t at) {
     return NULL;
 }
 
-/* Return the line that LINE omits (code/unreported_lines.h), or 0. What other jumps or exceptions lead to always
- * begins a line. After the loop of a comprehension, there is no statement. */
+/* Return the line that LINE omits (code/unreported_lines.h), or 0. An instruction that other jumps or exceptions reach
+ * always begins a line. No statement follows the loop of a comprehension. */
 static int32_t find_unreported_line(const code_map *map, const sm_branch *branch) {
     uint32_t to = branch->to[SM_JUMPED] / 2;
     const sm_location *before = location_before(map, to);

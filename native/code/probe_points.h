@@ -36,7 +36,8 @@ typedef struct {
     bool odd;      /* a line would need a probe where none can be */
 } sm_probe_points;
 
-/* Find the points; steps: those for steps between lines, too. Return false if out of memory. Sets no exception. */
+/* Find the points, with those for steps between lines if `steps` is true. Return false if out of memory. Sets no
+ * exception. */
 bool sm_probe_points_find(sm_probe_points *found, PyCodeObject *code, bool steps);
 void sm_probe_points_clear(sm_probe_points *points);
 sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* or NULL */

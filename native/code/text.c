@@ -27,7 +27,7 @@ char *sm_put_character(char *at, Py_UCS4 character) {
     return at;
 }
 
-/* Write a mark for the rest of a long text. The checksum distinguishes texts with the same beginning. */
+/* Write a mark in place of the rest of a long text. Its checksum distinguishes texts with the same beginning. */
 static char *put_mark(char *at, const void *data, size_t bytes, size_t left_out) {
     uint64_t hash = sm_hash_bytes(SM_HASH_START, data, bytes);
     return at + snprintf(at, MARK_SIZE, "\xE2\x80\xA6[+%zu characters, %08x]", left_out, (unsigned)(hash >> 32));

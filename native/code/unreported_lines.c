@@ -6,7 +6,7 @@
 
 static const sm_unreported none;
 
-/* Return false for most code, which has no loop. A cache may look like one. */
+/* Return false if the code has no loop, as most code. An inline cache may look like the end of one. */
 static bool may_have_loops(PyCodeObject *code) {
 #if SM_LOOP_ENDS_HIDE_LINES
     const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;

@@ -53,7 +53,7 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
-/* Do the same from another thread, without the GIL: the frame may have ended. */
+/* Return the address of another thread's running frame, without the GIL: the frame may have ended. */
 static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030D0000
     return __atomic_load_n((void **)&tstate->current_frame, __ATOMIC_RELAXED);
@@ -62,7 +62,7 @@ static inline const void *sm_tstate_frame_racy(PyThreadState *tstate) {
 #endif
 }
 
-/* Code that was compiled to C can fire events. The remedy sets an exception in a deallocator, which debug builds
+/* Code that was compiled to C can fire events. Our workaround sets an exception in a deallocator, which debug builds
  * forbid. */
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_DEBUG)
 #define SM_HAS_FIRED_EVENTS 1
@@ -154,7 +154,7 @@ static inline PyThreadState *sm_tstate_unchecked(void) {
     return _PyThreadState_UncheckedGet();
 #endif
 }
-/* Return true if the running thread holds the main interpreter's GIL. From anywhere. */
+/* Return true if the running thread holds the main interpreter's GIL. Any thread may call it. */
 static inline bool sm_holds_gil(void) {
 #if PY_VERSION_HEX >= 0x030C0000
     return sm_tstate_unchecked() != NULL;
@@ -177,7 +177,7 @@ static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tst
     return tstate->interp;
 }
 
-/* Leave a thread without Python frames, and return its frames, to be restored by the same C function. */
+/* Remove all Python frames from a thread and return them. The same C function has to give them back. */
 static inline void *sm_tstate_take_frames(PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030F0000
     void *frames = tstate->current_frame;

@@ -21,7 +21,7 @@ static inline sm_exception sm_exception_keep(void) {
     return kept;
 }
 
-/* Replaces an exception that was set meanwhile. */
+/* Restore the exception, in place of one that was set meanwhile. */
 static inline void sm_exception_restore(sm_exception kept) {
 #if PY_VERSION_HEX >= 0x030C0000
     PyErr_SetRaisedException(kept.value);
@@ -30,7 +30,7 @@ static inline void sm_exception_restore(sm_exception kept) {
 #endif
 }
 
-/* Preserves an exception that was set meanwhile. */
+/* Drop the exception that was put aside, and keep one that was set meanwhile. */
 static inline void sm_exception_drop(sm_exception kept) {
 #if PY_VERSION_HEX < 0x030C0000
     Py_XDECREF(kept.type);

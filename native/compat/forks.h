@@ -1,4 +1,4 @@
-/* Notification of forks, by C threads too: before a fork in the order of this list, afterwards in reverse. */
+/* Notifies its users of forks, by C threads too: before a fork in the order of this list, after it in reverse. */
 #pragma once
 
 #include <stdbool.h>

@@ -50,7 +50,7 @@ static inline bool sm_frame_is_of(const sm_frame_head *frame, const void *code) 
     return (frame->executable ^ (uintptr_t)code) < 8;
 }
 
-/* Return a frame's code, or NULL for frames that are not a Python function's: ranges of C stack, and one of the
+/* Return a frame's code, or NULL if the frame belongs to no Python function: it marks an entry from C, or the
  * specialised call of a class. */
 static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
@@ -69,8 +69,8 @@ static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     return code;
 }
 
-/* From 3.14 on, interpreters built with a JIT make a temporary list whenever they instrument code, in the name of
- * code that begins or resumes after a change of monitoring events. */
+/* From 3.14 on, interpreters built with a JIT make a temporary list whenever they instrument code. It seems to come
+ * from the code that begins or resumes after a change of monitoring events. */
 #define SM_INSTRUMENTING_MAKES_LISTS (PY_VERSION_HEX >= 0x030E0000 && !SM_FREE_THREADED)
 #if SM_INSTRUMENTING_MAKES_LISTS
 /* Return the number of changes to these events, times 256. */
@@ -111,7 +111,8 @@ static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
 static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
     return frame->f_globals;
 }
-static inline uint32_t sm_frame_unit(const sm_frame *frame) { /* like sm_frame_last, in units; huge before the start */
+static inline uint32_t
+sm_frame_unit(const sm_frame *frame) { /* of the last instruction; a huge number before the first one */
     return (uint32_t)_PyInterpreterFrame_LASTI(frame);
 }
 /* Return true before the first RESUME. */
@@ -223,7 +224,7 @@ static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return tstate->py_recursion_limit - tstate->py_recursion_remaining;
 }
 
-/* Do the same from another thread, without the GIL. */
+/* Return the depth of another thread's stack, without the GIL. */
 static inline int64_t sm_tstate_depth_racy(PyThreadState *tstate) {
     return tstate->py_recursion_limit - __atomic_load_n(&tstate->py_recursion_remaining, __ATOMIC_RELAXED);
 }

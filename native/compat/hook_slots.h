@@ -1,10 +1,11 @@
-/* The use of the interpreter's single slots. Python code sees only owners with a Python object. */
+/* Checks whether the interpreter's slots for a single tool are in use. Python code only sees owners with a Python
+ * object. */
 #pragma once
 
 #include <Python.h>
 #include <stdbool.h>
 
-/* Of the running thread. */
+/* Return true if the slot of the running thread is in use. */
 static inline bool sm_profile_slot_taken(void) {
     return PyThreadState_Get()->c_profilefunc != NULL;
 }
@@ -12,7 +13,8 @@ static inline bool sm_trace_slot_taken(void) {
     return PyThreadState_Get()->c_tracefunc != NULL;
 }
 
-/* Of the process; -1 if the interpreter has no reference tracer. */
+/* Return 1 if the process has a reference tracer, 0 if it has none, or -1 if this version of Python has no such slot.
+ */
 static inline int sm_reference_slot_taken(void) {
 #if PY_VERSION_HEX >= 0x030D0000
     void *data;

@@ -8,7 +8,7 @@
 /* Return why nothing can be recorded here, or NULL: a free-threaded build, a subinterpreter, or an unknown layout. */
 const char *sm_interpreter_objection(void);
 
-/* By the debug offsets (3.13), with the GIL. */
+/* Addresses in the interpreter's state, from its debug offsets (3.13). Read with the GIL. */
 typedef struct {
     const int *collecting; /* not 0 while the main interpreter's cycle collector runs */
     /* The newest interpreter, from before its first object until after its last. */
@@ -17,27 +17,28 @@ typedef struct {
     PyThreadState *const *holder;
 } sm_runtime_places;
 
-/* Return false if this interpreter does not expose them. */
+/* Find the addresses. Return false if this interpreter does not expose them. */
 bool sm_runtime_find(sm_runtime_places *places);
 
-/* Return the number of interpreters so far, the main one included, without the living ones; sm_interpreters_made()
- * minus this have run since. Several living ones count as one, because their list needs an inaccessible lock. */
+/* Return how many interpreters have ended, plus one for the main interpreter. Several living subinterpreters count as
+ * one, because reading their list needs a lock that is inaccessible. */
 uint64_t sm_interpreters_gone(void);
+/* Return how many interpreters this process has made, with the main one. */
 uint64_t sm_interpreters_made(void);
 
 /* Return the address of the interpreter's list of callbacks around a collection (gc.callbacks), or NULL. */
 PyObject **sm_collector_callbacks(void);
-/* Report an exception that one of them raised, as the interpreter does. */
+/* Report an exception that a callback of the collector raised, as the interpreter does. */
 void sm_collector_unraisable(PyObject *callback);
 
-/* Return the address of the note that a KeyboardInterrupt ended the main module, by which the process dies of
- * SIGINT. Return NULL if nothing clears it (up to 3.13, exec and eval do) or the structures are unknown. */
+/* Return the address of the flag that a KeyboardInterrupt ended the main module, which makes the process die of SIGINT.
+ * Return NULL if nothing clears the flag (up to 3.13, exec and eval do) or the structures are unknown. */
 int *sm_interrupt_note(void);
 
 /* Make the main thread check for a pending call after Py_AddPendingCall without the GIL. Up to 3.12 the interpreter
  * checks whether the calling thread may run it, so a program with one thread never would. */
 void sm_wake_for_pending_calls(void);
-/* Undo that if the main thread has not come. On 3.11 a traced thread restarts a function as long as the request
- * exists, and the main thread may be waiting for it. */
+/* Withdraw the request if the main thread has not responded. On 3.11 a traced thread restarts a function as long as the
+ * request exists, and the main thread may be waiting for it. */
 #define SM_WAKING_STOPS_OTHERS (PY_VERSION_HEX < 0x030C0000)
 void sm_stop_waking_for_pending_calls(void);

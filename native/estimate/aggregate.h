@@ -16,7 +16,7 @@ enum {
     SM_SUMS
 };
 
-/* All borrowed and sound (see estimate.h). */
+/* Input columns, borrowed and checked like those of estimate.h. */
 typedef struct {
     size_t nodes, functions;
     const int64_t *parent, *function, *flags;
@@ -25,7 +25,7 @@ typedef struct {
     const double *total_square, *total_distortion; /* see sm_estimates */
 } sm_aggregate_input;
 
-/* `functions` values each, allocated by the caller. */
+/* Results, in arrays of `functions` values that the caller has allocated. */
 typedef struct {
     int64_t *summed[SM_SUMS];
     int64_t *node_flags; /* union of its nodes' flags */

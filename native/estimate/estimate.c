@@ -137,7 +137,7 @@ static double chance(double part, double all, double look, double worth) {
     return 4 / ((worth + part / look) / (part * part) + (worth + others / look) / (others * others));
 }
 
-/* Do the same for a share, whose error includes the difference of looks and prediction. */
+/* Return the squared error of a share, which includes the difference of looks and prediction. */
 static double chance_of(const share *s, double all, double look) {
     double off = s->time - s->sampled;
     return chance(s->time, all, look, s->worth) + off * off;

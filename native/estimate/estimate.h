@@ -16,7 +16,8 @@ typedef struct {
     const double *cost_error; /* relative half-width of all these; 0 if the costs were not measured */
 } sm_costs;
 
-/* All borrowed. Sound as from the reader: references in range, parents before children, nothing negative. */
+/* Input columns, borrowed. The caller has checked that references are in range, that parents precede their children,
+ * and that nothing is negative. */
 typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes;
@@ -32,7 +33,8 @@ typedef struct {
     int distorted; /* errors include the probes' effect on the surrounding code */
 } sm_estimate_input;
 
-/* `nodes` or `functions` values each, allocated by the caller, in ns. Errors are 95 % half-widths. */
+/* Results in ns, in arrays of `nodes` or `functions` values that the caller has allocated. Errors are 95 % half-widths.
+ */
 typedef struct {
     double *own, *own_error, *total, *total_error; /* of the wall time */
     double *total_wait;                            /* off the CPU, part of total */
@@ -42,5 +44,5 @@ typedef struct {
     double *function_own, *function_own_error, *function_distortion; /* the latter is part of the error */
 } sm_estimates;
 
-/* Return 0, or -1 if out of memory. */
+/* Estimate all times. Return 0, or -1 if out of memory. */
 int sm_estimate(const sm_estimate_input *in, const sm_estimates *out);

@@ -148,7 +148,7 @@ static void check_values(checker *check, int kind) {
     }
 }
 
-/* Append a row for missing ones. Return its id, or -1 if out of memory. */
+/* Append a row to which references to missing rows can point. Return its id, or -1 if out of memory. */
 static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
     sm_read_table *table = &data->table[kind];
     size_t row = table->rows;
@@ -330,8 +330,8 @@ static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_tabl
     drop_marked(check, kind, "they name rows that are missing");
 }
 
-/* Drop holders of nothing, or of another row of objects, in one pass as in check_parents. Has to precede
- * drop_orphans(). */
+/* Drop holders whose parent or row of objects is missing, and those whose parent belongs to another row of objects. One
+ * pass is enough, as in check_parents. This has to precede drop_orphans(). */
 static void check_holders(checker *check) {
     sm_read_table *holders = &check->data->table[SM_HOLDERS];
     int64_t *ids = holders->column[0], *parents = holders->column[SM_HOLDERS_PARENT];
@@ -355,7 +355,7 @@ static void check_holders(checker *check) {
     drop_orphans(check, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only converts, since no orphans remain */
 }
 
-/* Has to follow check_parents. */
+/* Check the tables of objects, after check_parents. */
 static void check_objects(checker *check) {
     sm_read_table *objects = &check->data->table[SM_OBJECTS], *lifetimes = &check->data->table[SM_LIFETIMES];
     int64_t *nodes = objects->column[SM_OBJECTS_NODE];

@@ -99,7 +99,7 @@
     X(LINES, INNER_VAR, "inner_var", REAL) /* sum of the squares of the looks' times, ns squared */                    \
     SM_COLUMNS_OF_TIMES(X, LINES)
 
-/* A step between lines, and the ways taken of branches. -N is an entry or exit of the code that begins at line N. */
+/* A step from a line to another, also along a branch. -N is an entry or exit of the code that begins at line N. */
 #define SM_COLUMNS_ARCS(X)                                                                                             \
     X(ARCS, ID, "id", COUNT)                                                                                           \
     X(ARCS, FUNCTION, "function", COUNT)                                                                               \
@@ -196,14 +196,15 @@
     X(LIFETIMES, BUCKET, "bucket", COUNT)                                                                              \
     X(LIFETIMES, COUNT, "count", COUNT)
 
-/* The objects of all types created and destroyed until a time. */
+/* The numbers of objects that were created and destroyed until a time. */
 #define SM_COLUMNS_OBJECT_TIMES(X)                                                                                     \
     X(OBJECT_TIMES, ID, "id", COUNT)                                                                                   \
     X(OBJECT_TIMES, TIME_NS, "time_ns", INT) /* Unix time */                                                           \
     X(OBJECT_TIMES, BORN, "born", COUNT)                                                                               \
     X(OBJECT_TIMES, DIED, "died", COUNT) /* of those created while recorded */
 
-/* Calls of chosen functions, from the first to the last instruction. With very many, a row is several in succession. */
+/* Calls of chosen functions, from the first to the last instruction. If there are very many, a row has several in
+ * succession. */
 #define SM_COLUMNS_OBJECT_SPANS(X)                                                                                     \
     X(OBJECT_SPANS, ID, "id", COUNT)                                                                                   \
     X(OBJECT_SPANS, FUNCTION, "function", INT) /* of the first; -1 if unknown */                                       \

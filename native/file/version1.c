@@ -1,5 +1,5 @@
 /* Version 1 measured times by segments, from one event of a thread to the next. Some were always timed (`timed`);
- * others by chance: `sampled`, each for PERIOD segments, and `young`, with weighted sums. Long ones among these were
+ * others at random: `sampled`, each for PERIOD segments, and `young`, with weighted sums. Long ones among these were
  * found by ticks (`ticked`). The weighted sums correspond to the sampler's looks, and the squares to their
  * variances. Timed entries had no other cost, so they become `entered`. So a column of today is a sum of old ones,
  * times a factor. */

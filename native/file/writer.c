@@ -261,7 +261,7 @@ static bool send_out(sm_writer *w) {
     return true;
 }
 
-/* These enclose the building of a chunk in `out`. If `built` is false, the chunk is removed and ENOMEM set. */
+/* Begin and end a chunk in `out`. If it was not built completely, remove it and set ENOMEM. */
 static bool chunk_begin(sm_writer *w) {
     w->chunk_start = w->out.size;
     if (sm_buffer_reserve(&w->out, SM_CHUNK_HEADER) == NULL) {

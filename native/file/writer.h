@@ -36,7 +36,7 @@ void sm_writer_finish(sm_writer *w);
 /* Write a chunk at once, from any thread. Return 0, or nonzero if it was not accepted; older data comes first. */
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size);
 
-/* Do the same for several chunks, with one write. Return the number accepted. */
+/* Write several chunks at once, from any thread. Return the number accepted. */
 typedef struct {
     const uint8_t *bytes;
     size_t size;
@@ -67,7 +67,7 @@ void sm_writer_look(sm_writer *w);
 int sm_writer_grown(const sm_writer *w);
 /* Return true if later rows replace many rows of a grown file. Otherwise it may grow on. */
 int sm_writer_is_replaced(sm_writer *w);
-/* Do the same for a file with a journal: return true if the replaced rows are a large part of the whole file. */
+/* Return true if replaced rows are a large part of a whole file with a journal. */
 int sm_writer_outgrown(sm_writer *w);
 /* Copy the journal of w's file to another. Return 0, or -1 if it is incomplete. */
 int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w);

@@ -1,9 +1,9 @@
 /* Rewriting a recording's file when most of it is outdated.
  *
  * The file is append-only, and a running recorder writes changed rows again. So when the file is twice as large as when
- * it last had every row once, the recording is written to a new file, unless it grew by new rows only. This at most
- * doubles the work. A file with a journal, which is never outdated and expensive to copy, is rewritten once, at its
- * end.
+ * it last had every row only once, the recording is written to a new file, unless it grew by new rows only. This at
+ * most doubles the work. A file with a journal, which is never outdated and expensive to copy, is rewritten once, at
+ * its end.
  *
  * The new file is renamed over the old one when it is complete, so a killed program leaves one or the other. If the
  * system allows, it has no name until then. The descriptor keeps its number, and the new file the permissions and

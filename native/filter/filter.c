@@ -13,12 +13,13 @@
 #include "filter/program.h"
 
 #define C_EVENTS (SM_EVENT_BIT(SM_EVENT_C_CALL) | SM_EVENT_BIT(SM_EVENT_C_RETURN) | SM_EVENT_BIT(SM_EVENT_C_RAISE))
-/* Events at a location of their own; the others concern the function as a whole. */
+/* Events at a location inside a function; the others concern the function as a whole. */
 #define PLACE_EVENTS                                                                                                   \
     (C_EVENTS | SM_EVENT_BIT(SM_EVENT_LINE) | SM_EVENT_BIT(SM_EVENT_RAISE) | SM_EVENT_BIT(SM_EVENT_STOP_ITERATION) |   \
      SM_EVENT_BIT(SM_EVENT_OPCODE))
 
-/* src/seismo/expression/terms.py has the same table. A call's facts are those at its end. */
+/* Return the kinds of events that have a fact; those of a call are known at its end. src/seismo/expression/terms.py has
+ * the same table. */
 static uint32_t available(sm_fact fact) {
     switch (fact) {
     case SM_FACT_CALLEE:

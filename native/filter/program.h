@@ -58,6 +58,6 @@ bool sm_filter_any(const sm_filter_node *node, const char *const *texts, int cou
 bool sm_filter_exception(const sm_filter_node *node, PyObject *exception);
 bool sm_filter_inside(const sm_filter_node *node, int64_t value);
 
-/* code_facts.c: set whether any, and whether all, of the code's lines are in the term's ranges. */
+/* Set *any if some, and *all if all of the code's lines are in the term's ranges (code_facts.c). */
 void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, bool *all);
 bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code);

@@ -59,7 +59,7 @@ PyObject *sm_monitoring_callback(vectorcallfunc function) {
 /* Code that Cython compiled fires PY_RESUME with the exception set when a generator is closed or thrown into. The
  * interpreter takes a result together with an exception for an error of the callback, and raises SystemError. So the
  * exception is put aside during the call and put back when the interpreter releases the result, right after its
- * check. All callbacks are guarded so from the first compiled generator on. */
+ * check. From the first compiled generator on, all callbacks are guarded in this way. */
 static bool guards;                 /* compiled code was met */
 static callback_object *resumes[6]; /* owned; by tool id */
 static PyObject *aside;             /* owned, or NULL */

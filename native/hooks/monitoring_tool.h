@@ -1,6 +1,6 @@
-/* sys.monitoring from C, by its Python functions. Callbacks are instances of one static type with a vectorcall
- * function each. Their arguments are borrowed; they return None, sm_monitoring_disable, or NULL with an exception
- * set. */
+/* Uses sys.monitoring from C, through its Python functions. Callbacks are instances of one static type with a
+ * vectorcall function each. Their arguments are borrowed; they return None, sm_monitoring_disable, or NULL with an
+ * exception set. */
 #pragma once
 
 #include <Python.h>

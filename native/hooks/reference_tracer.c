@@ -198,7 +198,7 @@ static bool is_tracemalloc(const void *data) {
     return is;
 }
 
-/* Set the slot if its present tracer allows it. first: no tool was promised events yet. */
+/* Set the slot if its present tracer allows it. first: no tool receives events yet. */
 static bool take(bool first) {
     void *data;
     PyRefTracer tracer = PyRefTracer_GetTracer(&data);

@@ -57,7 +57,7 @@ void sm_reference_remove(sm_reference_tool *tool);
 
 enum {                             /* bits of sm_reference_direct.rare */
        SM_REFERENCE_SHARED = 1,    /* other tools, or none: another tracer chained the function */
-       SM_REFERENCE_LISTENING = 2, /* a check whether events come is under way */
+       SM_REFERENCE_LISTENING = 2, /* a check is under way whether events arrive */
        SM_REFERENCE_POKED = 4,
        SM_REFERENCE_QUIET = 8, /* set by the tool, to ignore some thread's events */
 };
@@ -83,7 +83,7 @@ int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *data);
 /* Make the next event call `poked` first. From any thread, without the GIL. */
 void sm_reference_poke(void);
 
-/* Bypass direct functions while on. With the GIL. */
+/* While on, send all events to the shared function instead of a direct one. With the GIL. */
 void sm_reference_set_quiet(bool on);
 
 /* Return true if a collection seems to run on this thread's stack. Called at an event. */

@@ -1,4 +1,4 @@
-/* Safe points: moments at which Python code may run, for hooks that may not run any. */
+/* Safe points: moments at which Python code may run, for the work of hooks that may not run any. */
 #pragma once
 
 #include <stdbool.h>

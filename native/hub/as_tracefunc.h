@@ -1,5 +1,5 @@
-/* The hub's events in the terms of a Py_tracefunc, the same on every version. The interpreter's own differ from the
- * documentation: on 3.12, a return by exception has None (gh-110892), and a throw has the exception. */
+/* Converts the hub's events to those of a Py_tracefunc, the same on every version. The interpreter's own differ from
+ * the documentation: on 3.12, a return by exception has None (gh-110892), and a throw has the exception. */
 #pragma once
 
 #include "hub/hub.h"
@@ -46,7 +46,8 @@ static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
     }
 }
 
-/* Do the same, but with *arg borrowed from the event or from *made, a new reference to release, or NULL. */
+/* Set *arg to a borrowed reference. If it belongs to *made, a new reference, the caller has to release that. Return -1
+ * with an exception set. */
 static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg, PyObject **made) {
     const uint32_t none = SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |
                           SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_OPCODE);

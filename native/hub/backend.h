@@ -34,7 +34,7 @@ struct sm_hook_thread {
     uint64_t tools;        /* those that want this thread's events */
     uint64_t left;         /* those that left it (sm_hub_leave) */
     PyThreadState *tstate; /* borrowed */
-    PyFrameObject *frame;  /* of the current event if the hook passes it, or NULL for PyEval_GetFrame() */
+    PyFrameObject *frame;  /* the current event's, if the hook passes it; NULL means PyEval_GetFrame() */
     sm_hook_visit *visit;  /* innermost; on the thread's own stack */
     sm_hook_thread *next, *before;
     sm_tool *stand_in[2];     /* set by seismo.hooks.setprofile and settrace (python_hook.c) */
@@ -103,8 +103,10 @@ static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
 /* Return the thread's record, or NULL. */
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
 
-void sm_hub_finish(sm_tool *tool);    /* for a leaving tool without running callbacks */
-PyFrameObject *sm_hub_no_frame(void); /* NULL with an exception set */
+/* Finish a tool that is leaving and has no running callbacks. */
+void sm_hub_finish(sm_tool *tool);
+/* Return NULL with an exception set. */
+PyFrameObject *sm_hub_no_frame(void);
 
 static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
     PyFrameObject *frame = SM_SHARES_SLOTS ? thread->frame : NULL;

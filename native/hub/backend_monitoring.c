@@ -65,7 +65,8 @@ CALLBACK(resumed) {
     return enter(SM_HOOK_RESUME, args, NULL, true);
 }
 #if SM_HAS_FIRED_EVENTS
-/* The hub need not meet compiled code at its start, which would guard its callbacks, so this one checks for itself. */
+/* The hub may never meet compiled code at its start, which would guard its callbacks. So this callback checks itself.
+ */
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
     const PyThreadState *tstate = sm_hook_this->tstate;
     if (SM_UNLIKELY(tstate == NULL) || SM_UNLIKELY(tstate->current_exception != NULL))

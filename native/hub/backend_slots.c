@@ -19,7 +19,7 @@
 #define BIT SM_HOOK_BIT
 #define TRACE_KINDS (BIT(SM_HOOK_LINE) | BIT(SM_HOOK_RAISE) | BIT(SM_HOOK_STOP_ITERATION) | BIT(SM_HOOK_OPCODE))
 
-/* The needs of a thread's tools. */
+/* The events that the tools of a thread need. */
 typedef struct {
     bool lines;      /* of all code */
     bool some_lines; /* of chosen code */
@@ -161,7 +161,7 @@ static struct {
     unsigned received; /* a bit for each PyTrace_... that is used */
 } profiled;
 
-/* Return true if no tool wants this code; false if undecided. */
+/* Return true if it is decided that no tool wants this code. */
 static inline bool is_unwanted(const sm_frame *frame) {
     const sm_hook_code *known = sm_hub_known(sm_frame_code(frame));
     return known != NULL && known->decided == sm_hub.changes && known->given == 0;

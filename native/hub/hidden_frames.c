@@ -9,8 +9,9 @@ typedef struct { /* on the caller's C stack */
 } sm_hidden_frames;
 
 #if SM_HAS_MONITORING
-/* A change of monitoring or trace events instruments the code of all frames on the stacks, and 3.15 crashes when an
- * exception leaves code that was not. Ours were hidden, so an event is set and removed when they are visible again. */
+/* A change of monitoring or trace events instruments the code of all frames on the stacks. 3.15 crashes if an exception
+ * then leaves code that was not instrumented. Our frames were hidden, so we set and remove an event once they are
+ * visible again. */
 static void prepare_frames(void) {
     static const int order[6] = {4, 5, 3, 2, 0, 1};
     sm_exception kept = sm_exception_keep();

@@ -2,8 +2,8 @@
  *
  * - No frame of ours is below its first one, so all walks over the stack end where they would without us.
  * - They do not count towards its recursion limit. A thread's depth is the limit minus the calls that it may still
- *   make. Adding our depth to the latter, which sys.setrecursionlimit preserves, makes our call the bottom. From 3.14
- *   on, C calls are limited by the C stack, of which we use some hundred bytes a frame.
+ *   make. Adding our depth to the remaining calls, which sys.setrecursionlimit preserves, makes our call the bottom.
+ * From 3.14 on, C calls are limited by the C stack, of which we use some hundred bytes a frame.
  *
  * Only the thread's pointer to its newest frame is replaced, as greenlets do, and restored after the program's call. */
 #pragma once

@@ -4,7 +4,7 @@
  * this thread. They are updated when a tool comes or goes. A code object's record keeps the filtered tools' verdicts.
  * `changes` counts added tools, so an outdated record asks only the new ones.
  *
- * A tool that leaves is removed from all masks at once; its memory is its maker's when its callbacks have returned.
+ * A tool that leaves is removed from all masks at once. Its maker may free it when its callbacks have returned.
  * Its slot may be reused while an event is delivered whose mask has its bit, so a newer tool is skipped. */
 #include "hub/hub.h"
 

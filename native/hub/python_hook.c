@@ -33,7 +33,7 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
     return call(function, frame, what, arg);
 }
 
-/* The kinds for the beginnings and ends of frames, which a trace tool needs for their local functions. */
+/* The beginnings and ends of frames, which a trace tool needs to manage their local functions. */
 #define FRAME_EVENTS                                                                                                   \
     (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_UNWIND) |                          \
      SM_HOOK_BIT(SM_HOOK_OPCODE))

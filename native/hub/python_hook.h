@@ -14,7 +14,7 @@ typedef struct {
     PyObject *where;    /* owned; the filter's Python object, or NULL */
     sm_tool_filter choice;
     bool trace;    /* like sys.settrace; otherwise like sys.setprofile */
-    bool stand_in; /* set by a stand-in: per thread, and its f_trace stays when it leaves */
+    bool stand_in; /* set by a stand-in for a function of sys: for one thread, and f_trace stays when it leaves */
 } sm_pyhook;
 
 static inline sm_pyhook *sm_pyhook_of(sm_tool *tool) {
@@ -24,9 +24,11 @@ static inline sm_pyhook *sm_pyhook_of(sm_tool *tool) {
 /* Return a new hook, not added yet, or NULL with an exception set. A NULL `only` means all threads. */
 sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyThreadState *only, sm_filter *filter,
                          PyObject *where);
-int sm_pyhook_add(sm_pyhook *hook); /* -1 with an exception set */
+/* Add the hook to the hub. Return -1 with an exception set. */
+int sm_pyhook_add(sm_pyhook *hook);
 
-int sm_pyhook_init(void); /* first of all; -1 with an exception set */
+/* Initialize, before all else. Return -1 with an exception set. */
+int sm_pyhook_init(void);
 
 /* Return the newest Python hook of the running thread, borrowed, or NULL. */
 sm_pyhook *sm_pyhook_newest(bool trace);

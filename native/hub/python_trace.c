@@ -34,7 +34,7 @@ static local *find(const locals *locals, const PyFrameObject *frame) {
     return sm_map_find(&locals->table, (uintptr_t)frame, sizeof(local));
 }
 
-/* The function is released last, because that may run any code. */
+/* Remove a local. Its function is released last, because that may run any code. */
 static void forget(locals *locals, local *gone) {
     PyObject *function = gone->function;
     sm_map_remove(&locals->table, gone, sizeof *gone);

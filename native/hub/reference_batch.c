@@ -1,7 +1,7 @@
 /* A program makes far more objects than a Python callback can handle, so events are kept in two levels. Entries have
- * type, address and event, in order, for all threads. They are taken when half of them are used. If they fill up,
- * during a long C call, events are counted by type, and only when that table is full as lost. While one half is
- * converted to tuples, which may let other threads run, events go to the other half.
+ * type, address and event, in order, for all threads. The batch is taken when half of its entries are used. If they
+ * fill up, during a long C call, events are counted by type, and only when that table is full as lost. While one half
+ * is converted to tuples, which may let other threads run, events go to the other half.
  *
  * The batch owns references to types, so a type's address is not reused. The object has one too, so this is safe
  * inside the hook. The cost is that a class lives on until the batch is taken. */

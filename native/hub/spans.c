@@ -1,4 +1,4 @@
-/* The span of each thread.
+/* Keeps track of the span that runs on each thread.
  *
  * At most one span runs on a thread: RETURN and UNWIND of its frame end it, YIELD suspends it, and other events cost
  * one comparison. A suspended call waits in a table, by its frame's address, until RESUME or THROW on any thread. A

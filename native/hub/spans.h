@@ -1,6 +1,6 @@
-/* Spans: the calls of chosen functions, to which what happens on a thread is attributed. A *span* is the outermost
- * call of a chosen function on its thread; a suspended generator or coroutine takes it along. A *receiver* is
- * notified. */
+/* Spans: calls of chosen functions, to which the events of a thread are attributed. A *span* is the outermost call of a
+ * chosen function on its thread. A generator or coroutine keeps its span while it is suspended. A *receiver* is
+ * notified of all changes. */
 #pragma once
 
 #include <Python.h>

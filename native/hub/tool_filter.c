@@ -19,7 +19,7 @@ void sm_tool_filter_clear(sm_tool_filter *choice) {
     *choice = (sm_tool_filter){0};
 }
 
-/* Return the verdict, given once per function, or NULL if out of memory. */
+/* Return the filter's verdict on a function, evaluated once, or NULL if out of memory. */
 static const sm_filter_code *verdict(sm_tool_filter *choice, const sm_function *function, PyCodeObject *code) {
     sm_filter_code *verdicts = sm_grown_to(choice->verdicts, function->id, &choice->size, sizeof *verdicts);
     if (verdicts == NULL)
@@ -44,7 +44,7 @@ static bool fact_number(void *Py_UNUSED(context), sm_fact fact, int64_t *value) 
     return true;
 }
 
-/* context: the owner of the text, until the next one. */
+/* Return the name of the thread or task. It lives until the next call, in the context. */
 static const char *fact_text(void *context, sm_fact fact) {
     PyObject **held = context;
     Py_XSETREF(*held, fact == SM_FACT_THREAD ? sm_fact_thread_name() : sm_fact_task_name());

@@ -45,7 +45,7 @@ static uint64_t now_of(const thread_calls *thread) {
     return sm_monotonic_ns() - thread->spent;
 }
 
-/* The context of an evaluation. */
+/* The context in which a filter is evaluated. */
 typedef struct {
     sm_watch *watch;
     const sm_watched *of;
@@ -57,7 +57,7 @@ typedef struct {
 
 /* Functions. */
 
-/* Return true for files of the import system, which raises and catches at every step. */
+/* Return true for files of the import system, which raises and catches exceptions at every step. */
 static bool is_machinery(const char *file) {
     return strncmp(file, "<frozen importlib", 17) == 0 || strncmp(file, "<frozen runpy", 13) == 0;
 }
@@ -366,7 +366,7 @@ static int end(sm_watch *watch, thread_calls *thread, const sm_hook_event *event
     return status;
 }
 
-/* Handle an event that only needs a verdict. */
+/* Report the event if the filter's verdict on it is yes. */
 static int plain(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {
     sm_event_kind kind = (sm_event_kind)event->kind;
     if (((of->verdict.yes | of->verdict.maybe) & SM_EVENT_BIT(kind)) == 0)

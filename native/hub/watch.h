@@ -13,7 +13,7 @@
 #include "filter/filter.h"
 #include "hub/hub.h"
 
-/* The relation of a report to its match. */
+/* The moment of a match at which a report is made. */
 typedef enum {
     SM_MATCH_EVENT, /* the event itself; for SM_EVENT_CALL the call's start */
     SM_MATCH_WHOLE, /* a call that has just ended */
@@ -50,7 +50,7 @@ typedef struct {
 
 typedef struct sm_watch {
     sm_tool tool;
-    /* Set by the maker before sm_watch_start, and constant. */
+    /* The maker sets these before sm_watch_start, and never changes them. */
     sm_filter *filter; /* held */
     uint32_t kinds;    /* SM_EVENT_BIT()s to match */
     bool ends;         /* report the ends of matched calls */

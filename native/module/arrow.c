@@ -9,7 +9,7 @@
 static const char NAME[] = "arrow_array_stream"; /* from the interface */
 
 static void drop(struct ArrowArrayStream *stream) {
-    if (stream->release) /* it has no consumer */
+    if (stream->release) /* no consumer has taken the stream */
         stream->release(stream);
     sm_free(stream);
 }

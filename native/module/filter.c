@@ -1,4 +1,5 @@
-/* seismo._core.Filter: an expression's program in the core. Its methods serve tests and facts in a dict. */
+/* seismo._core.Filter: the compiled program of an expression. Its methods evaluate it for tests, with facts in a dict.
+ */
 #define PY_SSIZE_T_CLEAN
 #include "module/filter.h"
 

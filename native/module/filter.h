@@ -1,4 +1,4 @@
-/* Conversion of a Python argument to a filter. */
+/* Converts a Python argument to a filter. */
 #pragma once
 
 #include <Python.h>

@@ -1,4 +1,4 @@
-/* The parts of the extension module seismo._core, and what its files share. */
+/* The parts of the extension module seismo._core, and functions that its files share. */
 #pragma once
 
 #include <Python.h>
@@ -32,8 +32,8 @@ PyObject *sm_arrow_capsule(struct ArrowArrayStream *stream);
 /* Call module.register(function), with the keyword if there is one. Return -1 with an exception set. */
 int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
 
-/* Delay the Python handlers of signals, and run them on a release with `deliver`. Return false if they are delayed
- * already. With the GIL and no exception set. */
+/* Delay the Python handlers of signals until sm_signals_release, which runs them if `deliver` is true. Return false if
+ * they are delayed already. With the GIL and no exception set. */
 bool sm_signals_hold(void);
 void sm_signals_release(bool deliver);
 

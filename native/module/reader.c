@@ -61,7 +61,7 @@ static PyObject *places_column(PyObject *module, sm_buffer *taken) {
     return sm_column_new(module, places ? places : sm_malloc(0), numbers, 'q');
 }
 
-/* Return {table: number of its first rows with the ids that they were written with}. */
+/* Return {table: the number of first rows that have kept their ids from the file}. */
 static PyObject *sound_dict(const sm_read_data *data) {
     return Py_BuildValue("{sn sn}", "nodes", (Py_ssize_t)data->sound[SM_NODES], "threads",
                          (Py_ssize_t)data->sound[SM_THREADS]);

@@ -1,4 +1,4 @@
-/* Finding the referrers of objects (seismo.process.objects.holder_search). tp_traverse visits an object's referents,
+/* Finds the referrers of objects (seismo.process.objects.holder_search). tp_traverse visits an object's referents,
  * which runs no code of the program and makes no tracked object. The caller owns all objects during a call. */
 #include <assert.h>
 
@@ -9,7 +9,7 @@ enum { SMALLEST = 64 }; /* of a map */
 
 typedef struct {
     uint64_t address;
-    PyObject *found; /* of the caller's {id: list}; None for an end */
+    PyObject *found; /* the list in the caller's {id: list}; None where the search ends */
 } wanted;
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     Py_ssize_t of_a_type, most; /* limits on the referrers */
     PyObject *heap;             /* gets untracked objects too */
     sm_map seen;                /* their addresses */
-    bool holds;                 /* the holder may be one of a wanted object */
+    bool holds;                 /* the visited object may hold a wanted one */
 } search;
 
 /* Enter the caller's {id: list or None}. Return false with an exception if an id is not a number or memory runs out. */
@@ -86,7 +86,7 @@ static int look_at(PyObject *part, void *context) {
     const wanted *one = sm_map_find(&asked->wanted, (uintptr_t)part, sizeof *one);
     if (!note_wanted(one, part))
         return -1;
-    /* Types, modules and code are ends, too; untracked objects refer to nothing. */
+    /* The search ends at types, modules and code, too. Untracked objects refer to nothing. */
     if (one != NULL ? one->found != Py_None
                     : PyObject_IS_GC(part) && !PyType_Check(part) && !PyModule_Check(part) && !PyCode_Check(part))
         asked->holds = true;

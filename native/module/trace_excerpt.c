@@ -67,7 +67,7 @@ static int take_counts(sm_views *all, PyObject *dict, size_t nodes, sm_cut_count
     return all->failed ? -1 : 0;
 }
 
-/* Get the new tree, and the mapping from old rows to it. */
+/* Get the new tree, and the number there of each old node and thread. */
 static int take_tree(sm_views *all, PyObject *dict, const sm_dictionary *old, sm_cut_order *order,
                      sm_dictionary *tree) {
     Py_ssize_t nodes = -1, of_nodes = (Py_ssize_t)old->nodes, of_threads = (Py_ssize_t)old->threads;

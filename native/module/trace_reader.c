@@ -153,7 +153,7 @@ static void timeline_dealloc(PyObject *object) {
 
 /* ---- reading ---- */
 
-/* Rows of int64 values as a dict of columns. `fill` sets the values of row i, one for each name. */
+/* Rows that become a dict of int64 columns. `fill` sets the values of row i, one for each name. */
 typedef struct {
     const char *const *names; /* NULL at the end */
     size_t rows;

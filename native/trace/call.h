@@ -7,7 +7,7 @@
 #include "trace/path_dictionary.h"
 #include "trace/pieces.h"
 
-/* Flags of a call. Without a flag for its end, it returned. */
+/* Flags of a call. A call without any flag for its end has returned. */
 enum {
     SM_CALL_BEFORE = 1,       /* began earlier: start is where reading began */
     SM_CALL_AFTER = 2,        /* ends later: end is where reading ended */
@@ -44,7 +44,7 @@ typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPE
 
 typedef struct {
     sm_what what;
-    const sm_call *call; /* of a start, then without an end, or of an end */
+    const sm_call *call; /* of a start, which has no end yet, or of an end */
     const sm_instant *instant;
     int64_t time, bound;   /* ns; bound: -1 if unknown */
     int64_t before, after; /* clock readings around it; after: -1 if there is none */

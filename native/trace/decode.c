@@ -59,7 +59,7 @@ int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
 static void note_next(const sm_decoder *d) {
     const sm_machine *m = &d->machine;
     if (d->block < m->stream->blocks)
-        m->wrong->damaged += !sm_piece_is_as_told(m->journal->index, sm_machine_head(m, d->block));
+        m->wrong->damaged += !sm_piece_equals_copy(m->journal->index, sm_machine_head(m, d->block));
 }
 
 /* Count a block with kinds of instants that its head does not list. A reader of instants may have skipped it. */
@@ -129,7 +129,7 @@ sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream
 }
 
 /* Return true if a block may have instants, or events are missing before it. */
-static bool says_something(const sm_machine *m, size_t block) {
+static bool has_instants(const sm_machine *m, size_t block) {
     const sm_index *index = m->journal->index;
     const sm_piece *head = sm_machine_head(m, block);
     return sm_block_kinds(index, &index->block[m->stream->first + block]) != 0 ||
@@ -139,8 +139,8 @@ static bool says_something(const sm_machine *m, size_t block) {
 
 /* Read one block more before and after the blocks with instants: events before a block's first mark, or after its last,
  * get their times from both. */
-sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
-                                const sm_sink *sink, sm_wrong *wrong) {
+sm_decode_status sm_decode_instants(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
+                                    const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
     int64_t origin = journal->origin[stream->thread];
     sm_decode_status status = SM_DECODE_DONE;
@@ -148,11 +148,11 @@ sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream
     for (size_t block = first_block(&m, from); block < blocks && status == SM_DECODE_DONE; block++) {
         if (sm_machine_head(&m, block)->time + origin >= to)
             break;
-        if (block < read || !says_something(&m, block))
+        if (block < read || !has_instants(&m, block))
             continue;
         size_t last = block;
         while (last + 1 < blocks && sm_machine_head(&m, last + 1)->time + origin < to &&
-               (says_something(&m, last + 1) || says_something(&m, last))) {
+               (has_instants(&m, last + 1) || has_instants(&m, last))) {
             last++;
         }
         status = decode(&m, block - (block > read), last, to);

@@ -11,12 +11,12 @@ typedef enum { SM_DECODE_DONE, SM_DECODE_STOPPED, SM_DECODE_NO_MEMORY } sm_decod
 /* Pass the calls of a stream to the sink, in the order of their ends, from blocks with events in [from, to). */
 sm_decode_status sm_decode(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong);
-/* Do the same from a block on, given by its index in the stream, up to blocks from `to` on. */
+/* Pass on the calls from a block on, given by its index in the stream, up to the first block at or after `to`. */
 sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream, size_t block, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong);
-/* Do the same for the fewest blocks that have all instants and gaps. */
-sm_decode_status sm_decode_said(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
-                                const sm_sink *sink, sm_wrong *wrong);
+/* Decode only the blocks that are needed for all instants and gaps. */
+sm_decode_status sm_decode_instants(const sm_trace *journal, const sm_stream *stream, int64_t from, int64_t to,
+                                    const sm_sink *sink, sm_wrong *wrong);
 
 /* A decoder that reads one block per step. */
 typedef struct {

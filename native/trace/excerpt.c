@@ -1,4 +1,4 @@
-/* Write a part of a journal as a journal: a window, or chosen calls.
+/* Write a part of a journal as another journal: a window, or chosen calls.
  *
  * A first pass over the events counts them and so finds the nodes. A second pass writes the events as tokens, with new
  * numbers for the nodes. Memory is bounded by the depth of the stack, plus a bit per call if the choice depends on how
@@ -232,7 +232,7 @@ static void follow_up(cutter *c, const moment *at) {
 }
 
 /* Write the path if nothing else happened in the block. */
-static void say_path(cutter *c) {
+static void write_path(cutter *c) {
     bool begun = c->begun;
     begin(c);
     if (c->writer && !c->writer->open) {
@@ -340,7 +340,7 @@ static void end(cutter *c, const moment *at, bool in_order) {
         }
     } else {
         pass(c, at);
-        say_path(c);
+        write_path(c);
     }
     for (size_t i = 0; c->counts && i < c->shown; i++)
         c->counts->seen[c->stack[i].node] |= SM_CUT_RUNS_ON;
@@ -393,7 +393,7 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
         pass(c, &(moment){.time = from});
-        say_path(c);
+        write_path(c);
         if (c->writer)
             sm_write_end(c->writer);
     }

@@ -21,7 +21,7 @@ typedef struct {
 
 enum { SM_CUT_ON_PATH = 1, SM_CUT_BEGAN_BEFORE = 2, SM_CUT_RUNS_ON = 4 }; /* flags of a node */
 
-/* Counts of the part, by node, in arrays that the caller has cleared. */
+/* The part's counts by node, in arrays that the caller has cleared. */
 typedef struct {
     int64_t *calls, *resumes, *exceptions, *segments, *ns, *seen;
     double *ns_sq, *ns_var; /* ns squared; ns_var: for the uncertainty of segment ends */

@@ -12,7 +12,7 @@ static void sum_up(uint32_t *start, size_t runs) {
     }
 }
 
-/* Undo the increments of filling, which moved each start to the beginning of the next run. */
+/* Restore the starts after filling, which has moved each one to the beginning of the next run. */
 static void shift_back(uint32_t *start, size_t runs) {
     for (size_t i = runs; i > 0; i--)
         start[i] = start[i - 1];

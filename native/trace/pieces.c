@@ -59,13 +59,13 @@ int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piec
     return body != head + size || length < size ? -1 : parsed(piece, size, length);
 }
 
-bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece) {
+bool sm_piece_equals_copy(const sm_index *index, const sm_piece *piece) {
     return piece->copy == 0 || memcmp(index->bytes + piece->copy, index->bytes + piece->at, piece->body) == 0;
 }
 
 static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32 *tables) {
     const uint8_t *payload = index->bytes + piece->at;
-    if (!sm_piece_is_as_told(index, piece))
+    if (!sm_piece_equals_copy(index, piece))
         return 0;
     uint32_t crc = sm_crc32_update(tables, 0, payload - 8, 4);
     return sm_crc32_update(tables, crc, payload, piece->length) == sm_get_u32(payload - 4);
@@ -84,7 +84,7 @@ int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, siz
     *size = 0;
     for (size_t i = 0; i < block->pieces; i++) {
         const sm_piece *piece = &index->piece[block->first + i];
-        if (piece->offset < *size && sm_piece_is_as_told(index, piece))
+        if (piece->offset < *size && sm_piece_equals_copy(index, piece))
             continue; /* a duplicate */
         if (piece->offset != *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables))
             return 0;

@@ -48,7 +48,7 @@ typedef struct {
 
 /* Parse a piece's head, except `at`, `copy` and `kinds`. Return 0, or -1 if it is invalid. */
 int sm_piece_parse(const uint8_t *payload, size_t length, sm_piece *piece);
-/* Do the same with the head alone, which is `size` bytes of a payload of `length`. */
+/* Parse a head alone, `size` bytes of a payload of `length`. Return 0, or -1 if it is invalid. */
 int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piece *piece);
 
 /* Build the index. places: offset and length of each payload, from the file's reader. heads: of each chunk of heads,
@@ -59,7 +59,7 @@ int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int6
 void sm_index_free(sm_index *index);
 
 /* Return true if the piece's head equals the copy that was read. */
-bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
+bool sm_piece_equals_copy(const sm_index *index, const sm_piece *piece);
 
 /* Read a chunk of heads, for the last of `count` pieces at `places`. Set `is_known[i]` if piece[i] is known then.
  * Ignore a chunk that contradicts itself or the places. */

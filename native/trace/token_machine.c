@@ -9,7 +9,7 @@
  * back, and no error exceeds the distance to the farther mark. The clock was also read where a block begins later than
  * the last mark, and at the thread's end.
  *
- * A call is passed on when its end has a time. Until then it is in the pool, where events name it by index.
+ * A call goes to the receiver when its end has a time. Until then it is in the pool, where events name it by index.
  *
  * Steps of generators: A resume does not name the step that it continues. The step that paused last on this node is
  * taken, and flagged if there are others.

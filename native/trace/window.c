@@ -73,7 +73,7 @@ int sm_window_fill(sm_window *w, const sm_trace *journal, int64_t from, int64_t 
         if (thread >= 0 && stream->thread != (uint64_t)thread)
             continue;
         sm_decode_status status = limit ? sm_decode(journal, stream, from, to, &sink, &w->wrong)
-                                        : sm_decode_said(journal, stream, from, to, &sink, &w->wrong);
+                                        : sm_decode_instants(journal, stream, from, to, &sink, &w->wrong);
         if (status == SM_DECODE_NO_MEMORY || w->no_memory)
             return -1;
     }

@@ -73,7 +73,7 @@ static inline void add_run(sm_zoom_slicer *s, sm_place *place, sm_frame *frame, 
     frame->last = now;
 }
 
-/* End the top call, perhaps not by a return. */
+/* End the top call, which may be suspended or left by an exception. */
 static void end_top(sm_zoom_slicer *s, uint32_t flags) {
     sm_frame *frame = &s->stack[--s->depth];
     if (s->depth < s->low) {
@@ -132,7 +132,7 @@ static void go_to(sm_zoom_slicer *s, uint64_t rank, uint32_t begins) {
     }
 }
 
-/* Do the same after missing events, and end the slice. */
+/* Make the stack the path of a block's rank after missing events, and end the slice. */
 static void go_on_behind(sm_zoom_slicer *s, const sm_block_head *head) {
     uint32_t length, *path = path_of(s, head->rank, &length);
     if (path == NULL)

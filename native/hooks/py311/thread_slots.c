@@ -70,9 +70,9 @@ static guard *guard_of(PyThreadState *tstate, sm_thread_slot slot) {
 }
 
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
-static void tell_alongside(bool present);
+static void notify_alongside(bool present);
 
-/* Set the slot's function by the guard's state. */
+/* Set the slot's function according to the guard's state. */
 static void point(guard *self) {
     Py_tracefunc function = self->foreign;
     bool several = function != NULL;
@@ -103,7 +103,7 @@ static void adopt(guard *self) {
     sm_thread_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
-    tell_alongside(self->foreign != NULL);
+    notify_alongside(self->foreign != NULL);
     Py_XDECREF(before);
 }
 
@@ -168,7 +168,7 @@ static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     self->count = count;
     point(self);
     if (fresh && foreign)
-        tell_alongside(true);
+        notify_alongside(true);
     return fresh;
 }
 
@@ -202,7 +202,7 @@ static void deliver(event *event, Py_tracefunc function, PyObject *obj) {
     event->status = -1;
 }
 
-static void tell_foreign(guard *self, event *event) {
+static void call_foreign(guard *self, event *event) {
     if (self->foreign == NULL)
         return;
     PyObject *obj = self->foreign_obj;
@@ -212,7 +212,7 @@ static void tell_foreign(guard *self, event *event) {
     Py_XDECREF(obj);
 }
 
-static void tell_users(guard *self, event *event) {
+static void call_users(guard *self, event *event) {
     sm_thread_slot_user *receivers[USERS];
     unsigned count = 0;
     for (unsigned i = 0; i < self->count; i++)
@@ -259,10 +259,10 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     event event = {.frame = frame, .what = what, .arg = arg};
     bool ends = what == PyTrace_RETURN || what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
     if (!ends)
-        tell_foreign(self, &event);
-    tell_users(self, &event);
+        call_foreign(self, &event);
+    call_users(self, &event);
     if (receives(self, frame, what) && ends)
-        tell_foreign(self, &event);
+        call_foreign(self, &event);
     self->inside = outer;
     self->inside_what = outer_what;
     Py_DECREF(self);
@@ -310,7 +310,7 @@ static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     if (self == NULL || what != PyTrace_CALL)
         return 0;
     event event = {.frame = frame, .what = what, .arg = arg};
-    tell_users(self, &event);
+    call_users(self, &event);
     return outcome(&event);
 }
 
@@ -324,7 +324,7 @@ static int mend_all(void *Py_UNUSED(nothing)) {
     memset(torn, 0, sizeof torn);
     if (users != NULL && !sm_is_finalizing()) {
         (void)arrange_all();
-        tell_alongside(false);
+        notify_alongside(false);
     }
     return 0;
 }
@@ -343,7 +343,7 @@ static bool is_alongside(const sm_thread_slot_user *user) {
 }
 
 /* Notify the users that another tool came or, if false, may have gone. */
-static void tell_alongside(bool present) {
+static void notify_alongside(bool present) {
     for (const sm_thread_slot_user *user = users; user != NULL; user = user->next)
         if (user->alongside != NULL)
             user->alongside(present || is_alongside(user));
@@ -370,7 +370,7 @@ static void guard_dealloc(PyObject *object) {
                 }
             }
             (void)arrange(tstate, self->slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE);
-            tell_alongside(true);
+            notify_alongside(true);
         }
         if ((running || self->tstate != tstate) && !mend_pending)
             mend_pending = Py_AddPendingCall(mend_all, NULL) == 0;
@@ -416,7 +416,7 @@ int sm_thread_slots_join(sm_thread_slot_user *user) {
     }
     link_user(user);
     (void)arrange_all();
-    tell_alongside(false);
+    notify_alongside(false);
     return 0;
 }
 
@@ -430,7 +430,7 @@ void sm_thread_slots_leave(sm_thread_slot_user *user) {
         sm_thread_slots_watch_methods(false);
     }
     (void)arrange_all();
-    tell_alongside(false);
+    notify_alongside(false);
 }
 
 void sm_thread_slots_review(PyThreadState *tstate) {
@@ -484,7 +484,7 @@ void sm_thread_slots_clear(bool trace) {
     self->foreign = NULL;
     self->foreign_obj = NULL;
     point(self);
-    tell_alongside(false);
+    notify_alongside(false);
     Py_XDECREF(before);
 }
 

@@ -14,17 +14,17 @@
 typedef enum { SM_THREAD_SLOT_PROFILE, SM_THREAD_SLOT_TRACE, SM_THREAD_SLOTS } sm_thread_slot;
 
 typedef struct sm_thread_slot_user {
-    /* Set by the user, and constant. */
+    /* The user sets these, and never changes them. */
     sm_thread_slot slot;
     /* Receives the event, with a NULL object and no exception set. Returns -1 with an exception set to raise it in
      * the program. May be called once more after the user has left. */
     Py_tracefunc function;
     /* Returns true if it wants this thread's events; NULL means all threads. Runs no Python code. */
     bool (*wants)(PyThreadState *tstate);
-    /* It sleeps on each thread until it is woken there. */
+    /* The user sleeps on each thread until sm_thread_slots_wake. */
     bool idle;
-    /* Notifies of another tool in a slot of any thread, before its first event, and of the end of the last one.
-     * Called while a slot is being set, so it runs no Python code. May be NULL. */
+    /* Called when another tool appears in a slot of any thread, before its first event, and when the last one has gone.
+     * A slot is being set meanwhile, so it runs no Python code. May be NULL. */
     void (*alongside)(bool present);
     /* Private. */
     bool joined;

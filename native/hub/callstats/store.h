@@ -19,7 +19,7 @@ typedef struct sm_call_entry {
     const void *key; /* the code object or PyMethodDef */
     PyObject *code;  /* owned; a code object or a str */
     sm_call_sums sums;
-    sm_call_link *newest; /* of its links as a caller, the one used last */
+    sm_call_link *newest; /* its link, as a caller, that was used last */
     sm_call_link *links;
     struct sm_call_entry *next;
 } sm_call_entry;
@@ -33,7 +33,7 @@ struct sm_call_link {
 
 typedef struct {
     sm_map by_key;                 /* of entries */
-    sm_call_entry *first, *newest; /* by their first call */
+    sm_call_entry *first, *newest; /* in the order of their first call */
     sm_call_link **links;          /* open addressing, by (caller, key) */
     size_t link_count, link_size;
 } sm_call_store;
@@ -43,8 +43,8 @@ typedef struct {
 sm_call_entry *sm_call_store_entry(sm_call_store *store, const void *key, PyObject *named);
 sm_call_link *sm_call_store_link(sm_call_store *store, sm_call_entry *caller, const void *key, PyObject *named);
 
-/* names.c: what cProfile calls a C function: a new str, or NULL with no exception set. */
+/* Return cProfile's name of a C function, a new str, or NULL without an exception (names.c). */
 PyObject *sm_callstats_name(PyObject *callable);
 
-/* Empties it. Letting go of code objects may run code, which finds it empty. */
+/* Empty the store. Releasing code objects may run code, which finds the store empty. */
 void sm_call_store_forget(sm_call_store *store);
