@@ -46,7 +46,7 @@ typedef struct {
 
 struct sm_filter {
     uint32_t references;
-    uint32_t kinds, facts; /* SM_EVENT_BIT()s that can pass; 1 << sm_fact of all terms */
+    uint32_t facts;        /* 1 << sm_fact of all terms */
     uint32_t root;         /* the last one of */
     sm_filter_node *nodes; /* owned, like the next two */
     uint32_t *children;
