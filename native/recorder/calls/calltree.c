@@ -1,4 +1,4 @@
-/* The slow paths of the calltree: a new path, or a stack that does not fit. calltree.h explains the tree. */
+/* The slow paths of the calltree: new paths, and stacks that differ from the path. calltree.h explains the tree. */
 #include "recorder/calls/calltree.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     return child;
 }
 
-/* Do the same for a path that its function may have taken with another code object. */
+/* Find or make the child of a function that may have come this way with another code object. */
 static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
     sm_node *child = NULL;
     if (function->function->kind == SM_PYTHON) {
@@ -34,7 +34,7 @@ static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, s
     return child;
 }
 
-/* Return the function's bucket. Its key is the function's address, which no event has, so all its events come here. */
+/* Return the function's bucket. Its key is the function's address, which no event has, so it is only found here. */
 static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
     static const char bucket_key;
     sm_tree_thread *store = sm_tree_of(thread)->store;
@@ -74,7 +74,7 @@ static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *funct
     sm_node *bucket = bucket_of(thread, function);
     if (bucket == NULL)
         return NULL;
-    if (!remembered && tree->fold_count == 0) /* where folding began, below the frames since */
+    if (!remembered && tree->fold_count == 0) /* the node where folding began, below the frames entered since */
         tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
     if (!remembered)
         tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
@@ -184,8 +184,8 @@ bool sm_tree_hides(const void *code) {
     return function != NULL && function->left_out;
 }
 
-/* Return true for seismo's own code, whose calls count for nobody. Calls of code that where= leaves out count for the
- * caller that is kept. */
+/* Return true for seismo's own code, whose calls are not counted. Calls of code that where= leaves out count for the
+ * nearest caller that is kept. */
 bool sm_tree_is_own(const void *code) {
     if (!PyCode_Check((PyObject *)(uintptr_t)code))
         return true;
@@ -267,7 +267,7 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
 #define TRIVIAL_LONGEST_NS 50e3
 
 bool sm_tree_is_trivial(const sm_node *node) {
-    /* Be sure: many measured, short on average, and none long enough to matter. */
+    /* Many calls must be measured and short on average, and none long enough to matter. */
     const sm_node_rest *rest = sm_rest(node);
     const sm_tree_function *function = rest->function;
     double per_ns = 1.0 / sm_engine.clock.ns_per_tick;

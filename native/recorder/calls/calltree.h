@@ -22,22 +22,22 @@ extern const sm_recorder sm_calltree;
 
 bool sm_calltree_check(void);
 uint64_t sm_calltree_paths(void);
-int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording, or -1 */
+int64_t sm_calltree_number(const sm_node *node); /* the number of its row in a recording, or -1 */
 uint64_t sm_calltree_bytes(void);
 
 bool sm_tree_hides(const void *code);  /* true if it is left out of the recording */
 bool sm_tree_is_own(const void *code); /* true if it is seismo's own */
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
-/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
+/* Return a child for a frame that runs already, or parent if it is left out, or NULL without memory or paths. */
 sm_node *sm_tree_seed_frame(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
-/* Handle a call from a frame of this code, which is not the path's end. Return false if it is seismo's own. */
+/* Handle a call from a frame of this code, which is not at the path's end. Return false if the code is seismo's. */
 bool sm_tree_calls_from(sm_thread *thread, const void *caller);
 void sm_tree_raised(sm_node *node);
 void sm_tree_suspended(sm_thread *thread, sm_node *node);
 void sm_tree_awaited(sm_thread *thread, sm_node *node);
-/* Read the clock at an event; `to` runs from now on. entered: the node if it was entered, or NULL. */
+/* Count the time up to an event, after which `to` runs. entered: the node that the event entered, or NULL. */
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now);
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now);
 void sm_tree_entry(sm_node *node);
@@ -45,7 +45,7 @@ void sm_tree_look(sm_thread *thread); /* replaces sm_tree_clock() where no time 
 void sm_tree_carry(sm_node *node, bool calls);
 /* Return true if this C function is trivial: not worth an event at a place that always calls it. */
 bool sm_tree_is_trivial(const sm_node *node);
-/* The child of the node that the thread is at, if there is one; none is made. */
+/* Return the child of the thread's current node, or NULL if it does not exist yet. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
 /* Count the last reported call of a place, after which missing calls are marked (lower_bounds.c). */
 void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
@@ -71,7 +71,7 @@ static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
     sm_tree_stepped(thread, from, NULL, to);
 }
 
-/* Do the same where every piece is exact. The clock is read once: the work here is part of the piece that begins. */
+/* Step to a node if every piece is exact. The clock is read once, so the work here is part of the piece that begins. */
 SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint8_t token, sm_tree_way way) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_tree_thread *tree = sm_tree_of(thread);
@@ -91,7 +91,7 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
 
-/* Do the same where no time is kept. */
+/* Step to a node if no time is kept. */
 static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->node = to;

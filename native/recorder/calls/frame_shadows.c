@@ -34,7 +34,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     return grown != NULL;
 }
 
-/* Forget all frames, since the stack may be another one. Make sure of a slot of this depth. */
+/* Forget all frames, since the stack may be another one. Ensure that there is a slot for this depth. */
 static bool begin_again(sm_shadows *shadows, uint32_t depth) {
     sm_sampler_lock();
     if (shadows->size > KEPT && shadows->size / 8 > depth) {
@@ -59,7 +59,7 @@ static bool is_left_out(const PyCodeObject *code) {
     return entry != NULL && entry->function != NULL && entry->function->left_out;
 }
 
-/* Skip a frame that is no function's, and note what it runs, which never goes away. Return true if it is counted. */
+/* Skip a frame that belongs to no function, and note its immortal code. Return true if the interpreter counts it. */
 static bool pass_by(const sm_frame_head *frame) {
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
     bool counted = sm_frame_is_counted(frame);

@@ -8,7 +8,7 @@
  * its slot, which is noticed. A dead shadow may have the address of an unreported frame, so the frame must run the
  * shadow's code, too. A frame of code whose starts are reported has written to its slot itself.
  *
- * Unreported frames: Some stand for a stretch of C stack; they are skipped, and mean that C code made the call. Frames
+ * Unreported frames: Some mark a stretch of C stack; they are skipped, and show that C code made the call. Frames
  * of functions that are left out are skipped, too. All others ran before their thread or stack was recorded; for these
  * the stack is walked (engine/threads.c).
  *
@@ -20,12 +20,12 @@
 #include "compat/frame.h"
 #include "recorder/calls/tree.h"
 
-/* Make sure of a slot of this depth. Return false if out of memory. */
+/* Ensure that there is a slot for this depth. Return false if out of memory. */
 bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth);
 void sm_shadows_free(sm_shadows *shadows);
 
-/* What frames run that stand for C code, as far as they have been met: of all entries from C, and of all specialised
- * calls of classes, which each have one. They live as long as the process, so one comparison recognises such a frame.
+/* The code of frames that mark an entry from C, and of those that mark the specialised call of a class, or NULL before
+ * the first such frame. Each is one object that lives as long as the process, so one comparison recognises the frame.
  * Guard: the GIL. */
 enum { SM_FRAME_ENTRY, SM_FRAME_CLASS, SM_FRAMES_OF_C };
 extern const void *sm_frames_of_c[SM_FRAMES_OF_C];
@@ -41,7 +41,7 @@ static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadStat
     return here;
 }
 
-/* Do the same for the fast path. Return NULL also while each event has to take the slow path. */
+/* Return this slot on the fast path, or NULL also while each event has to take the slow path. */
 static inline sm_shadow *sm_shadows_open(const sm_shadows *shadows, PyThreadState *tstate) {
     uint32_t depth = (uint32_t)sm_tstate_depth(tstate);
     if (SM_UNLIKELY(depth >= shadows->open))
@@ -63,7 +63,7 @@ static inline bool sm_shadow_is_in_c(const sm_shadow *shadow, const sm_frame_hea
 
 typedef struct {
     const sm_frame_head *frame; /* the innermost candidate, or NULL */
-    uint32_t depth;             /* of the frame; of one that stands for C code, that of the frame below */
+    uint32_t depth;             /* of the frame, or of the frame below if it marks C code */
     bool through_c;             /* C code called the frame above */
     bool thrown;                /* an exception entered the frame above: see frame_depths.h */
     bool unknown;               /* skip also frames that should have a shadow */
@@ -73,7 +73,7 @@ typedef struct {
  * shadow. */
 sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from);
 
-/* Set the thread's node by its frames. For any thread, with the GIL. */
+/* Set the thread's node according to its frames. For any thread, with the GIL. */
 void sm_shadows_settle(sm_thread *thread);
 /* Return true if the running frame, or (entering) its caller, has a shadow: then the stack was not exchanged. */
 bool sm_shadows_follow(sm_thread *thread, bool entering);

@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-/* With the GIL; the start follows the journal's. */
+/* Start after the journal, and stop. With the GIL. */
 void sm_pauses_start(void);
 void sm_pauses_stop(void);
 

@@ -1,10 +1,10 @@
 /* Decide which counts are lower bounds.
  *
- * A place that is switched off (source/monitoring/call_sites.c) reports no C function any more. Missing can be calls of
- * the C function that it called, by the function that contains it: a *pair*. A node is a lower bound if its function
- * and its parent's are a pair, and its parent can have run since: it was running then, or was entered later. So the
- * caller's nodes note their entries when the place is switched off. Later pairs of the caller keep the first note,
- * which marks too many rather than too few.
+ * A place that is switched off (source/monitoring/call_sites.c) reports no C function any more. So calls may be missing
+ * from a *pair*: the function that contains the place, and the C function that it called. A node is a lower bound if
+ * its parent's function and its own are a pair, and its parent may have run since: it was running then, or was entered
+ * later. So the caller's nodes note their number of entries when the place is switched off. Later pairs of the caller
+ * keep the first note, which marks too many nodes rather than too few.
  *
  * If where= leaves the caller out, all nodes of the C function are marked, like its buckets under <folded paths>. */
 #include "base/map.h"
@@ -72,7 +72,7 @@ void sm_tree_note_site(sm_function *caller, sm_function *callee) {
     sm_engine_unlock();
 }
 
-static bool is_callee(uint32_t callee) { /* rare: only for buckets */
+static bool is_callee(uint32_t callee) { /* rarely called: only for buckets */
     for (const uint64_t *pair = NULL; (pair = sm_map_next(&bounds.pairs, pair, sizeof *pair)) != NULL;) {
         if ((uint32_t)(*pair - 1) == callee)
             return true;

@@ -5,8 +5,8 @@
  * function off for good (source/monitoring/start_events.h). So rare functions have exact times, and frequent ones many
  * samples.
  *
- * Guard: What a node has of exact pieces belongs to its threads, with the GIL; what it has of looks, to the sampler.
- * Nothing is shared, so no thread of the program waits for the sampler, which may have no processor. */
+ * Guard: Threads write a node's exact pieces with the GIL, and the sampler writes its looks. They share no field, so no
+ * thread of the program waits for the sampler, which may have no processor. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@
 #endif
 #define WORTH_NS 5000.0 /* a piece this long is worth two readings of the clock: 1 % of it */
 #define NEAR 8
-#define RETRIES 16 /* of a look that meets a frame some ns before its shadow */
+#define RETRIES 16 /* of a look that finds a frame some ns before its shadow is made */
 
 static double worth_ticks(void) {
     return WORTH_NS / sm_engine.clock.ns_per_tick;

@@ -1,4 +1,4 @@
-/* The calls recorder, as the engine sees it. */
+/* The calls recorder's interface to the engine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "recorder/calls/gc_pauses.h"
 #include "recorder/calls/store.h"
 
-/* All that it owns but its nodes. */
+/* Free all that a thread's tree owns, except its nodes. */
 static void free_stacks(sm_tree_thread *tree) {
     sm_free(tree->fold);
     sm_shadows_free(&tree->shadows);
@@ -173,7 +173,7 @@ uint64_t sm_calltree_paths(void) {
 
 uint64_t sm_calltree_bytes(void) {
     if (sm_engine.pairs[0].recorder != &sm_calltree)
-        return 0; /* what hangs on the threads is another recorder's */
+        return 0; /* the threads' data belongs to another recorder */
     uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)

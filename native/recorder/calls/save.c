@@ -13,7 +13,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-typedef struct { /* of a node's exact pieces and waiting */
+typedef struct { /* times of a node's exact pieces and of its waiting */
     uint64_t ticks;
     sm_off off;
 } sums;
@@ -107,7 +107,7 @@ static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint
     if (node == NULL || sm_rest(node)->id >= nodes)
         return;
     sums of = sums_of(sm_rest(node));
-    sm_piece open = sm_sampler_so_far(timing, now); /* later: nothing is counted twice */
+    sm_piece open = sm_sampler_so_far(timing, now); /* read after the row, so that nothing is counted twice */
     if (open.of != node)
         return;
     of.ticks += open.ran;

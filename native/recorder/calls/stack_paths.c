@@ -22,8 +22,8 @@
 
 #define MAX_PARKED (1u << 15)
 
-typedef struct {    /* the path of a stack that is switched away from; its thread's, with the GIL */
-    uint64_t chunk; /* the address of the one where its frames end */
+typedef struct {    /* the path of a stack that is not running now; guard: its thread, with the GIL */
+    uint64_t chunk; /* address of the chunk in which its frames end */
     sm_node *node;
 } parked;
 

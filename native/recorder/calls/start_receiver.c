@@ -14,7 +14,7 @@ static sm_node *reach(sm_thread *thread, sm_reach from, bool entering) {
     return sm_shadows_reach(sm_tree_of(thread), from);
 }
 
-/* Return a slot for the shadow of the running frame, or NULL if out of memory. Then a walk finds what it calls. */
+/* Return a slot for the running frame's shadow, or NULL if out of memory: then its callees walk the stack. */
 static sm_shadow *here(sm_thread *thread) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
     if (!sm_shadows_reserve(shadows, (uint32_t)sm_tstate_depth(thread->tstate)))

@@ -54,7 +54,7 @@ SM_INLINE bool sm_starts_step(sm_thread *thread, sm_node *caller, const void *co
     return true;
 }
 
-/* Enter a frame that another one called. */
+/* Enter a frame that another frame called directly. */
 SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
@@ -66,7 +66,7 @@ SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool r
     return sm_starts_step(thread, here[-1].node, code, resumed, frame, here);
 }
 
-/* Enter a frame that C code called, perhaps the C function that the caller is in. */
+/* Enter a frame that C code called, perhaps the C function that the caller runs. */
 SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
@@ -106,7 +106,7 @@ SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
 
 bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
-/* Leave the C function that the frame is in, if any. */
+/* Leave the C function that the frame runs, if any. */
 SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
     sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(here->frame != sm_starts_frame(thread)))

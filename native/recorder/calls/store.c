@@ -54,7 +54,7 @@ sm_node *sm_node_in_table(sm_node *parent, const void *key) {
         SM_LOOK();
         if (slot == 0)
             return NULL;
-        if (found->key == key) { /* in either slot; it takes the place of the child met last */
+        if (found->key == key) { /* it replaces the child that was found last in the node itself */
             *sm_node_recent(parent, key) = found;
             parent->child_key[1] = key;
             return parent->child[1] = found;
@@ -116,7 +116,7 @@ static uint32_t number_table(void) {
     return sm_tree.tables_count;
 }
 
-/* Make sure of a table with room for another node. */
+/* Ensure that there is a table with room for another node. */
 static bool grow_children(sm_node *parent) {
     sm_children *old = sm_more(parent);
     uint32_t wanted = old != NULL ? old->count + 2 : 6, size = 4;
@@ -354,7 +354,7 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
             return rekey(parent, node_in(slot), key);
     }
     sm_node *child = more != NULL ? sm_node_child(parent, function->first) : NULL;
-    bool found = child != NULL && sm_rest(child)->function == function; /* otherwise its address is another's now */
+    bool found = child != NULL && sm_rest(child)->function == function; /* otherwise the address was reused */
     return found ? rekey(parent, child, key) : NULL;
 }
 
@@ -365,7 +365,7 @@ sm_node_more *sm_node_has(sm_node *node) {
         return more;
     if (__atomic_compare_exchange_n(place, &more, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
-    sm_free(made); /* the sampler, or the thread, was first */
+    sm_free(made); /* the sampler, or the thread, has made one meanwhile */
     return more;
 }
 

@@ -4,60 +4,60 @@
 
 #include "recorder/calls/tree.h"
 
-/* What the recorder knows of a function; shared by threads, slow paths only. Guard: the GIL, except where noted. */
+/* The recorder's facts about a function, shared by all threads and used on slow paths only. Guard: the GIL. */
 typedef struct sm_tree_function {
     sm_function *function;
     bool young;      /* the clock is read at its entries and ends */
     bool several;    /* it has had more code objects than `first`, or `first` died */
-    bool first_gone; /* `first` died; its address may be another's */
-    bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
+    bool first_gone; /* `first` died, so its address may be reused */
+    bool unlisted;   /* a list of nodes by code object lacks some, because memory ran out */
     bool sites_off;  /* it has a place that reports no C functions (lower_bounds.c); guarded by the engine's lock */
     uint64_t entries, pieces, ticks, longest; /* timed entries; exact pieces, their ticks, and the longest */
     sm_node *nodes;                           /* through sm_node_rest.same */
     const void *first;                        /* key of all nodes while there is only one, or NULL */
 } sm_tree_function;
 
-enum { /* the first are as in the file */
+enum { /* flags of a node; the first four are as in the file */
        SM_NODE_LOWER_BOUND = 1,
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
-       SM_NODE_RUNNING = 8,       /* in the file alone: see sm_node_rest.running */
-       SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
+       SM_NODE_RUNNING = 8,       /* only in the file; see sm_node_rest.running */
+       SM_NODE_BY_FUNCTION = 128, /* its parent's table has it by its function */
        SM_NODE_ROOT = 64,
-       SM_NODE_LISTED = 256, /* while a list is cleared */
+       SM_NODE_LISTED = 256, /* set only while a list is cleared */
        SM_NODE_BEFORE = 1024 /* sm_node_rest.before is valid */
 };
 
 typedef struct sm_node_more {
     sm_off off;     /* of exact pieces; guarded by the GIL */
-    sm_off seen;    /* of looks; the sampler's, like the next */
+    sm_off seen;    /* of looks; guarded by the sampler's lock, like the next */
     double seen_sq; /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* high parts of sm_node's counts */
 } sm_node_more;
 
-/* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
- * is in the node. One whose code object is gone has none; it is there by its function, so that code made again takes it
- * over. So is one whose function has had several code objects, which may all be alive and take turns: such a child has
- * two slots. (One whose function has had a single code object is found by that.) Guard: the GIL. */
+/* All children of a node, in an open-addressed table without tombstones. A child is found by its key, which is in the
+ * node. If its code object died, it is found by its function, so that equal code made later continues it. A child whose
+ * function has had several code objects, which may live and take turns, has two slots: by its key and by its function.
+ * Guard: the GIL. */
 typedef struct {
     uint32_t mask, count;
-    uintptr_t slots[]; /* 0 if free, or a node by its key, or (+ SM_BY_FUNCTION) by its function */
+    uintptr_t slots[]; /* 0 if free, or a node, plus SM_BY_FUNCTION if it is there by its function */
 } sm_children;
 #define SM_BY_FUNCTION 1
-#define SM_KEY_DEAD ((const void *)1) /* of a node whose code object died */
+#define SM_KEY_DEAD ((const void *)1) /* key of a node whose code object died */
 
 typedef struct sm_fold {
     const void *key;
     sm_node *bucket;
 } sm_fold;
 
-/* Guard: the GIL, but for what is atomic. */
+/* The state of the recorder. Guard: the GIL, except for atomic fields. */
 typedef struct {
     sm_tree_function **functions;
     uint32_t functions_size;
-    uint32_t nodes;       /* atomic: number without roots; those with smaller ids are published */
+    uint32_t nodes;       /* atomic; number without roots; nodes with smaller ids are published */
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
@@ -84,11 +84,11 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree);
 /* Return the node's rare data, which any thread makes if missing, or NULL if out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
-void sm_tree_free(void); /* but what threads own */
+void sm_tree_free(void); /* frees all but what threads own */
 
 void sm_calltree_save(sm_output *output);
 void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* writes a new node's row */
-void sm_tree_settle(void); /* sets each thread's node by its frames, with the GIL */
+void sm_tree_settle(void); /* sets each thread's node according to its frames, with the GIL */
 /* Mark or unmark a path as running, with the engine's lock. The node may be NULL. */
 void sm_tree_mark(sm_node *node, bool running);
 /* Mark the path that runs now. gil: the GIL is held, and the thread is settled. */
@@ -102,10 +102,10 @@ void sm_tree_end_time(sm_thread *thread);
 /* Return the node that the thread runs, as the sampler finds it, or NULL. With the sampler's or the engine's lock. */
 sm_node *sm_tree_running(sm_thread *thread);
 
-/* Makes a child for a frame that already runs. */
+/* A function that makes a child for a frame that already runs. */
 typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
-void sm_tree_mark_parked(sm_thread *thread, bool running); /* as sm_tree_mark_running, on its other stacks */
+void sm_tree_mark_parked(sm_thread *thread, bool running); /* like sm_tree_mark_running, for its other stacks */
 
 /* Note that a place in caller, which has called callee, is switched off. Either may be NULL if out of memory. */
 void sm_tree_note_site(sm_function *caller, sm_function *callee);

@@ -11,7 +11,7 @@
 #include "recorder/calls/trace_blocks.h"
 #include "recorder/calls/trace_zoom.h"
 
-#define UNIT_NS 16        /* a unit of marks is no longer, which is less than an event costs */
+#define UNIT_NS 16        /* the longest unit of marks, which is less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
 #define LATE_NS 10000000  /* between two checks whether the worker is late */
 
@@ -71,7 +71,7 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
     block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_trace_unit));
     stream->gap = false;
-    stream->after = NULL; /* a block may be where another one was */
+    stream->after = NULL; /* a new block may have the address of an old one */
     tree->journal.limit = block->bytes + SM_TRACE_STRIDE;
     publish(tree, block->bytes);
     sm_blocks_open(stream, block);
@@ -99,7 +99,7 @@ static bool make_room(sm_thread *thread, size_t size) {
     return stream->open != NULL;
 }
 
-/* Write the operand of a mark, which is the last one from now on. Time stands still while the clock goes back. */
+/* Write the operand of a mark, and remember it as the last one. A clock that goes back counts as standing still. */
 static uint8_t *put_since(sm_trace_end *end, uint8_t *at, uint64_t now) {
     uint64_t units = now >> sm_trace_unit, since = sm_ticks_since(end->mark, units);
     end->mark += since;
@@ -124,7 +124,7 @@ void sm_trace_mark(sm_thread *thread, uint64_t now) {
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
-/* Write what is there if the worker is late, for a program that is killed. */
+/* Write what is queued if the worker is late, in case the program is killed. */
 static void look_after_file(uint64_t now) {
     if (sm_ticks_since(journal.looked, now) < journal.late)
         return;
@@ -174,7 +174,7 @@ static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
     uint8_t *at = tree->journal.at;
     *at++ = token;
     at = sm_varint_put(at, rank_of(node));
-    if (journal.filtered && token == SM_TOKEN_GOTO) /* for the filter only: trace_filter.c */
+    if (journal.filtered && token == SM_TOKEN_GOTO) /* an operand that only the filter reads (trace_filter.c) */
         at = sm_varint_put(at, node->depth);
     publish(tree, at);
     if (tree->journal.at >= tree->journal.limit)

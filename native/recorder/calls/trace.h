@@ -39,11 +39,11 @@ uint64_t sm_trace_gaps(void); /* times that events were dropped */
 bool sm_trace_thread(sm_thread *thread);
 void sm_trace_thread_end(sm_thread *thread);
 
-/* Return true if events go into a file. What a forked child does before its own recording does not. */
+/* Return true if events go into a file. Those of a forked child do not before its own recording starts. */
 bool sm_trace_has_file(void);
 
 void sm_trace_look(sm_thread *thread);
-void sm_trace_mark(sm_thread *thread, uint64_t now); /* dates the last event */
+void sm_trace_mark(sm_thread *thread, uint64_t now); /* gives the last event a time */
 void sm_trace_enter_far(sm_thread *thread, const sm_node *node, bool resumed);
 void sm_trace_goto(sm_thread *thread, sm_node *node); /* changes the path without events */
 void sm_trace_left(sm_thread *thread, sm_node *to, sm_leaving how);
@@ -54,10 +54,10 @@ bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const cha
                       const char *json, size_t json_size);
 void sm_trace_pause(sm_thread *thread, const sm_pause *pause);
 
-/* Where each event has its own time, a mark follows at once. */
+/* With a clock reading for each event, each token is followed by a mark. */
 extern unsigned sm_trace_unit; /* log2 of the ticks in a unit of marks */
 void sm_trace_stamp_far(sm_thread *thread, uint8_t token, uint64_t now);
-void sm_trace_stamped(sm_thread *thread, uint64_t now); /* `at` has reached `limit`, after a mark */
+void sm_trace_stamped(sm_thread *thread, uint64_t now); /* called when `at` has reached `limit`, after a mark */
 
 static inline void sm_trace_stamp(sm_thread *thread, uint8_t token, uint64_t now) {
     sm_trace_end *end = &sm_tree_of(thread)->journal;

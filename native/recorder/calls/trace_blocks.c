@@ -136,14 +136,14 @@ static size_t write_pieces(const piece *of, size_t count) {
     return taken;
 }
 
-/* Write the paths first that the pieces name, so that a kill leaves none without. count: 1 for an empty one. */
+/* Write the paths that the pieces name before the pieces, in case the process is killed. count: 1 for an empty one. */
 static size_t write_after_paths(const piece *of, size_t count) {
     if (of->from == of->to)
         return count;
     return sm_writer_catch_up(blocks.writer) == 0 ? write_pieces(of, count) : 0;
 }
 
-/* Write what the filter leaves of a piece. whole: no more of the block will come. */
+/* Write the part of a piece that the filter keeps. whole: the block is complete. */
 static bool write_sieved(const piece *next, bool whole) {
     sm_block *block = next->block;
     sm_stream *stream = block->stream;
@@ -187,7 +187,7 @@ static size_t next_queued(piece next[MANY]) {
     return count;
 }
 
-/* Return true if the filter holds something of the open block back. */
+/* Return true if the filter holds back a part of the open block. */
 static bool waits(const sm_stream *stream) {
     return stream->sieved == stream->open->number + 1 && stream->sieve->out.size > stream->sieve->sent;
 }
@@ -289,7 +289,7 @@ static void forget_ended(void) {
     pthread_mutex_unlock(&blocks.sums);
 }
 
-/* Write full blocks, and what there is of open ones. Return false if the file takes no more now. */
+/* Write full blocks and the present parts of open ones. Return false if the file accepts no more now. */
 static bool write_rest(void) {
     uint64_t began = sm_monotonic_ns();
     bool written = blocks.writer != NULL;
@@ -337,7 +337,7 @@ void sm_blocks_help(void) {
     pthread_mutex_unlock(&blocks.disk);
 }
 
-/* Write the longest calls and the heads of pieces, for a program that is killed. */
+/* Write the longest calls and the heads of pieces, in case the program is killed. */
 static void write_notes(void) {
     pthread_mutex_lock(&blocks.disk);
     if (blocks.writer != NULL)
@@ -448,7 +448,7 @@ void sm_blocks_end(sm_stream *stream) {
     pthread_mutex_unlock(&blocks.lists);
 }
 
-static void forget(void) { /* with `disk`, or alone */
+static void forget(void) { /* called with `disk`, or while no other thread runs */
     while (blocks.first != NULL)
         pass_on(blocks.first);
     for (sm_block *block; (block = take_written()) != NULL;)

@@ -9,7 +9,7 @@
 #include "file/writer.h"
 #include "recorder/calls/trace_stream.h"
 
-bool sm_blocks_init(void); /* once per process; false if out of memory or semaphores */
+bool sm_blocks_init(void); /* called once per process; false if out of memory or semaphores */
 typedef struct {
     uint64_t least_ns; /* shorter calls are left out */
     uint32_t depth;    /* deeper calls are left out, unless UINT32_MAX */
@@ -18,7 +18,7 @@ typedef struct {
 
 /* Forget everything. Blocks go to this file from now on, or nowhere if it is NULL. filter: NULL to keep all calls. */
 void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter);
-void sm_blocks_stop(void); /* writes what is there, and forgets everything */
+void sm_blocks_stop(void); /* writes all that is queued, and forgets everything */
 void sm_blocks_flush(void);
 void sm_blocks_help(void); /* flushes if the worker is late and no other thread does so */
 

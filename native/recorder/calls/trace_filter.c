@@ -11,8 +11,8 @@
  * A mark belongs to the event before it, or to the instant that replaces it. Of consecutive instants with marks one is
  * enough, but the first mark after an event that stays is kept, since the event's time depends on it.
  *
- * A call is too deep below so many levels. The thread states its depth where a block begins or the path is exchanged,
- * as a second operand that is not in the file. */
+ * A call is too deep if at least `depth` calls are above it. Where a block begins or the path is exchanged, the thread
+ * writes its depth as a second operand, which does not go into the file. */
 #include "recorder/calls/trace_filter.h"
 
 #include <string.h>
@@ -21,11 +21,11 @@
 #include "base/varint.h"
 #include "trace/tokens.h"
 
-struct sm_trace_filter_level { /* guard: as of its filter */
+struct sm_trace_filter_level { /* guarded like its filter */
     size_t at;                 /* in `out`: where what it left begins */
     uint64_t since;            /* it began no earlier than this, in units */
-    uint64_t written;          /* as of sm_trace_filter, at its beginning, like the next three */
-    sm_left_out below;         /* of the call that it is in */
+    uint64_t written;          /* sm_trace_filter.written at its beginning; the same for the next three */
+    sm_left_out below;         /* of the call that contains it */
     sm_trace_filter_pair pair;
     bool marked;
     bool resumed;
@@ -176,7 +176,7 @@ static void advance(sm_trace_filter *f, uint64_t now) {
         f->sure++;
 }
 
-/* Return the token after this one. A change of path has its depth, too. */
+/* Return the token after this one. A change of path also has an operand with the depth. */
 static const uint8_t *skip(const uint8_t *at, const uint8_t *end) {
     uint64_t value = 0;
     unsigned token = *at++;

@@ -10,20 +10,20 @@
 
 typedef struct {
     uint64_t least; /* units of the shortest call that stays, or 0 */
-    uint32_t depth; /* of the deepest calls that stay, or UINT32_MAX */
+    uint32_t depth; /* depth of the deepest calls that stay, or UINT32_MAX */
 } sm_trace_filter_limits;
 
-typedef struct { /* what is missing below a call, at all levels */
+typedef struct { /* the events that are missing below a call, at all levels */
     uint64_t calls, resumes, exceptions;
 } sm_left_out;
 
 typedef struct sm_trace_filter_level sm_trace_filter_level;
 
-typedef struct {    /* an instant of what was left out, and a mark */
+typedef struct {    /* an instant that counts what was left out, and a mark */
     size_t at, end; /* in `out`; equal if there is none */
     sm_left_out of;
-    uint64_t written; /* as in sm_trace_filter, before it */
-    bool joins;       /* a later pair may replace it */
+    uint64_t written; /* sm_trace_filter.written before it */
+    bool joins;       /* true if a later pair may replace it */
 } sm_trace_filter_pair;
 
 typedef struct { /* of a stream; guarded by `disk` */

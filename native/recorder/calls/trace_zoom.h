@@ -1,7 +1,7 @@
-/* Level of detail (trace/zoom_slices.h), made while the journal is written. For trace.c and trace_blocks.c.
+/* Makes levels of detail (trace/zoom_slices.h) while the journal is written. For trace.c and trace_blocks.c.
  *
- * The worker makes it from written blocks, so no thread of the program pays for it. A block has the place and number of
- * the tree's nodes at its end, which never move or change, so they are read without the GIL. */
+ * The worker makes them from written blocks, so no thread of the program pays for it. A block has the place and number
+ * of the tree's nodes at its end, which never move or change, so they are read without the GIL. */
 #ifndef SM_RECORDER_CALLS_TRACE_ZOOM_H
 #define SM_RECORDER_CALLS_TRACE_ZOOM_H
 

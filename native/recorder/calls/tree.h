@@ -10,7 +10,7 @@
 
 typedef struct sm_node sm_node;
 
-/* One cache line: all that an event touches. Guard: the same as of sm_node_rest. */
+/* A node's hot part: one cache line with all that an event touches. Guarded like sm_node_rest. */
 struct sm_node {
     const void *key;
     uint32_t calls, resumes; /* modulo 2^32; the rest is in sm_node_more */
@@ -28,7 +28,7 @@ struct sm_node {
  * changes them, with the GIL, except as noted. Meanwhile the flush worker reads counters. */
 typedef struct {
     uint64_t timed, timed_ticks; /* exact pieces: their number, and the ticks that they ran */
-    uint64_t sampled_ticks;      /* the sampler's, like the next two */
+    uint64_t sampled_ticks;      /* guarded by the sampler's lock, like the next two */
     double sampled_sq;           /* of the weights of looks, ticks squared */
     uint32_t sampled;
     uint32_t entered;
@@ -37,21 +37,21 @@ typedef struct {
     sm_node *same;
     uint32_t exceptions, id;
     uint32_t saved;   /* sum of the counters in the file; guarded by the engine's lock */
-    uint32_t before;  /* entries, modulo 2^32, before its function had a place switched off */
+    uint32_t before;  /* entries, modulo 2^32, until a place of its function was switched off */
     uint16_t flags;   /* SM_NODE_... of store.h */
     uint8_t children; /* number made, at most UINT8_MAX */
-    bool running;     /* on a path that runs, during a save; guarded by the engine's lock */
+    bool running;     /* set during a save for nodes on running paths; guarded by the engine's lock */
 } sm_node_rest;
 
 #define SM_TREE_CHUNK 65536
 #define SM_TREE_BLOCK 16 /* chunks per allocation, since a large alignment costs a page */
 #define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
 
-/* Aligned to its size, so that a node finds its cold part. Guard: the GIL, but for what is atomic or complete. */
+/* A chunk is aligned to its size, so that a node finds its cold part. Guard: the GIL, except for atomic fields. */
 typedef struct sm_tree_chunk {
     struct sm_tree_chunk *next;
     uint32_t used;  /* atomic */
-    uint32_t first; /* it begins an allocation */
+    uint32_t first; /* true for the first chunk of an allocation */
     uint32_t number;
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
     sm_node_rest rest[SM_TREE_NODES];
@@ -66,7 +66,7 @@ static inline sm_node_rest *sm_rest(const sm_node *node) {
     return &chunk->rest[node - chunk->nodes];
 }
 
-/* What is done at an event: flags, and constants wherever they are given. */
+/* Flags for the work at an event. They are constants wherever they are passed. */
 typedef enum {
     SM_WAY_COUNT = 0,
     SM_WAY_JOURNAL = 1, /* write the journal (trace.h), before the step, which may read the clock */
@@ -77,65 +77,65 @@ typedef enum {
 /* Settings of the recording. Guard: the GIL; changed only before a start. */
 typedef struct {
     uint64_t max_paths;   /* calls on more paths are counted flat */
-    uint32_t trace_depth; /* of the deepest calls in a trace, or 0 for all */
+    uint32_t trace_depth; /* depth of the deepest calls in a trace, or 0 for all */
     uint64_t trace_least_ns;
 } sm_tree_settings;
 #define SM_MAX_PATHS 1000000u
 
 extern sm_tree_settings sm_tree_chosen;
 
-/* Where the journal of a thread goes on: trace.h. All NULL: there is none. Guard: its thread's own, with the GIL. */
+/* The write position of a thread's journal (trace.h), all NULL without a journal. Guard: its thread, with the GIL. */
 typedef struct {
     uint8_t *at;    /* atomic: written with release order */
-    uint8_t *limit; /* from here on the slow path is taken, for a mark or another block */
+    uint8_t *limit; /* from here on the slow path adds a mark or another block */
     struct sm_stream *stream;
     uint64_t mark; /* time of the last mark, in units (sm_trace_unit) */
 } sm_trace_end;
 
-/* Of a frame: frame_shadows.h. Guard: its thread changes it, with the GIL, a word at a time; the sampler reads it
- * meanwhile, and what it reads is a node in any case. */
+/* The shadow of a frame (frame_shadows.h). Guard: its thread changes it with the GIL, one word at a time. The sampler
+ * may read it meanwhile, and always reads a valid node. */
 typedef struct {
-    const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
-    uintptr_t at;      /* its `executable`; 0: it is left out, and only the C function that it is in is known */
+    const void *frame; /* address of the interpreter's frame, dereferenced only while it is known to live */
+    uintptr_t at;      /* the frame's `executable`, or 0 if it is left out and only its C function is known */
     sm_node *node;
     uintptr_t c_at; /* instruction that called a C function which may still run, or 0 */
     sm_node *c_node;
 } sm_shadow;
 
 typedef struct {
-    sm_shadow *slots; /* by depth, with two more below; NULL if every end is reported; moved with the sampler's lock */
+    sm_shadow *slots; /* by depth, with two more below; NULL if all ends are reported; moved under the sampler's lock */
     uint32_t size;
-    uint32_t open; /* the same while the fast path may be taken, else 0; atomic */
+    uint32_t open; /* equals `size` while the fast path may be taken, otherwise 0; atomic */
 } sm_shadows;
 
 /* Guard: the GIL, and changed by its own thread, except where noted. The sampler, and a flush without the GIL, read
  * `node`, `shadows` and `chunks` meanwhile. */
 typedef struct sm_tree_thread {
-    sm_node *node; /* from a source of starts: that was entered last, and may have ended */
+    sm_node *node; /* current node; with a source of starts the one entered last, which may have ended */
     sm_trace_end journal;
     sm_shadows shadows;
     uint8_t gate;  /* atomic: not 0 if the next event takes the slow path */
-    uint32_t held; /* pauses, which nest */
+    uint32_t held; /* number of nested pauses */
     sm_node *root, *folded;
-    sm_node *marked;              /* whose path is marked as running; guarded by the engine's lock */
-    struct sm_tree_thread *store; /* the tree that holds its nodes: its own, or that of its group */
+    sm_node *marked;              /* end of the path marked as running; guarded by the engine's lock */
+    struct sm_tree_thread *store; /* the tree that holds its nodes: this one, or its group's */
     struct sm_tree_chunk *chunks; /* atomic; newest first */
     unsigned char *block;
     uint32_t block_left;
     struct sm_fold *fold; /* frames that were entered while folded */
     uint32_t fold_count, fold_size;
     sm_awaits awaits; /* suspended coroutines, with their codes */
-    sm_map parked;    /* nodes on its other stacks: stack_paths.c */
+    sm_map parked;    /* nodes on its other stacks (stack_paths.c) */
 } sm_tree_thread;
 
 static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
     return (sm_tree_thread *)__builtin_assume_aligned(thread->recorder, 64);
 }
 
-/* A node's child that it does not hold itself; NULL: none. From then on it does. */
+/* Return a child that is only in the node's table, and keep it in the node itself, or return NULL. */
 sm_node *sm_node_in_table(sm_node *parent, const void *key);
-/* The children that were looked for of late though their parents do not hold them themselves, of all threads: there is
- * one for each hash, and it says whose it is. Guard: the GIL. */
+/* A cache, shared by all threads, of children found recently that are only in their parents' tables: one for each hash
+ * of parent and key. Guard: the GIL. */
 #define SM_NODES_RECENT 1024
 extern sm_node *sm_nodes_recent[SM_NODES_RECENT];
 static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
