@@ -9,13 +9,13 @@
 bool sm_profilefunc_c_functions = false;
 
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code) {
-    /* The code begins with [MAKE_CELL, COPY_FREE_VARS], RETURN_GENERATOR, POP_TOP, RESUME; a fresh frame is at the
-     * last two. */
+    /* The code begins with [MAKE_CELL, COPY_FREE_VARS], RETURN_GENERATOR, POP_TOP, RESUME; a frame that has not begun
+     * is at one of the last two. */
     const unsigned char *unit = (const unsigned char *)code->co_code_adaptive;
     int last = PyFrame_GetLasti(frame), size = (int)Py_SIZE(code) * 2;
     for (int offset = 0; offset < size && offset <= last; offset += 2) {
         if (unit[offset] == RETURN_GENERATOR)
-            return last == offset + 4; /* if thrown into before it began, it is at RETURN_GENERATOR */
+            return last == offset + 4; /* Before its start, a frame that is thrown into is at RETURN_GENERATOR. */
     }
     return last <= 4;
 }
@@ -39,7 +39,7 @@ static int start(const sm_settings *settings) {
     return sm_profile_threads_start();
 }
 
-/* Return true if a module compiled by Cython 3 is loaded: they share types in a module with this prefix. */
+/* Return true if Cython 3 compiled a loaded module. Such modules share types in a module with this prefix. */
 static bool cython_is_here(void) {
     PyObject *modules = PyImport_GetModuleDict(), *name, *module;
     Py_ssize_t place = 0;

@@ -1,4 +1,4 @@
-/* The profilefunc source's hook, over a receiver of calls. PyEval_SetProfile reports a generator's first entry and
+/* The profilefunc source's hook, for a receiver of calls. PyEval_SetProfile reports a generator's first entry and
  * its resumptions as "call", its yields and returns as "return"; code object and instruction distinguish them. */
 #ifndef SM_SOURCE_PROFILEFUNC_H
 #define SM_SOURCE_PROFILEFUNC_H

@@ -137,7 +137,7 @@ void sm_profile_threads_stop(void) {
 unsigned sm_profile_threads_look(void) {
     watch_threading();
     if (PyThreadState_Get()->c_profilefunc != sm_profilefunc_in_use)
-        return 0; /* another tool replaced it, so it stays off */
+        return 0; /* another tool has replaced the hook, so it stays off */
     return each_thread(true);
 }
 

@@ -14,7 +14,7 @@ static void begin_again(void) {
 static int start(const sm_settings *Py_UNUSED(settings)) {
     if (tool.active)
         return 0;
-    if (tool.leaving) { /* stopped inside an event, and SM_REFERENCE_REMOVED has yet to come */
+    if (tool.leaving) { /* it was stopped inside an event, so SM_REFERENCE_REMOVED will follow */
         PyErr_SetString(PyExc_RuntimeError, "the last recording has not ended yet");
         return -1;
     }

@@ -1,4 +1,4 @@
-/* The reftracer source: objects created and destroyed, from the shared reference tracer, over a receiver of objects. */
+/* The reftracer source: objects created and destroyed, from the shared reference tracer to a receiver. */
 #ifndef SM_SOURCE_REFTRACER_H
 #define SM_SOURCE_REFTRACER_H
 
@@ -9,7 +9,7 @@ typedef struct {
     PyRefTracer direct;
     int (*call)(sm_reference_tool *tool, PyObject *object, sm_reference_event event);
     void (*poked)(sm_reference_tool *tool);
-    void (*tick)(void); /* the ticker's */
+    void (*tick)(void); /* called by the ticker */
 } sm_reftracer_functions;
 
 extern const sm_reftracer_functions *sm_reftracer_in_use; /* set by wiring.c before a start */
@@ -20,7 +20,7 @@ typedef struct {
     void (*born)(PyObject *object);
     void (*died)(PyObject *object);
     void (*rare)(PyObject *object, sm_reference_event event);
-    void (*blind)(void); /* no events arrive until further notice */
+    void (*blind)(void); /* called if events may be missed from now on */
 } sm_objects_receiver;
 
 SM_INLINE int sm_reftracer_direct(const sm_objects_receiver *to, PyObject *object, PyRefTracerEvent event, void *data) {
@@ -35,7 +35,7 @@ SM_INLINE int sm_reftracer_direct(const sm_objects_receiver *to, PyObject *objec
     return 0;
 }
 
-/* Pass an event from the slow path on. */
+/* Pass an event on from the slow path. */
 SM_INLINE int sm_reftracer_call(const sm_objects_receiver *to, PyObject *object, sm_reference_event event) {
     if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED))
         to->blind();

@@ -1,8 +1,8 @@
 /* The sources, by name, and their interfaces to recorders.
  *
- * A source's callbacks are inline functions over a receiver, a constant struct of the recorder's inline functions.
- * module/wiring.c instantiates each pair, so that source and recorder are independent without an indirect call per
- * event. */
+ * A source's callbacks are inline functions of a receiver, which is a constant struct of the recorder's inline
+ * functions. module/wiring.c compiles each pair, so that source and recorder are independent without an indirect call
+ * per event. */
 #ifndef SM_SOURCE_SOURCES_H
 #define SM_SOURCE_SOURCES_H
 
@@ -63,7 +63,7 @@ typedef enum {
 
 typedef struct {
     vectorcallfunc callback[SM_MONITORING_EVENTS];    /* NULL for an event that is not needed */
-    bool (*wants)(PyObject *code, PyObject *globals); /* with where=, of a recorder of lines: code to instrument */
+    bool (*wants)(PyObject *code, PyObject *globals); /* for where= and lines: true for code to instrument */
 } sm_monitoring_callbacks;
 
 extern const sm_source sm_source_monitoring, sm_source_starts, sm_source_profilefunc, sm_source_evalframe,

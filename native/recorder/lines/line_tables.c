@@ -1,5 +1,5 @@
-/* A function's lines are in the range of its line table, which is not trusted: a range far larger than the code could
- * fill is cut, and lines outside are kept in a list. Only lines that are hit take memory. */
+/* Tables of lines. A table covers the range of the function's line table, which is not trusted: a range far larger than
+ * the code could fill is cut, and lines outside it are kept in a list. Only lines that are hit take memory. */
 #include "recorder/lines/line_tables.h"
 
 #include <assert.h>
@@ -155,10 +155,10 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
             return table->places[i].line;
     }
     int number = offset < 0 ? -1 : PyCode_Addr2Line((PyCodeObject *)(uintptr_t)code, offset);
-    if (number < 0) /* without a line: take the first */
+    if (number < 0) /* The instruction has no line; take the function's first one. */
         number = ((const PyCodeObject *)code)->co_firstlineno;
     sm_line *line = sm_lines_at(table, number);
-    if (line == NULL || table->places_count == 64) /* the rest is looked up each time */
+    if (line == NULL || table->places_count == 64) /* further places are looked up each time */
         return line;
     sm_line_place *places = sm_grown(table->places, table->places_count, &table->places_size, sizeof *places, 4);
     if (places == NULL)
@@ -174,7 +174,7 @@ bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
     uint32_t size = state->size > 0 ? state->size : 64;
     while (size <= number && size <= UINT32_MAX / 4)
         size *= 2;
-    sm_sampler_lock(); /* the sampler reads them */
+    sm_sampler_lock(); /* the sampler reads the entries */
     sm_line_entry *grown = number < size ? sm_realloc(state->entries, size * sizeof *grown) : NULL;
     if (grown != NULL) {
         memset(grown + state->size, 0, (size - state->size) * sizeof *grown);

@@ -1,4 +1,4 @@
-/* The slow paths of the lines recorder: an unknown frame, an end, a look of the sampler. lines.h has the idea. */
+/* The slow paths of the lines recorder: unknown frames, ends, the sampler's looks. See lines.h first. */
 #include "recorder/lines/lines.h"
 
 #include <assert.h>
@@ -9,9 +9,9 @@
 #include "recorder/frame_depths.h"
 
 #define NEAR 8
-#define RETRIES 16      /* of a look that meets a frame some ns before its first line */
-#define MOST_STEPS 1000 /* frames between two known ones; more are assumed to be called */
-#define LEAST_LEFT 0.1  /* part of a look's time that the probes' cost leaves at least */
+#define RETRIES 16      /* of a look that finds a frame some ns before its first line */
+#define MOST_STEPS 1000 /* frames that are followed down a stack before the search gives up */
+#define LEAST_LEFT 0.1  /* smallest part of a look's time that remains without the probes' cost */
 
 static uint32_t depth_of(const sm_thread *thread) {
     return (uint32_t)sm_tstate_depth(thread->tstate);
@@ -55,7 +55,7 @@ static void hold(sm_thread *thread, bool on) {
     sm_timing_end(&thread->timing, now);
 }
 
-/* Return the entry of the running frame, the first if none of the recording runs, or NULL if it is unknown. */
+/* Return the entry of the running frame, entry 0 if no recorded frame runs, or NULL if it is unknown. */
 static const sm_line_entry *find_running(sm_thread *thread) {
     const sm_lines_thread *state = sm_lines_of(thread);
     if (sm_lines.way == SM_LINES_BY_ENDS)
@@ -176,7 +176,7 @@ static uint32_t find(const sm_lines_thread *state, const void *frame, const void
     return 0;
 }
 
-/* By ends: return true if this frame was called from the topmost known one, perhaps through others. */
+/* By ends: return true if this frame was called from the topmost known frame, perhaps through other frames. */
 static bool is_called_from_top(const sm_lines_thread *state, const void *frame) {
     const void *known = state->top > 0 ? state->entries[state->top].frame : NULL;
     if (known == NULL)
@@ -191,7 +191,7 @@ static bool is_called_from_top(const sm_lines_thread *state, const void *frame) 
     return true;
 }
 
-/* By ends: make the topmost entry the frame's, or its caller's. Return false if the event is not of this frame. */
+/* By ends: make `top` the entry of this frame or of its caller. Return false if the event belongs to another frame. */
 static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->entries[state->top].frame != frame && is_called_from_top(state, frame))
@@ -207,7 +207,7 @@ static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     return true;
 }
 
-/* Move the running frame to this line. Return false if it has no entry. */
+/* Note that the running frame is at this line. Return false if it has no entry. */
 static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_line_table *table, sm_line *to) {
     sm_lines_thread *state = sm_lines_of(thread);
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
@@ -298,7 +298,7 @@ static void start(void) {
         sm_lines.folder[0] = '\0';
 }
 
-/* A thread that has ended leaves nothing: lines belong to all threads. */
+/* Free the data of a thread that ends, or make it for one that begins. */
 static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     sm_lines_thread *state = sm_lines_of(thread);
     sm_lines_free_thread(state);
@@ -312,7 +312,7 @@ static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     return true;
 }
 
-/* Make the entries of the frames on the stack. By depth nothing is repaired, since entries are found by address. */
+/* Make the entries of the frames on the stack. Return true if they were right; by depth, this is always true. */
 static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_lines_thread *state = sm_lines_of(thread);
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
@@ -329,7 +329,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
-        if (table == NULL || (by_ends && i < below)) /* the program need not lead there: see hub/hidden_frames.h */
+        if (table == NULL || (by_ends && i < below)) /* frames below may not be the program's (hub/hidden_frames.h) */
             continue;
         at = by_ends ? at + 1 : depths[i];
         if (at == 0 || at >= state->size)

@@ -1,14 +1,14 @@
 /* The lines recorder: counts every hit of every line, and samples which line runs.
  *
- * Shape: A *table* has a function's lines, by number less the first one's. All threads share the lines. A thread has an
- * *entry* for each known frame: its address, its code, its table and its current line. Entries are at the frame's
- * depth, which the interpreter counts, so no event has to report the end of a frame: its entry is overwritten when the
- * stack reaches the depth again. Without depths (3.11), and where where= leaves out code, whose frames are not
+ * Shape: A *table* has a function's lines, from its first line on. All threads share the lines. A thread has an
+ * *entry* for each known frame: its address, its code, its table and its current line. The number of an entry
+ * is the frame's depth, which the interpreter counts, so no event has to report the end of a frame: its entry is reused
+ * when the stack reaches the depth again. Without depths (3.11), or if where= leaves out code, whose frames are not
  * reported, entries are a stack, and ends are reported (`SM_LINES_BY_ENDS`).
  *
  * Time: All of a thread's time is sampled (clock/timing.h). A look finds the running frame's entry by the frame's
  * address. Its line gets the look's time as its own. Each other line on the way to the outermost frame gets it as inner
- * time, once, however often it is on the stack. What has no entry (hidden functions, C functions) is part of the
+ * time, once, however often it is on the stack. Functions without entries (hidden and C functions) are part of the
  * calling line.
  *
  * The probes' cost: A LINE event takes time before the recorder receives it, which the sampler finds in the line
@@ -25,7 +25,7 @@
 extern const sm_recorder sm_lines_recorder;
 bool sm_lines_check(void);
 
-/* For a source: does the recording want this code's events at all? (It may be no code object.) */
+/* Return true if the recording wants the events of this object, which may be no code object. For sources. */
 bool sm_lines_wants(PyObject *code, PyObject *globals);
 
 bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number);
@@ -52,7 +52,7 @@ SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *fr
 
 /* Resume a generator or coroutine, also by throw, after the instruction at this offset in bytes. */
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset);
-/* Leave a frame, which still runs. By depth, only yields of coroutines are needed. */
+/* End or suspend the running frame. By depth, only yields of coroutines need this. */
 bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
 
 #endif

@@ -5,7 +5,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-/* Write a line's row. Threads and the sampler may be changing what is read here. */
+/* Write a line's row. Threads and the sampler may change its counters meanwhile. */
 static void save_line(sm_output *output, const sm_line *line) {
     uint32_t number = sm_output_function_number(output, line->table->function);
     if (number == UINT32_MAX)

@@ -1,10 +1,10 @@
 /* When objects were born. A reading of the clock costs as much as the rest of an event. So it is read after the ticker,
  * every two milliseconds, and times in between are interpolated by the number of births.
  *
- * `sm_objects.times` is the recording's timeline, evenly spaced; when it is full, every other time goes. For ages it is
- * too coarse. So *levels* have the last SM_PER_LEVEL times each, level i having every 2^i-th. Thus the known times
- * around a birth differ by at most 1/32 of its age, or two milliseconds, which bounds the error. Objects younger than
- * the last known time use the rate of births in the stretch before.
+ * `sm_objects.times` is the recording's timeline, evenly spaced; when it is full, every second time is removed. For
+ * ages it is too coarse. So there are *levels* with the last SM_PER_LEVEL times each; level i has every 2^i-th. Thus
+ * the known times around a birth differ by at most 1/32 of its age, or two milliseconds, which bounds the error.
+ * Objects younger than the last known time use the rate of births before it.
  *
  * A time without births must not look like a slow stretch. So the ticker leaves its time, and if the event that notices
  * it comes much later, both are noted. */
@@ -26,12 +26,12 @@ static struct {
     moment levels[SM_LEVELS][SM_PER_LEVEL];
     uint64_t noted; /* number of moments so far */
     moment last;
-    uint64_t apart, passed; /* of sm_objects.times: distance of rows in moments, and moments since the last */
+    uint64_t apart, passed; /* moments between two rows of sm_objects.times, and since the last row */
     bool ended;             /* the timeline has its last row, unless something is born */
     uint64_t poked;         /* atomic: ticks at the first tick that no event has noticed, or 0 */
 } known;
 
-/* last: keep this one in any case. */
+/* last: this moment becomes a row in any case. */
 static void keep_for_timeline(uint64_t ticks, bool last) {
     if (sm_objects.times == NULL)
         return;
@@ -77,7 +77,7 @@ static void note(uint64_t ticks, bool last) {
 static void note_now(bool last) {
     uint64_t poked = __atomic_exchange_n(&known.poked, 0, __ATOMIC_RELAXED), now = sm_clock_read(&sm_engine.clock);
     if (poked != 0 && sm_clock_ns(&sm_engine.clock, (double)(now - poked)) > SM_TICK_NS)
-        note(poked, false); /* events ended then, and nothing came until now */
+        note(poked, false); /* events ended at that tick, and none came until now */
     note(now, last);
 }
 
@@ -109,7 +109,7 @@ static uint64_t between(const moment *before, const moment *after, uint64_t seri
     return before->ticks + (uint64_t)(share * (double)(after->ticks - before->ticks));
 }
 
-/* Return when a birth was, interpolated between known times. */
+/* Return the time of a birth, interpolated between known times. */
 static uint64_t ticks_of(uint64_t serial) {
     if (serial > known.last.serial) {
         double ns = (double)(serial - known.last.serial) * (double)sm_objects_hot.rate / 65536.0;

@@ -1,10 +1,10 @@
-/* The fast path of an event of the objects recorder, as inline functions of which the wiring makes a source's hook.
+/* The fast path of an event of the objects recorder, as inline functions for a source's hook (module/wiring.c).
  *
- * The live table has 64 shards of 16-byte entries, in lines of four: {address >> 3: 45 bits, span: 18, dying: 1} {site:
- * 24, serial: 40}. The home of an address is in the line that a hash of its 128-byte block selects, so neighbours,
- * which often live and die together, share a cache line. From there on it is linear probing without wrapping around:
- * there is spare room after the last line, and the very last place stays free. A death shifts later entries back, so
- * there are no tombstones. */
+ * The live table has 64 shards of 16-byte entries: address >> 3: 45 bits, span: 18, dying: 1; site: 24, serial: 40.
+ * Four entries are a cache line. An address has its home in the line that a hash of its 128-byte block selects, so
+ * neighbours, which often live and die together, share a cache line. Probing is linear from there on and never wraps
+ * around: there is spare room after the last line, and the very last place stays free. A death shifts later entries
+ * back, so there are no tombstones. */
 #ifndef SM_RECORDER_OBJECTS_EVENTS_H
 #define SM_RECORDER_OBJECTS_EVENTS_H
 
@@ -16,7 +16,7 @@
 #define SM_OBJECTS_CACHE 4096 /* latest sites, by type and instruction */
 #define SM_OBJECTS_TYPE_CACHE 1024
 
-typedef struct {    /* guard: as of its shard */
+typedef struct {    /* guard: that of its shard */
     uint64_t where; /* address >> 3 << 19 | span << 1 | dying; 0: free */
     uint64_t what;  /* site << 40 | serial */
 } sm_objects_live_entry;
@@ -25,7 +25,7 @@ typedef struct {    /* guard: as of its shard */
 typedef struct {
     sm_objects_live_entry *entries; /* owned, aligned to lines of four */
     sm_objects_live_entry *end;     /* the last place, always free */
-    uint32_t lines;                 /* that can be homes */
+    uint32_t lines;                 /* number of lines that can be homes */
     uint32_t count;
     uint32_t limit; /* a larger count needs sm_objects_live_room() */
 } sm_objects_live_shard;
@@ -45,9 +45,9 @@ typedef struct { /* read at every event; guarded by the GIL */
     sm_objects_type_key types[SM_OBJECTS_TYPE_CACHE];
     sm_objects_live_shard shards[SM_OBJECTS_LIVE_SHARDS];
     uint64_t since;     /* serial of the last known time; ages of younger objects follow from the rate */
-    uint64_t rate;      /* ns per birth in the stretch before that, in 1/65536 */
+    uint64_t rate;      /* ns per birth before that time, in 1/65536 */
     uint64_t unsampled; /* weight - 1: bits of a serial's hash that are 0 for an object in the table */
-    uint64_t seed;      /* of that hash, different in each recording */
+    uint64_t seed;      /* seed of that hash, different in each recording */
 } sm_objects_hot_state;
 
 extern sm_objects_hot_state sm_objects_hot;
@@ -68,10 +68,10 @@ void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /*
 bool sm_objects_instruments(PyThreadState *tstate);
 void sm_objects_pass_over(const PyObject *object); /* by type only: ignores its birth and its death, which is next */
 
-/* Handle events on the slow path: quiet threads, collections, other tools. */
+/* Handle an event on the slow path: on quiet threads, in collections, beside other tools. */
 void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node);
 void sm_objects_poked(void);
-void sm_objects_blind(void); /* no events arrive for a while */
+void sm_objects_blind(void); /* to be called if events may be missed for a while */
 
 static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadState *tstate) {
 #if SM_INSTRUMENTING_MAKES_LISTS
@@ -143,11 +143,11 @@ static inline bool sm_objects_live_is(const sm_objects_live_entry *entry, uint64
     return ((entry->where ^ where) >> (SM_OBJECTS_SPAN_BITS + 1)) == 0;
 }
 
-static inline uint32_t sm_objects_bucket(uint64_t value) { /* 0; then b: 4^(b-1) to 4^b - 1 */
+static inline uint32_t sm_objects_bucket(uint64_t value) { /* bucket 0 has only 0, bucket b has 4^(b-1) to 4^b - 1 */
     return (uint32_t)(64 - __builtin_clzll(value << 1 | 1)) >> 1;
 }
 
-static inline bool sm_objects_is_left_out(uint64_t serial) { /* by sampling, always the same for a serial */
+static inline bool sm_objects_is_left_out(uint64_t serial) { /* by sampling; serials keep their answer */
     uint64_t mixed = ((serial ^ serial >> 29) + sm_objects_hot.seed) * 0xBF58476D1CE4E5B9u;
     mixed = (mixed ^ mixed >> 32) * 0x94D049BB133111EBu;
     return (mixed >> 40 & sm_objects_hot.unsampled) != 0;
@@ -189,7 +189,7 @@ static inline void sm_objects_live_put(sm_objects_live_shard *shard, sm_objects_
     entry->what = what;
 }
 
-/* Count a birth. node: of the call tree, or NULL. */
+/* Count a birth. node: the node of the call tree that runs, or NULL. */
 static inline void sm_objects_born_by_line(PyObject *object, PyThreadState *tstate, const void *node) {
     uintptr_t address = (uintptr_t)object;
     uint64_t hash;
@@ -229,7 +229,7 @@ static inline uint64_t sm_objects_whole_serial(uint64_t what) {
     return sm_objects.births - ((sm_objects.births - what) & (SM_OBJECTS_SERIALS - 1));
 }
 
-/* Remove an entry, and shift back those that would not be found any more. */
+/* Remove an entry, and shift back the entries that would not be found any more. */
 static inline void sm_objects_live_remove(sm_objects_live_shard *shard, sm_objects_live_entry *gap) {
     shard->count--;
     for (sm_objects_live_entry *next = gap + 1; next->where != 0; next++) {

@@ -1,4 +1,4 @@
-/* The slow paths of the live table: growing, sampling, unknown deaths, questions.
+/* The slow paths of the live table: growing, sampling, unknown deaths, queries.
  *
  * Growing: A shard grows alone, by half, when it is two thirds full, so no event waits for a whole table, and an object
  * costs 24 to 36 bytes. An entry's home is a monotone function of its block's hash, so entries move in almost the same
@@ -7,7 +7,7 @@
  * Bound: When all shards together hold max_live entries, sampling is halved. An object is in the table if the lowest k
  * bits of a hash of its serial are 0; k grows by one, and the table drops the other half. So membership does not depend
  * on an object's age, and counts from the table times 2^k are right in the mean. Births, and births and deaths by type,
- * stay exact. An unknown death belongs to an object of its type that was dropped, while there are any.
+ * stay exact. An unknown death is taken as that of a dropped object of its type, while there are any.
  *
  * Resurrection: An object with a finalizer in Python reports DESTROY before the finalizer runs, which may resurrect it
  * without an event. So its entry stays, marked as dying: another DESTROY there means that it was resurrected, a CREATE
@@ -22,7 +22,7 @@
 #include "recorder/objects/store.h"
 
 #define SMALLEST 4
-#define SPARE 32 /* places after the last line, for those at home there */
+#define SPARE 32 /* places after the last line, for entries whose home is in it */
 
 static sm_objects_live_entry *new_entries(uint32_t size) {
     sm_objects_live_entry *entries = sm_aligned(64, size * sizeof *entries);
@@ -96,7 +96,7 @@ static bool put(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
     return true;
 }
 
-/* Move a shard to a larger array, or one with more spare room if too many entries are at home in the last lines. */
+/* Move a shard to a larger array, or to one with more spare room if too many homes are in the last lines. */
 static bool grow(sm_objects_live_shard *shard) {
     sm_objects_live_shard larger;
     uint32_t spare = (uint32_t)(shard->end + 1 - shard->entries) - shard->lines * 4;
@@ -136,7 +136,7 @@ static void drop(const sm_objects_live_entry *entry) {
     leave_out(site_of(entry));
 }
 
-/* Halve sampling. Entries of site 0 are dropped, too: their deaths will count as those of older or dropped objects. */
+/* Halve sampling. Entries of site 0 are dropped, too: their deaths count as deaths of older or dropped objects. */
 static void sample_less(void) {
     sm_engine_lock();
     sm_objects.sampled++;
@@ -177,7 +177,7 @@ void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t
         }
     }
     bool roomy = shard->count < two_thirds(shard) || grow(shard);
-    if (roomy) { /* no further than all shards together may grow, if this one grows alone */
+    if (roomy) { /* at most this shard's share of the entries that all may still add */
         uint64_t left = live < sm_objects.max_live ? (sm_objects.max_live - live) / SM_OBJECTS_LIVE_SHARDS : 0;
         uint32_t most = two_thirds(shard);
         shard->limit = left < most - shard->count ? shard->count + (uint32_t)left + 1 : most;
@@ -204,7 +204,7 @@ void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry
     leave_out(number);
     while (home->where != 0 && !sm_objects_live_is(home, where))
         home++;
-    if (home->where != 0) { /* the previous object there */
+    if (home->where != 0) { /* the object that had this address before */
         sm_objects_live_unseen(home);
         sm_objects_live_remove(shard, home);
     }

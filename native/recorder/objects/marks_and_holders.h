@@ -1,4 +1,4 @@
-/* What Python adds to a recording of objects: marks, and the holders of survivors. Guard: the GIL. */
+/* Rows that Python code adds to a recording of objects: marks, and the holders of survivors. Guard: the GIL. */
 #ifndef SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
 #define SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
 
@@ -30,7 +30,7 @@ extern sm_objects_notes_state sm_objects_notes;
 bool sm_objects_add_mark(const char *name);
 bool sm_objects_add_holder(const sm_objects_holder *holder);
 bool sm_objects_drop_holders(uint32_t object); /* removes an object's holders, before others replace them */
-void sm_objects_cut_holders(uint32_t count);   /* keeps the first so many */
+void sm_objects_cut_holders(uint32_t count);   /* keeps the first `count` */
 
 void sm_objects_notes_forget(void);
 

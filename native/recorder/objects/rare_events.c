@@ -1,24 +1,24 @@
 /* The rare events of the objects recorder, its start and its end.
  *
- * Collections: While the interpreter's flag says that it collects, events take the slow path. The first is taken for
- * one of the collecting thread and begins the collection. Objects that were born before it and die on that thread until
- * the flag is cleared died by the collector. (Finalizers may let other threads run; deaths there are by reference
- * count.) Counts of events outside separate collections. By type only these deaths are an estimate: those on the
- * thread, less the type's births within the collection.
+ * Collections: While the interpreter's flag says that it collects, events take the slow path. The first is assumed
+ * to be on the collecting thread and begins the collection. Objects that were born before it and die on that thread
+ * until the flag is cleared died by the collector. (Finalizers may let other threads run; deaths there come from
+ * reference counts.) Events outside end a collection. By type only, the number of these deaths is estimated: deaths on
+ * the thread, less the type's births within the collection.
  *
- * Quiet threads: What seismo itself does on a thread is not recorded. By line, births there are site 0's, so that their
- * deaths are known. By type only, neither is counted.
+ * Quiet threads: What seismo itself does on a thread is not recorded. By line, births there go to site 0, so that the
+ * live table knows their deaths, and deaths of other objects there count as usual. By type only, neither births nor
+ * deaths there are counted.
  *
- * Quiet threads. What seismo itself does on a thread is no part of the recording. By line, births there are site 0's:
- * the live table has them, so that their deaths are known for what they are; deaths of other objects there are as true
- * as any. By type only, neither is counted.
+ * Instrumentation: From 3.14 on, the first RESUME of code whose instrumentation is out of date makes and drops a list.
+ * This happens in any process in which a tool has ever set events, as seismo does with call paths or spans. The list
+ * belongs to the interpreter and must not count as the code's. It can be recognised exactly: it is a list that is born
+ * at a RESUME of code whose version is not yet the current one. Collections and signals at a RESUME come later, when
+ * the version is up to date.
  *
- * Lists that instrument. From 3.14 on, the first RESUME of code whose instrumentation is out of date makes and drops a
- * list. This happens in any process in which a tool has ever set events, seismo with call paths or spans included. The
- * list belongs to the interpreter and must not count as the code's. It is recognised exactly: a list, born at a RESUME
- * of code whose version is not yet that of the events. What else happens at a RESUME, collections and signals, comes
- * after that was put right. By line, such a list is site 0's. By type only its death has to be known, too: it is one of
- * the next events, so until then all of them come the long way. */
+ * By line, such a list goes to site 0. By type only, its death must be recognised, too. The death is one of the next
+ * events, so until it comes, all events of objects take the slow path, where the list's address is compared with that
+ * of each object. */
 #include <assert.h>
 #include <string.h>
 
@@ -28,10 +28,10 @@
 
 static struct {
     /* Guard: the GIL. */
-    const PyThreadState *thread; /* the collecting thread, presumably */
+    const PyThreadState *thread; /* the thread that is assumed to collect */
     uint64_t id;
-    uint64_t begin;  /* births until then */
-    uint64_t events; /* births and deaths after its last event */
+    uint64_t begin;  /* births before the collection */
+    uint64_t events; /* births and deaths up to its last event */
     uint32_t number;
 } collection;
 
@@ -44,7 +44,7 @@ static void quiet_birth(PyObject *object) {
     sm_objects_live_put(shard, home, sm_objects_live_where((uintptr_t)object), sm_objects_what(0, sm_objects.births));
 }
 
-/* Make the object unattributed, with its death. By type only, take a death back for the object's own. */
+/* Move the object to site 0. By type only, take a death back, since the object's own will be counted. */
 void sm_objects_unborn(const PyObject *object) {
     if (!sm_objects.on || sm_objects_here.quiet > 0 || sm_is_immortal(object))
         return;
@@ -67,7 +67,7 @@ void sm_objects_unborn(const PyObject *object) {
         site->peak = 0;
     if (sm_objects_live_span(entry) != 0)
         sm_objects_span_unborn(site, sm_objects_live_span(entry), serial);
-    if (serial == sm_objects.births) /* nothing was born since */
+    if (serial == sm_objects.births) /* no birth followed it */
         sm_objects.births--;
     else
         sm_objects.unborn++;
@@ -75,7 +75,7 @@ void sm_objects_unborn(const PyObject *object) {
     entry->what = sm_objects_what(0, sm_objects.births);
 }
 
-/* Return true if this event belongs to a collection, on its thread. */
+/* Return true if this event is on the thread of a running collection. */
 static bool is_collectors(const PyThreadState *tstate) {
     if (!sm_reference_is_collecting())
         return false;
@@ -122,14 +122,14 @@ void sm_objects_collections_forget(void) {
     memset(&collection, 0, sizeof collection);
 }
 
-/* ---- events that came the long way ---- */
+/* ---- events on the slow path ---- */
 
 void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node) {
     assert(object != NULL);
     if (sm_objects_passed.busy || !sm_objects.on)
         return;
     bool born = event == SM_REFERENCE_CREATE, collectors = is_collectors(tstate);
-    if (object == sm_objects_passed.list) { /* if born: its death was not reported */
+    if (object == sm_objects_passed.list) { /* a birth means that the list's death was not reported */
         sm_objects_pass_over(NULL);
         if (!born)
             return;
@@ -159,7 +159,7 @@ void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *
         collection.events = sm_objects.births + sm_objects.deaths;
 }
 
-void sm_objects_blind(void) { /* types and code objects may die unseen */
+void sm_objects_blind(void) { /* types and code objects may die without an event */
     sm_objects_types_forget_keys();
     sm_objects_sites_forget_keys();
 }

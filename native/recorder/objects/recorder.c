@@ -1,4 +1,4 @@
-/* The objects recorder, as the engine sees it. */
+/* The objects recorder's interface to the engine. */
 #include <string.h>
 
 #include "recorder/objects/rows.h"
@@ -31,7 +31,7 @@ static void start(void) {
     sm_objects_times_start();
     sm_objects.on =
         sm_objects_types_prepare() && (!sm_objects.lines || (sm_objects_live_start() && sm_objects_sites_start()));
-    if (!sm_objects.on) { /* the recording says so, and has no more than that */
+    if (!sm_objects.on) { /* the recording has only its settings */
         PyErr_Clear();
         sm_engine.lost_memory++;
     }

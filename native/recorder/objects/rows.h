@@ -1,4 +1,4 @@
-/* From the objects recorder's data to rows. For save.c and survivors.c. */
+/* The writing of the objects recorder's rows, shared by save.c and survivors.c. */
 #ifndef SM_RECORDER_OBJECTS_ROWS_H
 #define SM_RECORDER_OBJECTS_ROWS_H
 
@@ -18,7 +18,7 @@ uint64_t sm_objects_count_survivors(sm_output *output);
 void sm_objects_survivors_forget(void);
 void sm_objects_write_spans(sm_output *output);
 
-/* Add a value to a sum that shows whether any of them has changed. */
+/* Add a value to a sum that changes whenever one of its values does. */
 static inline uint64_t sm_objects_mix(uint64_t sum, uint64_t value) {
     return (sum ^ value) * 0x9E3779B97F4A7C15u;
 }

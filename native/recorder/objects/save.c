@@ -1,11 +1,11 @@
 /* The objects recorder's rows in a recording.
  *
  * Without the GIL counters grow while they are read. So a part is read before its whole, and no row has more deaths
- * than births. A flush writes what changed since the last one, or was lost by it, according to a sum of each row's
- * counters. A row of objects has its site's number less one (site 0 is unattributed), in every snapshot.
+ * than births. A flush writes the rows whose sum of counters is not the one that the last flush wrote, or failed to
+ * write. A row of objects has its site's number less one (site 0 is unattributed), in every snapshot.
  *
  * Rows of lifetimes are numbered in the order in which their buckets are first written. Numbers made of site and bucket
- * would exceed what a reader accepts (file/reader.c), since most of a site's 32 buckets are unused. So rows are kept by
+ * would exceed a reader's limit (file/reader.c), since most of a site's 32 buckets are unused. So rows are kept by
  * number, those of a site in a chain. */
 #include <stdio.h>
 #include <string.h>
@@ -20,17 +20,17 @@ enum { FLAG_APPROXIMATE = 1, NO_NUMBER = UINT32_MAX };
 
 typedef struct { /* a row of lifetimes in the file */
     uint32_t next;
-    uint32_t bucket; /* and the unit times SM_OBJECTS_BUCKETS */
+    uint32_t bucket; /* plus the number of the unit times SM_OBJECTS_BUCKETS */
 } age_row;
 
 static struct {
     /* Guard: the engine's lock. */
-    uint64_t (*names)[2]; /* owned; by type: the numbers of module and name in the file, or 0 */
+    uint64_t (*names)[2]; /* owned; by type: the numbers of its module and its name in the file, or 0 */
     uint32_t names_size;
-    uint32_t times, marks, holders; /* rows in the file */
+    uint32_t times, marks, holders; /* numbers of rows in the file */
     uint64_t last_time;
     age_row *ages;        /* owned; by number */
-    uint32_t *first_ages; /* owned; by site: number + 1 of its newest row, or 0 */
+    uint32_t *first_ages; /* owned; by site: the number of its newest row + 1, or 0 */
     uint32_t ages_count, ages_size, first_ages_size;
     uint32_t image_ages;         /* rows of lifetimes in the current image */
     sm_reference_facts at_start; /* of the slot, when the recording began */
@@ -136,7 +136,7 @@ static void write_types(sm_output *output) {
     }
 }
 
-/* Return the row's number in the output, a new one at the first time, or NO_NUMBER if out of memory. */
+/* Return the row's number in the output, which the first call gives it, or NO_NUMBER if out of memory. */
 static uint32_t age_number(const sm_output *output, uint32_t site, uint32_t bucket) {
     if (output->whole)
         return saved.image_ages++;
@@ -177,7 +177,7 @@ static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const ui
     }
 }
 
-/* Return the number of the node's row, or -1 if rows may be missing for want of memory. */
+/* Return the number of the node's row, or -1 if rows may be missing because memory ran out. */
 static int64_t node_number(const sm_output *output, const void *node) {
     if (node == NULL || output->lost != 0 || sm_writer_lost(output->writer) != 0)
         return -1;
@@ -243,8 +243,8 @@ static void write_time(sm_output *output, uint32_t id, const sm_objects_time *ti
     sm_writer_row(output->writer, SM_OBJECT_TIMES, row, NULL);
 }
 
-/* Write times from the file's last row on, which may have changed, or all after thinning. Excess rows repeat the
- * last. */
+/* Write times from the file's last row on, which may have changed, or all if some were removed. Excess rows repeat
+ * the last. */
 static void write_times(sm_output *output) {
     uint32_t count = __atomic_load_n(&sm_objects.times_count, __ATOMIC_ACQUIRE),
              first = sm_output_all(output) ? 0 : saved.times;

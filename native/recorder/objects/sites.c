@@ -6,8 +6,8 @@
  * type in one line, and code is made again (exec, reload) at other addresses. Keys are removed when a code object or a
  * type dies.
  *
- * The running frame is the interpreter's newest; frames that stand for a stretch of C stack are skipped. What a C
- * function makes counts for the line that called it. Frames of hidden functions (seismo's) give site 0. */
+ * The running frame is the interpreter's newest; frames that mark a stretch of C stack are skipped. Objects that
+ * a C function makes count for the line that called it. Frames of hidden functions (seismo's) give site 0. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@
 typedef struct { /* a resolved key */
     const void *instruction, *node;
     uint32_t type, site;
-    uint32_t next, next_of_code; /* in its bucket; of the same code object, or free */
+    uint32_t next, next_of_code; /* the next in its bucket; the next of the same code object, or in the free list */
 } resolved;
 
 typedef struct {
@@ -33,8 +33,8 @@ static struct {
     resolved *resolved;
     uint32_t *buckets; /* owned; resolved_size of them */
     uint32_t resolved_size;
-    uint32_t used, free;  /* the first that was never used; head of the free list */
-    sm_map codes;         /* of code_key */
+    uint32_t used, free;  /* the first one that was never used; the head of the free list */
+    sm_map codes;         /* holds code_key items */
     uint32_t *by_content; /* owned; buckets of sites, linked by sm_objects_rest.next */
     uint32_t by_content_size;
     uint32_t sites_size;
@@ -53,7 +53,7 @@ static uint32_t bucket_of(const sm_objects_type *type, const sm_function *functi
     return (uint32_t)(hash >> 32) & (sites.by_content_size - 1);
 }
 
-/* Grow both halves of the sites, which are separate for the cache's sake. */
+/* Grow both halves of the sites, which are separate so that an event touches one cache line. */
 static bool grow_sites(void) {
     if (sm_objects.sites_count < sites.sites_size)
         return true;
@@ -137,7 +137,7 @@ static bool grow_resolved(void) {
     sm_objects.keys_bytes += (size - sites.resolved_size) * (sizeof *grown + sizeof *buckets);
     sites.resolved_size = size;
     memset(buckets, 0xFF, size * sizeof *buckets);
-    for (uint32_t i = 0; i < sites.used; i++) { /* none is free here */
+    for (uint32_t i = 0; i < sites.used; i++) { /* no key is free here */
         uint32_t *bucket = resolved_bucket(grown[i].instruction, grown[i].type, grown[i].node);
         grown[i].next = *bucket;
         *bucket = i;
@@ -213,7 +213,7 @@ void sm_objects_sites_forget_type(const PyTypeObject *type) {
     }
 }
 
-/* Find the site of this frame's instruction. Return false if there is none, and `number` is the result. */
+/* Find the site of this frame's instruction, or NOTHING. Return true if the instruction is remembered. */
 static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
                     uint32_t *number) {
     *number = find_resolved(frame->instruction, type->id, node);

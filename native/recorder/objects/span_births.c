@@ -4,8 +4,8 @@
  * serial resolves ambiguity: an object belongs to the latest span with this low part that had begun when it was born.
  * That is wrong only for a span that ran while 2^18 others began.
  *
- * There are at most 4096 rows: for more calls, each two consecutive rows become one, with the sums of all its calls.
- * Survivors are found from the live table (survivors.c), since counting at a death would cost every death a look at a
+ * There are at most 4096 rows: for more calls, every two consecutive rows are merged into one, which has their sums.
+ * Survivors are found from the live table (survivors.c), since counting at deaths would make every death read a
  * row.
  *
  * Most deaths belong to the span that runs on this thread, which one comparison finds. Other open spans are found by
@@ -29,9 +29,9 @@ sm_objects_spans_state sm_objects_spans;
 
 static struct {
     /* Guard: the GIL. */
-    sm_objects_span *buckets[BUCKETS]; /* by low part; of this recording */
+    sm_objects_span *buckets[BUCKETS]; /* open spans of this recording, by low part */
     sm_objects_span *free;
-    uint64_t given; /* numbers in the whole process */
+    uint64_t given; /* numbers given in the whole process */
 } open;
 
 static uint32_t low_of(uint64_t span) {
@@ -101,7 +101,7 @@ uint64_t sm_objects_span_open(const sm_function *function) {
     sm_engine_lock();
     sm_objects_span_row *row = *link_of(low_of(number)) == NULL ? next_row(function) : NULL;
     sm_engine_unlock();
-    if (row == NULL) { /* or one that began 2^18 calls ago still runs */
+    if (row == NULL) { /* out of memory, or a span that began 2^18 calls ago still runs */
         sm_objects_spans.lost++;
         return 0;
     }
@@ -139,7 +139,7 @@ void sm_objects_span_run(uint64_t number) {
 void sm_objects_span_born(sm_objects_site *site) {
     const sm_objects_span *span = sm_objects_here.running;
     if (SM_UNLIKELY(span == NULL || span->span == 0 || span->low != sm_objects_here.span)) {
-        sm_objects_here.running = NULL; /* of an earlier recording */
+        sm_objects_here.running = NULL; /* belongs to an earlier recording */
         sm_objects_here.span = 0;
         return;
     }
@@ -147,7 +147,7 @@ void sm_objects_span_born(sm_objects_site *site) {
     row_of(span->row)->born++;
 }
 
-/* Return the row of a span that has not ended, or NULL. Another may have its low part. */
+/* Return the row of a span that has not ended, or NULL. Other spans may have the same low part. */
 static sm_objects_span_row *open_row(uint32_t low, uint64_t serial) {
     const sm_objects_span *span = sm_objects_here.running;
     if (span == NULL || span->low != low)
@@ -175,7 +175,7 @@ uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial) {
     const sm_objects_spans_state *spans = &sm_objects_spans;
     if (spans->count == 0 || low == 0)
         return UINT32_MAX;
-    uint64_t last = spans->before + spans->count; /* the greatest number with this low part is at most that */
+    uint64_t last = spans->before + spans->count; /* an upper bound of the numbers with this low part */
     uint64_t back = (last % LOWS + LOWS - (low - 1)) % LOWS;
     while (back < spans->count) {
         uint64_t number = last - back - spans->before - 1;

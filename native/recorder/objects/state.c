@@ -1,4 +1,4 @@
-/* The state of the objects recorder, and the choice of path for events. */
+/* The state of the objects recorder, and the choice between fast and slow path. */
 #include "compat/opcodes.h"
 #include "recorder/objects/store.h"
 

@@ -1,4 +1,4 @@
-/* The memory of the objects recorder. For the files of this folder. */
+/* The memory of the objects recorder, for files of this folder only. */
 #ifndef SM_RECORDER_OBJECTS_STORE_H
 #define SM_RECORDER_OBJECTS_STORE_H
 
@@ -9,7 +9,7 @@ void sm_objects_live_free(void);
 bool sm_objects_live_check(void);
 sm_objects_live_entry *sm_objects_live_find(uintptr_t address);
 
-bool sm_objects_types_prepare(void); /* once, outside events, as it makes Python objects; false with an exception */
+bool sm_objects_types_prepare(void);                   /* called once and outside events; false with an exception */
 void sm_objects_type_gone(const PyTypeObject *object); /* its address may be reused */
 void sm_objects_types_forget_keys(void);
 void sm_objects_types_free(void);
@@ -27,14 +27,14 @@ void sm_objects_times_free(void);
 
 void sm_objects_collections_forget(void); /* rare_events.c */
 
-/* state.c: what is passed over. Guard: the GIL. */
+/* state.c: which events are ignored. Guard: the GIL. */
 typedef struct {
-    bool busy;            /* events are of seismo, not of the program */
-    uint32_t quiet;       /* depth, of all threads */
-    const PyObject *list; /* by type only: a list that instruments, whose birth and death do not count, or NULL */
+    bool busy;            /* events come from seismo, not from the program */
+    uint32_t quiet;       /* sum of sm_objects_here.quiet over all threads */
+    const PyObject *list; /* by type only: a list that the interpreter made to instrument code, or NULL */
 } sm_objects_passed_state;
 extern sm_objects_passed_state sm_objects_passed;
 void sm_objects_set_busy(bool on);
-void sm_objects_set_rare(void); /* after a change: chooses the path of events */
+void sm_objects_set_rare(void); /* called after a change; chooses the path of events */
 
 #endif

@@ -6,10 +6,10 @@
  * When: In snapshots, at the end, and at each flush. The flush worker counts while the program runs, so an entry that
  * moves may be missed or counted twice. The program waits if its table has to grow. So with many objects a count is
  * skipped if the last one took more than 2 % of the time since. Then the file has an earlier count, with its age. After
- * rows of spans were merged, a count is necessary, because older pairs would name others.
+ * rows of spans were merged, a count is necessary, because older pairs would refer to the wrong rows.
  *
  * Rows: A file's rows can be replaced but not removed. So pairs keep their row from one flush to the next, and only
- * changes are written. Rows of pairs that are gone go to new ones, or get a count of 0, which readers skip. */
+ * changes are written. Rows of pairs that are gone are reused by new pairs, or get a count of 0, which readers skip. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "recorder/objects/span_births.h"
 
 enum {
-    FEW = 1000000, /* objects: counted at each flush, in some milliseconds */
+    FEW = 1000000, /* so many objects are counted at each flush, in some milliseconds */
     SHARE = 50,    /* with more objects, counting may take 1/SHARE of the time */
     NO_ROW = UINT32_MAX,
 };
@@ -27,8 +27,8 @@ enum {
 typedef struct {
     uint64_t key; /* row of spans << 32 | site; sites are never 0 */
     uint64_t count;
-    uint64_t written; /* the count in the file */
-    uint32_t row;     /* in the file, or NO_ROW */
+    uint64_t written; /* the count that the file has */
+    uint32_t row;     /* its row in the file, or NO_ROW */
 } pair;
 
 typedef struct {
@@ -43,14 +43,14 @@ typedef struct {
 
 static struct {
     /* Guard: the engine's lock. */
-    pair_set pairs; /* of the last count */
-    char *taken;    /* owned; of each row in the file: UNUSED, OLD or NEW */
+    pair_set pairs; /* result of the last count */
+    char *taken;    /* owned; for each row in the file: UNUSED, OLD or NEW */
     uint32_t rows, rows_size;
-    uint32_t folds;    /* of the rows of spans, then */
-    uint64_t at, took; /* ticks: when it was, or 0, and how long it took */
+    uint32_t folds;    /* sm_objects_spans.folds at the last count */
+    uint64_t at, took; /* ticks: the time of the last count, or 0, and its duration */
 } kept;
 
-enum { UNUSED, OLD, NEW }; /* a row of no pair, of the last count's, of this count's */
+enum { UNUSED, OLD, NEW }; /* a row without a pair, with one of the last count, with one of this count */
 
 static void count_object(const sm_object *object, void *context) {
     counting *so_far = context;

@@ -4,8 +4,8 @@
  * object or run Python code: names come from the type's own fields, and the module from its dict.
  *
  * Classes are made in loops, too, so types are interned by module, qualified name, flags and basic size. The key by
- * address goes when the type object is destroyed, which is an event like any other. More than MOST_TYPES different
- * types are counted as one. */
+ * address is removed when the type object is destroyed, which is an event like any other. More than MOST_TYPES
+ * different types are counted as one. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -21,10 +21,10 @@
 static struct {
     /* Guard: the GIL. */
     sm_map keys;
-    sm_objects_type *others; /* the types beyond MOST_TYPES; not found by content */
+    sm_objects_type *others; /* one type for all beyond MOST_TYPES; not found by content */
 } types;
 
-/* Made once, outside recordings. */
+/* Made only once, outside recordings. */
 static PyObject *name_of_module, *name_of_sizeof;
 
 bool sm_objects_types_prepare(void) {
@@ -80,13 +80,13 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
         type->special |= SM_OBJECTS_MAY_RESURRECT;
 }
 
-/* Split name and module into new copies, or NULL if out of memory. */
+/* Copy module and name separately; a copy is NULL if out of memory. */
 static void find_names(PyTypeObject *object, char **module, char **name) {
     if (PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE)) {
         PyObject *qualname = ((PyHeapTypeObject *)object)->ht_qualname;
         PyObject *where = look(object, name_of_module);
         *name = qualname != NULL && PyUnicode_Check(qualname) ? sm_copy_text(qualname) : sm_copy_chars(object->tp_name);
-        *module = sm_copy_text(where); /* "" if it is no str */
+        *module = sm_copy_text(where); /* "" unless it is a str */
         return;
     }
     const char *dot = strrchr(object->tp_name, '.');
@@ -102,7 +102,7 @@ static bool same_content(const void *record, const void *content) {
            strcmp(type->name, wanted->name) == 0 && strcmp(type->module, wanted->module) == 0;
 }
 
-/* Take the names over. key: as for sm_interned_add. */
+/* Make a type that owns these names. key: as for sm_interned_add. */
 static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     sm_objects_type *type = sm_aligned(64, sizeof *type);
     if (type == NULL)
@@ -114,7 +114,7 @@ static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     return type;
 }
 
-/* Return the interned type, or NULL if out of memory. A new one takes the names over. With the engine's lock. */
+/* Return the interned type, or NULL if out of memory. A new one owns the names. With the engine's lock. */
 static sm_objects_type *intern(sm_objects_type *facts, bool *new) {
     if (!sm_interned_grow(&sm_objects.types, 256))
         return NULL;

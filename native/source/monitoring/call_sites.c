@@ -3,8 +3,8 @@
  * A site's CALL event is disabled if the site calls a C function that has proved trivial, or Python functions or types,
  * on which CALL reports nothing new. Its cost would otherwise stay in the caller's time. The site must first have
  * called the same thing at eight looks, each at a random one of eight events: periodic looks would miss programs that
- * alternate among functions. A C function that is not trivial counts as a callee, so a site that goes on to a Python
- * function stays enabled. The recorder marks what can be missing. Python functions are always counted exactly.
+ * alternate among functions. A C function that is not trivial counts as a callee, too, so a site that later calls a
+ * Python function stays enabled. The recorder marks what can be missing. Python functions are always counted exactly.
  *
  * Looks that find nothing new become rarer, up to one in 64.
  *
@@ -12,7 +12,7 @@
  * objects are marked instead, and local_events.c resets each.
  *
  * The table is keyed by the serial number of a code object's entry, so a reused address has no history. Sites of
- * dead code are dropped when it is full, which bounds it by the live code. */
+ * dead code are dropped when it is full, so the live code bounds its size. */
 #include "base/lookup_count.h"
 #include "base/map.h"
 #include "source/monitoring/monitoring.h"
@@ -32,11 +32,11 @@ typedef struct {
     uint64_t key;             /* serial number << 32 | offset; serial numbers begin at 1 */
     const PyCodeObject *code; /* never dereferenced */
     const void *callee;
-    uint32_t looks; /* consecutive, same callee; UINT32_MAX: mixed, stays enabled */
+    uint32_t looks; /* consecutive looks with one callee, or UINT32_MAX: several, stays enabled */
 } site;
 
 static struct {
-    sm_map places;  /* site */
+    sm_map places;  /* holds site items */
     uint32_t wait;  /* sites not added before the full table is scanned again */
     uint32_t every; /* mean number of calls between looks, SM_SITES_EVERY to SM_SITES_SELDOM */
     uint64_t random;

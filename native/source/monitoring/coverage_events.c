@@ -76,7 +76,7 @@ static void rearm(sm_cover_code *record) {
     set_local(record, events_of(record));
 }
 
-enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
+enum { START_SEEN = 1 }; /* value of sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
     record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
@@ -120,7 +120,7 @@ static sm_cover_code *begin(PyObject *const *args, bool start) {
 
 CALLBACK(on_start) {
     sm_cover_code *record = begin(args, true);
-    if (record != NULL && SM_UNLIKELY(record->source != START_SEEN)) /* it ran already when it was met */
+    if (record != NULL && SM_UNLIKELY(record->source != START_SEEN)) /* its first PY_START was not seen here */
         see_start(record, number_of(args[1]));
     if (record == NULL || (!record->test && !record->keep_start))
         return sm_monitoring_disable;
@@ -194,7 +194,7 @@ CALLBACK(on_jump) {
     int from = (int)number_of(args[1]), to = (int)number_of(args[2]);
     int line = to <= from ? PyCode_Addr2Line(record->code, to) : -1;
     if (line < 0 || line != PyCode_Addr2Line(record->code, from))
-        return sm_monitoring_disable; /* LINE reports this one */
+        return sm_monitoring_disable; /* LINE reports this line */
     (void)sm_cover_line(record, line);
     return Py_None;
 }
@@ -288,7 +288,7 @@ static bool holds(void) {
     return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
-/* Meet the code that runs already. The GIL is held, and making a frame object runs no code of the program. */
+/* Set the events of the code that runs already, with the GIL. Making a frame object runs no code of the program. */
 static void walk_frames(void) {
     PyThreadState *now = PyThreadState_Get();
     PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(now));

@@ -95,7 +95,7 @@ static void give_back(int tool_id, PyCodeObject *code, long rarest) {
     Py_DECREF(code);
 }
 
-/* These calls may destroy code objects, which moves table entries: repeat until none is found. */
+/* These calls may destroy code objects, which moves table entries, so repeat until nothing is found. */
 void sm_monitoring_local_stop(int tool_id) {
     long rarest = local.events == 0 ? sm_monitoring_number("PY_YIELD") : 0;
     PyErr_Clear();

@@ -29,7 +29,7 @@ static const struct {
 
 static int tool_id = -1;
 static long events_set = 0;
-static bool places_were_off = false; /* places of this process are still disabled for our tool id */
+static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
 int sm_monitoring_tool_id(void) {
     return tool_id;
@@ -97,7 +97,7 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
-    /* An earlier recording disabled places. Other tools return DISABLE once more. */
+    /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
             PyErr_Clear();

@@ -1,6 +1,6 @@
 /* The monitoring source's callbacks: from each event of sys.monitoring to a receiver of calls or of lines.
  *
- * They are instances of one static type with a vectorcall function each, at a third of the cost of a profile
+ * They are instances of one static type, each with its own vectorcall function, and cost a third of a profile
  * function. Arguments are borrowed. No callback makes an object, takes a lock or raises. */
 #ifndef SM_SOURCE_MONITORING_MONITORING_H
 #define SM_SOURCE_MONITORING_MONITORING_H
@@ -17,8 +17,8 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
-/* local_events.c: events of single code objects. Return the events to set globally, or -1 with an exception set; if
- * narrow, only those that cannot be local or that report new code. */
+/* local_events.c: events of single code objects. Return the events to set globally, or -1 with an exception set.
+ * narrow: return only events that cannot be local or that report new code. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
 void sm_monitoring_local_running(void); /* instruments frames that run already */
 /* Remove local events and disabled places of all remembered code, while the tool has no events set. */
@@ -30,11 +30,11 @@ bool sm_monitoring_meet(PyObject *code);
 bool sm_monitoring_needs_start(PyObject *code, int offset);
 
 static inline PyObject *sm_answer(bool wanted) {
-    /* Both are immortal on every version with sys.monitoring. */
+    /* Both results are immortal on every version with sys.monitoring. */
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
 }
 
-/* Return true if this call site may stop reporting. Called for a random eighth of CALL events (call_sites.c).
+/* Return true if this call site may stop reporting. Called at a random eighth of CALL events (call_sites.c).
  * needless: this call needs no event. */
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8

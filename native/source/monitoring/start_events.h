@@ -15,7 +15,7 @@ static inline sm_thread *sm_starting_thread(void) {
 
 SM_INLINE bool sm_starting_call_known(const sm_starts_receiver *to, PyObject *const *args) {
     if (SM_UNLIKELY(sm_sites_on) && SM_UNLIKELY(sm_sites_to_go-- == 1)) {
-        sm_sites_to_go = 1; /* leaves the look to the rare path */
+        sm_sites_to_go = 1; /* the slow path of this call takes the look */
         return false;
     }
     PyObject *callable = sm_unbound(args[2]);

@@ -20,7 +20,7 @@ bool sm_evalframe_on = false;
 #define UNKNOWN_FLOOR ((char *)UINTPTR_MAX)
 __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec"))) = UNKNOWN_FLOOR;
 
-static bool escaped = false; /* to the profile function */
+static bool escaped = false; /* the profile function has replaced this source */
 
 static char *find_floor(void) {
     pthread_attr_t attributes;
@@ -71,7 +71,7 @@ static int start(const sm_settings *settings) {
     (void)settings;
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (there != sm_evalframe_in_use) /* otherwise another tool put ours back */
+    if (there != sm_evalframe_in_use) /* otherwise another tool has set ours again */
         sm_evalframe_below = there;
     escaped = false;
     sm_evalframe_on = true;

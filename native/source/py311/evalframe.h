@@ -9,12 +9,12 @@
 
 #define SM_SUSPENDING (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
 
-extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* ours, and the previous function */
+extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* our function, and the previous one */
 extern bool sm_evalframe_on;
 extern __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec")));
 
-bool sm_evalframe_is_deep(const char *here);    /* true near the end of the C stack; finds the floor at first */
-bool sm_evalframe_deep(char *here);             /* the same, and switches to the profile function */
+bool sm_evalframe_is_deep(const char *here);    /* true near the end of the C stack; the first call finds the floor */
+bool sm_evalframe_deep(char *here);             /* like is_deep; if true, switches to the profile function */
 bool sm_evalframe_fresh(const sm_frame *frame); /* true at a generator's first entry */
 
 /* Name a function after its frame's globals. The running frame is still the caller, with another module's globals. */
@@ -23,7 +23,7 @@ static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) 
         (void)sm_function_of_code(code, sm_frame_globals(frame));
 }
 
-/* Report the end of a frame, which is unlinked already. If this event walks the stack, the path is right without it. */
+/* Report the end of a frame that is unlinked already. If a walk of the stack follows, the event is not needed. */
 SM_INLINE void sm_evalframe_left(const sm_calls_receiver *to, PyCodeObject *code, sm_leaving how) {
     uint64_t walks = sm_engine.walks;
     sm_thread *thread = SM_LIKELY(sm_evalframe_on) ? sm_event_thread(false) : NULL;

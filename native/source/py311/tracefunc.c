@@ -43,7 +43,7 @@ static uint8_t opcode_at(const sm_frame *frame, const PyCodeObject *code, uint8_
 
 bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code) {
     uint8_t argument, opcode = opcode_at(frame, code, &argument);
-    if (opcode != RESUME) /* an exception is thrown into it; before its start, it is at RETURN_GENERATOR */
+    if (opcode != RESUME) /* An exception is thrown into it; a frame before its start is at RETURN_GENERATOR. */
         return opcode == YIELD_VALUE;
     return (argument & 3) != 0; /* after yield, yield from or await */
 }
@@ -66,7 +66,7 @@ static void put_evaluator(bool on) {
     if (on && there != eval) {
         sm_tracefunc_below = there;
         _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
-    } else if (!on && there == eval) { /* otherwise ours stays below another function */
+    } else if (!on && there == eval) { /* otherwise ours stays in place below another tool's function */
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_tracefunc_below);
     }
 }

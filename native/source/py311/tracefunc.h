@@ -10,11 +10,11 @@
 #if SM_SHARES_SLOTS
 
 extern bool sm_tracefunc_on;
-extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours, and the previous function */
+extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* our function, and the previous one */
 
 /* Return true if the recording wants this code, which has no entry of this session. */
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals);
-/* Return true if a frame, at its call event, resumes. */
+/* Return true if the call event of a frame is a resumption. */
 bool sm_tracefunc_goes_on(const sm_frame *frame, const PyCodeObject *code);
 sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code, PyObject *value);
 
