@@ -8,7 +8,7 @@
 
 uint64_t sm_looks = 0;
 
-static atomic_long calls;   /* since the last sm_alloc_fail */
+static atomic_long calls;   /* calls since the last sm_alloc_fail */
 static atomic_long fail_at; /* 0 for never */
 static atomic_int fail_on;  /* every allocation from fail_at on fails */
 

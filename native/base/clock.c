@@ -13,7 +13,7 @@ uint64_t sm_simulated_ticks = 0;
 #define SOON_NS 200000   /* a shorter interval adds no information */
 #define SURE_NS 10000000 /* long enough to distinguish a drift of 1 in 1,000 from noise */
 #define DRIFT 0.001
-#define JUMP 0.01              /* neither drift nor noise */
+#define JUMP 0.01              /* a larger difference is neither drift nor noise */
 #define TSC_READ_LIMIT_NS 40.0 /* a more expensive read is trapped by the hypervisor */
 
 /* Return why the processor's counter cannot be used, or NULL. */
@@ -70,7 +70,7 @@ static double read_cost(const sm_clock *clock) {
 static void take_anchor(const sm_clock *clock, uint64_t *ticks, int64_t *ns) {
     if (clock->kind != SM_CLOCK_TSC) {
         *ticks = sm_clock_read(clock);
-        *ns = (int64_t)*ticks; /* both count in ns */
+        *ns = (int64_t)*ticks; /* both clocks count in ns */
         return;
     }
     uint64_t best = UINT64_MAX;

@@ -35,7 +35,7 @@ static inline uint64_t sm_tsc(void) {
 #endif
 }
 
-uint64_t sm_clock_read_other(const sm_clock *clock); /* of another kind than the TSC */
+uint64_t sm_clock_read_other(const sm_clock *clock); /* reads a clock that is not the TSC */
 
 static inline uint64_t sm_clock_read(const sm_clock *clock) {
     if (__builtin_expect(clock->kind == SM_CLOCK_TSC, 1))

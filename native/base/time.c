@@ -17,7 +17,7 @@ static int64_t unix_bound_ns(void) {
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
         return 0;
     struct timex state_of_clock;
-    memset(&state_of_clock, 0, sizeof state_of_clock); /* no mode: sets nothing */
+    memset(&state_of_clock, 0, sizeof state_of_clock); /* Without a mode, nothing is set. */
     int state = adjtimex(&state_of_clock);
     if (state >= 0 && state != TIME_ERROR && !(state_of_clock.status & STA_UNSYNC) && state_of_clock.maxerror > 0)
         return (int64_t)state_of_clock.maxerror * 1000;

@@ -25,7 +25,7 @@ static inline uint64_t sm_monotonic_ns(void) {
 
 /* A moment on several clocks, which are comparable with other processes and machines. */
 typedef struct {
-    int64_t unix_ns;       /* since 1970 */
+    int64_t unix_ns;       /* ns since 1970 */
     int64_t boot_ns;       /* since the system's boot, with suspended time; 0 if unknown */
     int64_t unix_bound_ns; /* error bound of unix_ns from the kernel; 0 if unknown */
     uint64_t monotonic_ns;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SM_VARINT_MAX 10 /* bytes of the longest one */
+#define SM_VARINT_MAX 10 /* bytes of the longest number */
 
 static inline size_t sm_varint_size(uint64_t value) {
     return (size_t)(64 - __builtin_clzll(value | 1) + 6) / 7;
@@ -24,7 +24,7 @@ static inline uint8_t *sm_varint_put(uint8_t *to, uint64_t value) {
 
 /* Read one value into *value. Return one past its last byte, or NULL if it is truncated or too large. */
 static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *end, uint64_t *value) {
-    if (from < end && *from < 0x80) { /* nearly all of them */
+    if (from < end && *from < 0x80) { /* the case of nearly all numbers */
         *value = *from;
         return from + 1;
     }

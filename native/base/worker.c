@@ -19,7 +19,7 @@ static sm_worker *workers[MOST_WORKERS]; /* written with the GIL */
 static uintptr_t workers_count;
 
 static uint64_t used_ns;               /* atomic; CPU time of all workers, each up to its last sleep */
-static __thread uint64_t accounted_ns; /* this worker's part */
+static __thread uint64_t accounted_ns; /* the part of this worker */
 
 static void account(void) {
     uint64_t now = (uint64_t)sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -78,7 +78,7 @@ static void *run(void *given) {
     return NULL;
 }
 
-static bool start(sm_worker *worker) { /* with `lock` */
+static bool start(sm_worker *worker) { /* called with `lock` */
     if (worker->current != 0)
         return true;
     pthread_attr_t attributes;

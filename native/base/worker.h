@@ -22,7 +22,7 @@ typedef struct sm_worker {
     pthread_mutex_t lock;
     sem_t wake;          /* created once and never destroyed */
     bool ready;          /* `wake` exists; guarded by the GIL */
-    uintptr_t place;     /* among all workers, once it is ready */
+    uintptr_t place;     /* index among all workers, once it is ready */
     uint64_t not_before; /* monotonic ns before which sm_worker_want starts nothing; guarded by `lock` */
     uintptr_t current;   /* atomic, written with `lock`: number of the active run, or 0 */
     uintptr_t last;      /* the last number given; guarded by `lock` */
@@ -42,7 +42,7 @@ void sm_worker_sleep(sm_worker *worker, uint64_t until);
 /* Return the CPU time of all workers in this process and its ancestors, each up to its last sleep. */
 uint64_t sm_workers_cpu_ns(void);
 
-void sm_worker_wake(sm_worker *worker); /* from anywhere, even signal handlers */
+void sm_worker_wake(sm_worker *worker); /* can be called anywhere, even in signal handlers */
 bool sm_worker_runs(const sm_worker *worker);
 bool sm_worker_start(sm_worker *worker); /* idempotent; false if the system gives no thread */
 /* Start it from an event, without waiting and not before `not_before`. Return true if it runs. */

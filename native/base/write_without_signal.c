@@ -16,7 +16,7 @@ ssize_t sm_write(int fd, const void *from, size_t size, off_t at) {
     bool blocked = pthread_sigmask(SIG_BLOCK, &limit, &before) == 0;
     ssize_t n = at < 0 ? write(fd, from, size) : pwrite(fd, from, size, at);
     int error = errno;
-    if (n < 0 && error == EFBIG && blocked && !theirs) { /* the system sends it to this thread */
+    if (n < 0 && error == EFBIG && blocked && !theirs) { /* the system has sent the signal to this thread */
         struct timespec now = {0};
         (void)sigtimedwait(&limit, NULL, &now);
     }

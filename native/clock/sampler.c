@@ -15,7 +15,7 @@
 #define IDLE_NS 100000000
 #define LATE 3 /* mean intervals; CPU time older than that is not attributed by a look */
 #define MOST 32
-#define SLACK_NS 1000 /* of the sampler's timer; the default is 50 us */
+#define SLACK_NS 1000 /* slack of the sampler's timer; the default is 50 us */
 
 static struct {
     pthread_mutex_t lock;

@@ -39,7 +39,7 @@ typedef struct sm_timing {
     uint64_t ran;       /* ticks of CPU in earlier exact pieces and pauses */
     void *open;         /* owner of the exact piece; borrowed; written after `since` */
     uint64_t cpu_ticks; /* last reading of its CPU clock */
-    int64_t cpu_ns;     /* of its CPU clock then, or -1 if it cannot be read */
+    int64_t cpu_ns;     /* time of its CPU clock then, or -1 if it cannot be read */
     /* Atomic: the sampler sets `idle` and counts looks, the thread resets both. */
     bool idle;
     uint32_t looks[SM_WAITS]; /* at the open piece, while it was off the CPU */
@@ -50,13 +50,13 @@ typedef struct sm_timing {
     uint64_t native_id;
     void *last;                   /* result of the last look; borrowed */
     uint64_t seen;                /* sampled ticks up to the last look */
-    uint64_t attributed;          /* of these, ticks that ran */
-    int64_t cpu_start_ns, cpu_at; /* its CPU clock at the start, and at the last look */
+    uint64_t attributed;          /* the part of these ticks that ran */
+    int64_t cpu_start_ns, cpu_at; /* time of its CPU clock at the start, and at the last look */
     uint32_t still;
 } sm_timing;
 
 typedef struct { /* a finished exact piece */
-    void *of;    /* its owner, or NULL if none was open */
+    void *of;    /* the owner of the piece, or NULL if none was open */
     uint64_t ran;
     sm_off off;
 } sm_piece;

@@ -91,7 +91,7 @@ static void take_out(sm_code_place *gap) {
     uint32_t mask = sm_codes.mask, free = (uint32_t)(gap - places);
     for (uint32_t i = (free + 1) & mask; places[i].code != NULL; i = (i + 1) & mask) {
         SM_LOOK();
-        if (((i - home_of(places[i].code)) & mask) >= ((i - free) & mask)) { /* it may move to the gap */
+        if (((i - home_of(places[i].code)) & mask) >= ((i - free) & mask)) { /* the entry may move to the gap */
             places[free] = places[i];
             free = i;
         }
@@ -119,7 +119,7 @@ static void died(const PyCodeObject *code) {
     free_entry(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
     if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
-        (void)resize(logarithm - 1); /* otherwise at a later death */
+        (void)resize(logarithm - 1); /* if this fails, a later death tries again */
 }
 
 void sm_codes_hold(void) {

@@ -19,9 +19,9 @@
 
 typedef enum {
     SM_CODE_COVERAGE, /* the coverage recorder's record */
-    SM_CODE_PROBES,   /* the probes source's */
-    SM_CODE_EVENTS,   /* of the monitoring source, for code with local events */
-    SM_CODE_HOOKS,    /* the hub's */
+    SM_CODE_PROBES,   /* the record of the source `probes` */
+    SM_CODE_EVENTS,   /* used by the monitoring source, for code with local events */
+    SM_CODE_HOOKS,    /* the record of the hub */
     SM_CODE_CALLS,    /* the call tree's nodes */
     SM_CODE_USERS
 } sm_code_user;
@@ -30,7 +30,7 @@ struct sm_function;
 
 typedef struct sm_code_entry {
     struct sm_function *function;     /* NULL until requested */
-    void *of[SM_CODE_USERS];          /* each user's own, or NULL */
+    void *of[SM_CODE_USERS];          /* pointer of each user, or NULL */
     uint32_t session;                 /* last recording whose source of lines met it, or 0 */
     uint32_t serial;                  /* unique in this process */
     PyCodeObject *code;               /* borrowed; the entry dies with it */
@@ -46,7 +46,7 @@ typedef struct {
 typedef struct {
     sm_code_place *places;
     uint32_t shift;       /* 64 - log2(number of places) */
-    uint32_t count, mask; /* entries; number of places - 1 */
+    uint32_t count, mask; /* number of entries; number of places - 1 */
 } sm_code_table;
 
 extern sm_code_table sm_codes;

@@ -14,7 +14,7 @@
 #include "compat/exception.h"
 
 typedef struct {
-    uint64_t key; /* an address */
+    uint64_t key; /* address of the definition */
     sm_function *function;
 } c_entry;
 
@@ -24,8 +24,8 @@ static struct {
     bool ready;
     char *hide;
     bool (*wants)(const sm_function *function); /* NULL if everything is wanted */
-    bool narrowed;                              /* the previous one did not want everything */
-    sm_interned all;                            /* sm_function, by id */
+    bool narrowed;                              /* true if the previous filter did not want everything */
+    sm_interned all;                            /* each sm_function, by id */
     sm_map c_functions;                         /* c_entry */
 } functions;
 

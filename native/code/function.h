@@ -29,7 +29,7 @@ typedef struct sm_function {
     bool left_out;  /* hidden, or unwanted by where=; guarded by the GIL */
     uint32_t flags; /* atomic */
     int line;
-    uint32_t code_bytes;            /* of its instructions; 0 if none */
+    uint32_t code_bytes;            /* size of its instructions; 0 if none */
     char *module, *qualname, *file; /* owned; UTF-8 (surrogatepass); "" if unknown. module: atomic */
     uint64_t extra;                 /* distinguishes functions of one line: a hash of the line table and more */
 } sm_function;

@@ -48,8 +48,8 @@ typedef struct {
     bool decides;     /* makes a value for a condition */
     bool awaits;      /* an async for gets its next value here */
     uint32_t next;    /* unit of the next instruction */
-    uint32_t target;  /* unit, or NOWHERE */
-    uint32_t handler; /* of exceptions raised here; unit, or NOWHERE */
+    uint32_t target;  /* unit of the target, or NOWHERE */
+    uint32_t handler; /* unit of the handler of exceptions raised here, or NOWHERE */
     uint32_t before;  /* unit of the previous instruction + 1, or 0 */
 } unit;
 
@@ -137,7 +137,7 @@ static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
     for (size_t at = 0; at < size;) {
         uint64_t start = read_number(table, size, &at), length = read_number(table, size, &at);
         uint64_t handler = read_number(table, size, &at);
-        (void)read_number(table, size, &at); /* depth of the stack */
+        (void)read_number(table, size, &at); /* skips the depth of the stack */
         if (handler >= map->units)
             continue;
         enter(map, (uint32_t)handler, 2);

@@ -34,8 +34,8 @@ typedef struct {
     int32_t to_line[2];      /* by way: the line to which it leads, -co_firstlineno for an exit, or 0 without an arc */
     int32_t line_events[2];  /* by way: offset in bytes of the LINE event that reports it, or -1 */
     int32_t unreported_line; /* line of the jumping way that LINE omits (code/unreported_lines.h), or 0 */
-    int32_t from_line;       /* where its arcs begin; 0 without arcs */
-    int32_t line, column, end_line, end_column; /* the condition's, in bytes; line 0 if none, others -1 if unknown */
+    int32_t from_line;       /* the line where its arcs begin; 0 without arcs */
+    int32_t line, column, end_line, end_column; /* of the condition, in bytes; line 0: none; others -1: unknown */
     uint8_t kind;
     uint8_t silent; /* bit by way: no event reports it */
     bool apart;     /* an async for of 3.12 and 3.13: INSTRUCTION events report it, at two offsets */
@@ -44,14 +44,14 @@ typedef struct {
 enum { SM_SEARCH = UINT16_MAX }; /* branches from this number on need a search */
 
 typedef struct {
-    int32_t offset; /* of a LINE event, in bytes */
+    int32_t offset; /* offset of a LINE event in bytes */
     uint32_t branch;
     sm_way way;
 } sm_line_event;
 
 typedef struct {
     uint32_t count, line_events_count, units; /* units of code (2 bytes each), or 0 without branches */
-    bool apart;                               /* of some branch */
+    bool apart;                               /* true if some branch is `apart` */
     sm_branch *branches;                      /* by offset */
     sm_line_event *line_events;               /* by offset */
     uint16_t *at;                             /* by unit: number of the branch + 1, at most SM_SEARCH; or 0 */

@@ -12,7 +12,7 @@
 
 typedef struct {
     const uint8_t *at, *end;
-    int64_t line;         /* of this entry, or the last one that had a line */
+    int64_t line;         /* line of this entry, or of the last one that had a line */
     uint64_t unit, units; /* the entry's first unit of code (2 bytes each), and their number */
     bool has_line;
 } sm_line_walk;

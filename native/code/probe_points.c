@@ -33,7 +33,7 @@
 #define MANY INT32_MAX /* value of `from` for several lines */
 
 typedef struct {
-    uint32_t unit;       /* its first, including EXTENDED_ARG */
+    uint32_t unit;       /* first unit, which may be EXTENDED_ARG */
     uint32_t on, target; /* instructions that may come next, or NOWHERE */
     uint8_t opcode;
     bool conditional, handler, event, armable;
@@ -266,7 +266,7 @@ static void edge(graph *graph, const instruction *u, uint32_t to) {
     uint32_t at = u->line != SM_NO_LINE ? arrival(graph, to, &out) : NOWHERE;
     if (u->opcode == RESUME && u->unit == sm_code_first_unit(graph->code)) {
         v->event = true;
-        v->from = MANY; /* the code's entry */
+        v->from = MANY; /* the entry of the code */
         if (graph->out->entry == SM_NO_LINE && v->line != SM_NO_LINE)
             graph->out->entry = v->line;
         return;
@@ -277,7 +277,7 @@ static void edge(graph *graph, const instruction *u, uint32_t to) {
         return;
     v = &graph->instructions[at];
     if (v->line == u->line) {
-        v->from = MANY; /* it is also reached without a step */
+        v->from = MANY; /* also reached without a step */
         return;
     }
     v->event = true;
@@ -325,7 +325,7 @@ static void leave(graph *graph, uint32_t number, int way) {
     if ((at == NOWHERE && !out) || to == u->line || !u->armable)
         return;
     if (at != NOWHERE && graph->instructions[at].from == u->line)
-        return; /* reported there */
+        return; /* reported at that point */
     sm_probe_point *point = point_of(graph, number);
     if (u->conditional)
         point->ways[way] = (sm_probe_step){u->line, to};
@@ -363,7 +363,7 @@ static void finish_point(graph *graph, uint32_t number) {
         point->on = here->on != NOWHERE ? graph->instructions[here->on].unit : 0;
         point->jump = here->target != NOWHERE ? graph->instructions[here->target].unit : 0;
         point->backward = point->jump <= point->unit;
-        if (here->on == NOWHERE || here->target == NOWHERE) /* invalid, and never run */
+        if (here->on == NOWHERE || here->target == NOWHERE) /* invalid code, which never runs */
             point->ways[0].from = point->ways[1].from = SM_NO_LINE;
     }
 }

@@ -12,20 +12,20 @@ typedef struct { /* from SM_NO_LINE if unused; to -(first line) for an exit */
 } sm_probe_step;
 
 typedef struct {
-    uint32_t unit; /* the instruction's first, 2 bytes each */
+    uint32_t unit; /* first unit of the instruction, of 2 bytes */
     /* Reported by a hit: */
-    int32_t line; /* or SM_NO_LINE */
+    int32_t line; /* a line, or SM_NO_LINE */
     sm_probe_step steps[2];
     /* Reported by the way of a conditional jump, [0] falling and [1] jumping: */
     sm_probe_step ways[2];
     uint32_t on, jump; /* units of the two destinations */
-    uint8_t opcode;    /* the jump's, unspecialised */
+    uint8_t opcode;    /* opcode of the jump, unspecialised */
     bool backward;
     /* While a probe is here: */
     bool armed;
     uint8_t covered;      /* the opcode that it replaces */
     uint32_t before;      /* first unit of the previous instruction, or its own */
-    uint32_t before_that; /* of the one before that */
+    uint32_t before_that; /* first unit of the instruction before that */
     uint32_t next;        /* point with the same line, in a ring */
 } sm_probe_point;
 
@@ -40,7 +40,7 @@ typedef struct {
  * exception. */
 bool sm_probe_points_find(sm_probe_points *found, PyCodeObject *code, bool steps);
 void sm_probe_points_clear(sm_probe_points *points);
-sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* or NULL */
+sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* returns the point, or NULL */
 
 static inline bool sm_probe_is_way(const sm_probe_point *point) {
     return point->ways[0].from != SM_NO_LINE || point->ways[1].from != SM_NO_LINE;

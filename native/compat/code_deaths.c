@@ -24,7 +24,7 @@ static int watch(PyCodeEvent Py_UNUSED(event), PyCodeObject *code) {
 static bool begin_watching(void) {
     deaths.watcher = PyCode_AddWatcher(watch);
     if (deaths.watcher < 0)
-        PyErr_Clear(); /* all are taken */
+        PyErr_Clear(); /* all watcher ids are taken */
     return deaths.watcher >= 0;
 }
 
@@ -65,7 +65,7 @@ void sm_code_deaths_end(void) {
     deaths.died = NULL;
     if (deaths.watcher >= 0)
         end_watching();
-    if (deaths.placed && PyCode_Type.tp_dealloc == dealloc) { /* otherwise ours stays below another */
+    if (deaths.placed && PyCode_Type.tp_dealloc == dealloc) { /* otherwise ours stays in place below another tool's */
         PyCode_Type.tp_dealloc = deaths.below;
         deaths.placed = false;
     }

@@ -256,7 +256,7 @@ static inline bool sm_str_is_ready(PyObject *text) {
 /* Return a type's own dict, borrowed, or NULL. Makes no object. */
 static inline PyObject *sm_type_dict(PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
-    PyObject *dict = PyType_GetDict(type); /* builtin types have one in each interpreter */
+    PyObject *dict = PyType_GetDict(type); /* builtin types have a dict in each interpreter */
     Py_XDECREF(dict);
     return dict;
 #else

@@ -18,11 +18,11 @@
 static struct {
     const sm_fork_calls *calls[SM_FORK_USERS]; /* atomic */
     const sm_fork_calls
-        *notified[SM_FORK_USERS]; /* those notified before the current fork; others may join meanwhile */
+        *notified[SM_FORK_USERS]; /* users notified before the current fork; others may join meanwhile */
     bool ready;
     uint32_t over;       /* users that wait for it, a bit each; atomic */
     const void *forking; /* the frame that called fork; guarded by the GIL */
-    int looks;           /* left; guarded by the GIL */
+    int looks;           /* number of looks that are left; guarded by the GIL */
 } forks;
 
 static void before(void) {

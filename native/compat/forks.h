@@ -9,7 +9,7 @@ typedef enum {
     SM_FORK_FLUSH, /* its lock is taken before the following ones */
     SM_FORK_TICKER,
     SM_FORK_SAMPLER,
-    SM_FORK_JOURNAL,  /* see coverage */
+    SM_FORK_JOURNAL,  /* late, like the next one */
     SM_FORK_COVERAGE, /* late, because it holds locks that events take */
     SM_FORK_ENGINE,
     SM_FORK_HUB,
@@ -18,7 +18,7 @@ typedef enum {
 
 typedef struct { /* any may be NULL */
     void (*before)(void);
-    bool (*parent)(void); /* true to request `over` */
+    bool (*parent)(void); /* returns true to request `over` */
     void (*child)(void);
     void (*over)(void); /* with the GIL, once fork's caller continues; see forks.c */
 } sm_fork_calls;

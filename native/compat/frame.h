@@ -39,11 +39,11 @@ static inline const void *sm_frame_behind(const PyFrameObject *frame) {
 
 /* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (checked by tests/native/recorder/lines and objects). */
 typedef struct sm_frame_head {
-    uintptr_t executable; /* with tag bits since 3.14 */
+    uintptr_t executable; /* a pointer, with tag bits since 3.14 */
     const struct sm_frame_head *previous;
     PyObject *function, *globals, *builtins, *locals;
     PyFrameObject *object;
-    const unsigned char *instruction; /* that runs, from 3.13 on */
+    const unsigned char *instruction; /* from 3.13 on, the instruction that runs */
 } sm_frame_head;
 
 static inline bool sm_frame_is_of(const sm_frame_head *frame, const void *code) {

@@ -5,7 +5,7 @@
 
 typedef enum {
     SM_NO_ITEMS,
-    SM_ITEMS_COUNTED, /* their number is ob_size */
+    SM_ITEMS_COUNTED, /* ob_size is the number of items */
     SM_ITEMS_OF_INT,
     SM_ITEMS_OF_STR,
     SM_ITEMS_UNKNOWN, /* ob_size need not be their number; generators and frames lack it */

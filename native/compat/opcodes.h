@@ -8,15 +8,15 @@
 typedef enum {
     SM_OP_PLAIN,    /* continues with the next one; may raise */
     SM_OP_QUIET,    /* continues with the next one and cannot raise */
-    SM_OP_POP,      /* the same, and drops the top value */
-    SM_OP_KEEP,     /* the same, and stores the top value in a variable */
+    SM_OP_POP,      /* like SM_OP_QUIET, and drops the top value */
+    SM_OP_KEEP,     /* like SM_OP_QUIET, and stores the top value in a variable */
     SM_OP_STORE,    /* like SM_OP_KEEP, or unpacks it first; may raise */
     SM_OP_LINELESS, /* continues with the next one; never has a LINE event */
     SM_OP_CACHE,    /* no instruction: memory of the previous one */
     SM_OP_EXTENDED, /* no instruction: the upper bits of the next one's argument */
-    SM_OP_FORWARD,  /* jumps always */
+    SM_OP_FORWARD,  /* always jumps */
     SM_OP_BACKWARD,
-    SM_OP_IF_FALSE, /* jumps forward, if */
+    SM_OP_IF_FALSE, /* jumps forward if the value is false */
     SM_OP_IF_TRUE,
     SM_OP_IF_NONE,
     SM_OP_IF_NOT_NONE,

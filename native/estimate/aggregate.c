@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 
 typedef struct {
-    int32_t *first, *next; /* of each node, or -1. The extra node `nodes` is the parent of the roots */
-    int32_t *on_path;      /* of each function */
+    int32_t *first, *next; /* by node: a list of children, or -1. The extra node `nodes` is the parent of the roots */
+    int32_t *on_path;      /* by function */
 } walk;
 
 typedef struct {
@@ -31,7 +31,7 @@ static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, bo
     int64_t f = in->function[n];
     out->total[f] += in->total[n];
     out->total_wait[f] += in->total_wait[n];
-    out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
+    out->total_error[f] += in->total_error[n]; /* a linear sum, which is an upper bound */
     of[f].square += in->total_square[n];       /* another bound, better for many nodes */
     of[f].distortion += in->total_distortion[n];
 }

@@ -28,7 +28,7 @@ typedef struct {
 /* Results, in arrays of `functions` values that the caller has allocated. */
 typedef struct {
     int64_t *summed[SM_SUMS];
-    int64_t *node_flags; /* union of its nodes' flags */
+    int64_t *node_flags; /* union of the flags of its nodes */
     double *total, *total_error, *total_wait;
 } sm_aggregates;
 

@@ -23,7 +23,7 @@ int64_t sm_combine(size_t nodes, const int64_t *parent, const int64_t *thread, c
             rows = -1;
             break;
         }
-        if (paths.count > rows) { /* it is new */
+        if (paths.count > rows) { /* a new path */
             parent_out[rows] = above;
             function_out[rows] = function[n];
             depth_out[rows] = above < 0 ? 0 : depth_out[above] + 1;

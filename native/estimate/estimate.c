@@ -34,9 +34,9 @@
 static const double QUIET = 0.04, BUSY = 0.06;
 static const double WORTH = 2;         /* looks; the worth of a prediction from many exact pieces */
 static const double FEW = 8;           /* exact pieces; a prediction from as many is worth half of that */
-static const double LEAST_WORTH = 0.1; /* exact pieces, of a function without any */
-static const double LEAST_PIECE = 1;   /* ns; of a piece without its cost */
-static const double LEAST_LEFT = 0.05; /* of a time, after subtracting probes */
+static const double LEAST_WORTH = 0.1; /* in exact pieces; the worth of a function without any */
+static const double LEAST_PIECE = 1;   /* in ns; the shortest time of a piece after subtracting its cost */
+static const double LEAST_LEFT = 0.05; /* smallest part of a time that remains without the probes' cost */
 static const double LEAST = 1e-6;      /* ns; the least divisor, since looks made of exact times have no squares */
 static const double MOST_OFF = 4;      /* limit on a prediction below what looks found */
 static const int PASSES = 10;
@@ -70,7 +70,7 @@ typedef struct {
 } thread;
 
 typedef struct {
-    double square, overhead, positive; /* of its looks, ns squared; others as in a pool */
+    double square, overhead, positive; /* squares of its looks, ns squared; the others are as in a pool */
     double ran, ready;                 /* ns; without a processor */
     double unrest;                     /* see QUIET */
 } process;
@@ -78,16 +78,16 @@ typedef struct {
 typedef struct {
     const sm_estimate_input *in;
     const sm_estimates *out;
-    size_t count; /* of pools */
+    size_t count; /* number of pools */
     /* All owned. Pools have shares of their process's rest, nodes of their pool's. */
     pool *pools;
     share *of_pool, *of_node;
     group *by_process, *by_pool;
     process *processes;
     thread *threads;
-    double *overhead; /* of each node: ns of probes in the rest */
+    double *overhead; /* by node: ns of probes in the rest */
     double *below;    /* number of its pieces, later ns of the rest in its subtree */
-    double *doubt;    /* its subtree's parts of the pools' `chance`, which add up */
+    double *doubt;    /* parts of the pools' `chance` that belong to its subtree, which add up */
 } work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
@@ -123,7 +123,7 @@ static void divide(share *shares, size_t count, group *groups, size_t group_coun
                 g->rate = fmax(0, g->rate + (g->sum - g->time) / g->time * (g->sum / g->slope));
         }
     }
-    for (size_t i = 0; i < count; i++) { /* the remainder of the last pass */
+    for (size_t i = 0; i < count; i++) { /* what the last pass left over */
         const group *g = &groups[shares[i].group];
         shares[i].time *= g->sum > 0 ? g->time / g->sum : 0;
     }
@@ -162,7 +162,7 @@ static int assign_pools(work *w) {
         int64_t process = (int64_t)process_of(in, n), function = in->function[n];
         known = sm_map_make(&numbers, (uint64_t)process << 32 | (uint64_t)(function + 1), sizeof *known, 256);
         done = known != NULL;
-        if (done && numbers.count > w->count) { /* it is new */
+        if (done && numbers.count > w->count) { /* a new key */
             w->pools[w->count] = (pool){.process = process, .function = function};
             w->of_pool[w->count].group = (uint32_t)process;
             known->pool = (uint32_t)w->count++;
@@ -402,7 +402,7 @@ static void estimate_functions(work *w) {
         out->function_distortion[p->function] += distortion(w, p->process, p->overhead, time, p->piece_cost, ran);
         out->function_own_error[p->function] += p->chance + 4 * p->wait_sq;
     }
-    for (size_t f = 0; f < w->in->functions; f++) /* squared until now */
+    for (size_t f = 0; f < w->in->functions; f++) /* these were squares until now */
         out->function_own_error[f] = hypot(sqrt(out->function_own_error[f]), out->function_distortion[f]);
 }
 

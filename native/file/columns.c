@@ -9,13 +9,13 @@
 #include "base/alloc.h"
 
 typedef struct {
-    atomic_long references; /* the stream's, and each array's */
+    atomic_long references; /* references of the stream and of each array */
     void (*drop)(void *);
     void *keeper;
     int64_t rows;
     size_t count;
     int taken;                /* the batch was returned */
-    sm_arrow_column column[]; /* names owned */
+    sm_arrow_column column[]; /* owns the names */
 } source;
 
 typedef struct {
@@ -46,7 +46,7 @@ static void schema_release(struct ArrowSchema *schema) {
         sm_free(child);
     }
     sm_free(schema->children);
-    sm_free(schema->private_data); /* the name */
+    sm_free(schema->private_data); /* frees the name */
     schema->release = NULL;
 }
 

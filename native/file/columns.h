@@ -46,7 +46,7 @@ typedef struct {
     const char *name;    /* copied */
     char format;         /* 'l' int64, 'g' float64, 'U' UTF-8 with 64-bit offsets */
     const void *values;  /* rows of 8 bytes; for 'U' the text */
-    const void *offsets; /* for 'U': rows + 1 int64 */
+    const void *offsets; /* for format 'U': rows + 1 offsets, int64 */
 } sm_arrow_column;
 
 /* Make a schema from the columns' names and formats. Return 0, or -1 if out of memory. */

@@ -23,15 +23,15 @@ typedef struct {
     sm_read_data *data;
     const uint8_t *bytes;
     size_t size;
-    size_t wasted;           /* bytes of failed checksums while searching */
+    size_t wasted;           /* bytes that were skipped because of failed checksums */
     int64_t *values;         /* owned; one chunk's columns, `room` each */
     size_t room;             /* rows */
     size_t allocated;        /* values */
-    uint64_t ids[SM_TABLES]; /* in use: the largest one + 1 */
+    uint64_t ids[SM_TABLES]; /* for each table: the largest id in use + 1 */
     sm_crc32 crc;
 } reader;
 
-enum { SM_FREE_IDS = 1 << 16 }; /* allowed beyond the number of bytes */
+enum { SM_FREE_IDS = 1 << 16 }; /* ids may exceed the number of bytes by this much */
 
 typedef enum { GOOD, BAD, NO_MEMORY } result;
 
@@ -158,7 +158,7 @@ static bool grow_table(sm_read_table *table, int columns, size_t rows) {
     for (int c = 0; c < columns; c++) {
         int64_t *column = sm_realloc(table->column[c], room * sizeof *column);
         if (column == NULL)
-            return false; /* some columns may then be larger than `room` */
+            return false; /* memory ran out, so some columns may be larger than `room` */
         table->column[c] = column;
     }
     table->room = room;
@@ -173,7 +173,7 @@ static bool grow_ids(sm_read_table *table, size_t ids) {
 static uint64_t limit_of_ids(const reader *r, int kind) {
     uint64_t limit = (uint64_t)r->size + SM_FREE_IDS;
     for (int t = 0; t < SM_TABLES; t++)
-        limit -= t == kind ? 0 : r->ids[t]; /* each was accepted within the limit */
+        limit -= t == kind ? 0 : r->ids[t]; /* these were accepted within the limit */
     return limit > INT32_MAX ? INT32_MAX : limit;
 }
 
@@ -242,7 +242,7 @@ static bool read_column(reader *r, int kind, unsigned column, int encoding, size
     bool old = r->data->version == 1;
     sm_version1_column to = old ? sm_version1_find(kind, column) : (sm_version1_column){(int)column, -1, 1};
     if (to.column < 0 || to.column >= columns)
-        return true; /* its meaning is gone, or of a later version */
+        return true; /* a column whose meaning is gone, or of a later version */
     bool real = sm_tables[kind].column[to.column].type == SM_TYPE_REAL, is_f64 = encoding == SM_ENCODING_F64;
     int64_t *values = r->values + (size_t)to.column * r->room, *old_values = r->values + (size_t)columns * r->room;
     if (encoding > SM_ENCODING_F64)
@@ -264,14 +264,14 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
         return BAD;
     unsigned kind = *at++;
     if (kind >= SM_TABLES)
-        return GOOD; /* of a later version */
+        return GOOD; /* a kind of a later version */
     if ((at = sm_varint_get(at, end, &rows)) == NULL || (at = sm_varint_get(at, end, &present)) == NULL)
         return BAD;
     if (present == 0 && rows > 1)
         rows = 1; /* rows without columns are identical */
     if (rows > size || r->data->table[kind].rows + rows > INT32_MAX)
         return BAD;
-    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) /* one more, for read_column */
+    if (!clear_values(r, sm_tables[kind].columns + 1, (size_t)rows)) /* one more column, for read_column */
         return NO_MEMORY;
     for (uint64_t i = 0; i < present; i++) {
         if (end - at < 2)
@@ -374,9 +374,9 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
 /* The directory in the END chunk, with which the pieces of a journal need not be touched: their checksums are
  * verified when they are read. A directory that does not match the other chunks, which are all checked, is ignored. */
 typedef struct {
-    const uint8_t *at, *end; /* of its entries */
+    const uint8_t *at, *end; /* the remaining bytes of its entries */
     uint64_t count;
-    size_t last; /* of the END */
+    size_t last; /* offset of the END chunk */
 } directory;
 
 /* Return true if a whole chunk of this kind and length is at `offset`. */

@@ -27,7 +27,7 @@ typedef struct {
     unsigned version;
     int finished;        /* the last chunk is an END */
     int behind;          /* the writer could not write everything */
-    size_t strings;      /* with string 0 */
+    size_t strings;      /* number of strings, with string 0 */
     int64_t *offsets;    /* owned; strings + 1 of them: beginnings in string_data */
     size_t offsets_room; /* allocated */
     sm_buffer data;      /* the strings' bytes */
@@ -35,12 +35,12 @@ typedef struct {
     sm_read_table table[SM_TABLES];
     size_t sound[SM_TABLES]; /* ids below are the written ones: no earlier row was missing or dropped */
     sm_buffer journal;       /* pairs of int64: offset in the file and length of each JRNL payload */
-    sm_buffer levels;        /* the same of the kind LEVL */
-    sm_buffer longest;       /* the same of the kind LONG */
-    sm_buffer heads;         /* the same of the kind HEAD, each followed by the number of JRNL chunks before it */
-    sm_problem *problem;     /* owned */
-    size_t problems;         /* at most SM_MAX_PROBLEMS */
-    size_t more_problems;    /* beyond that */
+    sm_buffer levels;        /* the same pairs for the kind LEVL */
+    sm_buffer longest;       /* the same pairs for the kind LONG */
+    sm_buffer heads;      /* the same pairs for the kind HEAD, each followed by the number of JRNL chunks before it */
+    sm_problem *problem;  /* owned */
+    size_t problems;      /* at most SM_MAX_PROBLEMS */
+    size_t more_problems; /* further problems, which are not stored */
 } sm_read_data;
 
 enum { SM_MAX_PROBLEMS = 100 };
@@ -48,7 +48,7 @@ enum { SM_MAX_PROBLEMS = 100 };
 typedef enum {
     SM_READ_OK,
     SM_READ_FOREIGN, /* not a recording */
-    SM_READ_FUTURE,  /* see version */
+    SM_READ_FUTURE,  /* written by a newer version; see `version` */
     SM_READ_NO_MEMORY
 } sm_read_status;
 

@@ -19,7 +19,7 @@ static const double LARGEST = 1e40; /* beyond the square of any time in ns, with
 
 typedef struct {
     sm_read_data *data;
-    uint64_t size; /* of the file; offset of general problems */
+    uint64_t size; /* size of the file, which is the offset of general problems */
 } checker;
 
 /* Sort the rows by id; row_of becomes old id -> new id + 1. */
@@ -64,7 +64,7 @@ static bool is_possible(const sm_read_data *data, int64_t value, sm_column_type 
     case SM_TYPE_STR:
         return value >= 0 && value < (int64_t)data->strings;
     case SM_TYPE_REAL:
-        return number >= 0 && number < LARGEST; /* false for NaN */
+        return number >= 0 && number < LARGEST; /* also false for NaN */
     default:
         return true;
     }
@@ -102,7 +102,7 @@ static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
         kept--;
     kept -= kept > 0 && (unsigned char)text[kept - 1] >= 0xC0;
     for (size_t i = 0; i < kept; i++)
-        text[i] = text[i] == '\0' ? ' ' : text[i]; /* it is added as a C string */
+        text[i] = text[i] == '\0' ? ' ' : text[i]; /* the text is added as a C string */
     sm_crc32 crc;
     sm_crc32_init(&crc);
     snprintf(text + kept, sizeof text - kept, "\xE2\x80\xA6[+%lld bytes, %08x]", (long long)size - (long long)kept,
@@ -237,7 +237,7 @@ static const struct {
     sm_table_kind table;
     int column;
     sm_table_kind to;
-    bool optional; /* may be -1 */
+    bool optional; /* true if it may be -1 */
 } references[] = {
     {SM_NODES, SM_NODES_THREAD, SM_THREADS, false},
     {SM_NODES, SM_NODES_FUNCTION, SM_FUNCTIONS, false},

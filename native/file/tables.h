@@ -18,12 +18,12 @@
     X(PROCESSES, CLOCK, "clock", STR)                                                                                  \
     X(PROCESSES, SOURCE, "source", STR)                                                                                \
     X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL)   /* ns of a counted entry, in the callee's time */             \
-    X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL) /* the same in the caller's */                                \
+    X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL) /* the cost of an entry in the caller's time */               \
     X(PROCESSES, C_INSIDE, "c_inside", REAL)                                                                           \
     X(PROCESSES, C_OUTSIDE, "c_outside", REAL)                                                                         \
     X(PROCESSES, RESUME_INSIDE, "resume_inside", REAL)                                                                 \
     X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
-    X(PROCESSES, PIECE_NS, "piece_ns", REAL)            /* of the probes, in each exact piece */                       \
+    X(PROCESSES, PIECE_NS, "piece_ns", REAL)            /* cost of the probes in each exact piece */                   \
     X(PROCESSES, CLOCK_NS, "clock_ns", REAL)            /* cost of one reading */                                      \
     X(PROCESSES, COST_ERROR, "cost_error", REAL)        /* relative half-width of all these costs */                   \
     X(PROCESSES, WAITS, "waits", STR)                   /* how waiting was distinguished; "" if it was not */          \
@@ -53,7 +53,7 @@
     X(FUNCTIONS, FILE, "file", STR)                                                                                    \
     X(FUNCTIONS, LINE, "line", INT)                                                                                    \
     X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 disabled C call sites */     \
-    X(FUNCTIONS, CODE_BYTES, "code_bytes", COUNT) /* of its instructions; 0 if unknown */
+    X(FUNCTIONS, CODE_BYTES, "code_bytes", COUNT) /* size of its instructions; 0 if unknown */
 
 /* The sampled times of nodes and lines. Running and waiting times are disjoint. */
 #define SM_COLUMNS_OF_TIMES(X, TABLE)                                                                                  \
@@ -62,7 +62,7 @@
     X(TABLE, SAMPLED_SQ, "sampled_sq", REAL)  /* sum of the squares of the looks' times, ns squared */                 \
     X(TABLE, AWAITS, "awaits", COUNT)                                                                                  \
     X(TABLE, AWAIT_NS, "await_ns", COUNT)                                                                              \
-    X(TABLE, WAIT_NS, "wait_ns", COUNT)   /* off the CPU */                                                            \
+    X(TABLE, WAIT_NS, "wait_ns", COUNT)   /* time off the CPU */                                                       \
     X(TABLE, WAIT_SQ, "wait_sq", REAL)    /* variance of the part that looks found, ns squared */                      \
     X(TABLE, READY_NS, "ready_ns", COUNT) /* part of wait_ns: ready, without a processor */                            \
     X(TABLE, LOCK_NS, "lock_ns", COUNT)   /* part of wait_ns: waiting for the GIL */
@@ -78,7 +78,7 @@
     X(NODES, FLAGS, "flags", COUNT)     /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */  \
     X(NODES, ENTERED, "entered", COUNT) /* calls and resumes at which an exact piece began */                          \
     X(NODES, TIMED, "timed", COUNT)     /* exact pieces */                                                             \
-    X(NODES, TIMED_NS, "timed_ns", COUNT) /* their time, with the probes' piece_ns in each */                          \
+    X(NODES, TIMED_NS, "timed_ns", COUNT) /* time of these pieces, with the probes' piece_ns in each */                \
     SM_COLUMNS_OF_TIMES(X, NODES)
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
@@ -112,7 +112,7 @@
 #define SM_COLUMNS_BRANCHES(X)                                                                                         \
     X(BRANCHES, ID, "id", COUNT)                                                                                       \
     X(BRANCHES, FUNCTION, "function", COUNT)                                                                           \
-    X(BRANCHES, OFFSET, "offset", COUNT) /* bytes into the code */                                                     \
+    X(BRANCHES, OFFSET, "offset", COUNT) /* in bytes of the code */                                                    \
     X(BRANCHES, KIND, "kind", COUNT)     /* jumps if: 0 false, 1 true, 2 None, 3 not None, 4 exhausted, 5 other */     \
     X(BRANCHES, LINE, "line", INT)                                                                                     \
     X(BRANCHES, COLUMN, "column", INT) /* -1 if unknown */                                                             \
@@ -137,7 +137,7 @@
 #define SM_COLUMNS_INSTRUCTIONS(X)                                                                                     \
     X(INSTRUCTIONS, ID, "id", COUNT)                                                                                   \
     X(INSTRUCTIONS, FUNCTION, "function", COUNT)                                                                       \
-    X(INSTRUCTIONS, OFFSET, "offset", COUNT) /* bytes into the code */                                                 \
+    X(INSTRUCTIONS, OFFSET, "offset", COUNT) /* in bytes of the code */                                                \
     X(INSTRUCTIONS, LINE, "line", INT)       /* 0 if there is none */                                                  \
     X(INSTRUCTIONS, TEXT, "text", STR)       /* disassembled */                                                        \
     X(INSTRUCTIONS, HITS, "hits", COUNT)
@@ -145,7 +145,7 @@
 /* The source files at the end of the recording. */
 #define SM_COLUMNS_SOURCES(X)                                                                                          \
     X(SOURCES, ID, "id", COUNT)                                                                                        \
-    X(SOURCES, FILE, "file", STR) /* as in functions */                                                                \
+    X(SOURCES, FILE, "file", STR) /* same values as in functions */                                                    \
     X(SOURCES, PATH, "path", STR) /* absolute; "" if it is no file */                                                  \
     X(SOURCES, SIZE, "size", INT) /* bytes; -1 if it cannot be read */                                                 \
     X(SOURCES, MTIME_NS, "mtime_ns", INT)                                                                              \
@@ -160,9 +160,9 @@
     X(TYPES, SIZE, "size", COUNT)               /* bytes of every object, headers included */                          \
     X(TYPES, ITEM_SIZE, "item_size", COUNT)     /* bytes of each item in the object's own block */                     \
     X(TYPES, BORN, "born", COUNT)               /* created while recorded */                                           \
-    X(TYPES, DIED, "died", COUNT)               /* of those, destroyed */                                              \
-    X(TYPES, DIED_BY_GC, "died_by_gc", COUNT)   /* of those, destroyed by the cycle collector */                       \
-    X(TYPES, LIVE, "live", COUNT)               /* of those created, not known to be destroyed */                      \
+    X(TYPES, DIED, "died", COUNT)               /* the part of these that was destroyed */                             \
+    X(TYPES, DIED_BY_GC, "died_by_gc", COUNT)   /* the part of these that the cycle collector destroyed */             \
+    X(TYPES, LIVE, "live", COUNT)               /* objects that were created and are not known to be destroyed */      \
     X(TYPES, PEAK, "peak", COUNT)               /* maximum alive at once */                                            \
     X(TYPES, BEFORE, "before", COUNT)           /* destroyed, but created before the recording */                      \
     X(TYPES, UNSEEN, "unseen", COUNT)           /* missed deaths: another object was created at the address */         \
@@ -183,10 +183,10 @@
     X(OBJECTS, LIVE, "live", COUNT)                                                                                    \
     X(OBJECTS, PEAK, "peak", COUNT)                                                                                    \
     X(OBJECTS, UNSEEN, "unseen", COUNT)                                                                                \
-    X(OBJECTS, ITEM_BYTES, "item_bytes", COUNT) /* of destroyed objects */                                             \
+    X(OBJECTS, ITEM_BYTES, "item_bytes", COUNT) /* bytes of the items of destroyed objects */                          \
     X(OBJECTS, SPAN_BORN, "span_born", COUNT)   /* created inside a span */                                            \
-    X(OBJECTS, SPAN_DIED, "span_died", COUNT)   /* of those, destroyed inside the same span */                         \
-    X(OBJECTS, SPAN_LIVE, "span_live", COUNT)   /* of those, alive at the end of the recording */
+    X(OBJECTS, SPAN_DIED, "span_died", COUNT)   /* the part of these destroyed inside the same span */                 \
+    X(OBJECTS, SPAN_LIVE, "span_live", COUNT)   /* the part of these alive at the end of the recording */
 
 /* Lifetimes of objects. Bucket 0 is 0, bucket b from 4^(b-1) to 4^b - 1. */
 #define SM_COLUMNS_LIFETIMES(X)                                                                                        \
@@ -201,20 +201,20 @@
     X(OBJECT_TIMES, ID, "id", COUNT)                                                                                   \
     X(OBJECT_TIMES, TIME_NS, "time_ns", INT) /* Unix time */                                                           \
     X(OBJECT_TIMES, BORN, "born", COUNT)                                                                               \
-    X(OBJECT_TIMES, DIED, "died", COUNT) /* of those created while recorded */
+    X(OBJECT_TIMES, DIED, "died", COUNT) /* destroyed objects that were created while recorded */
 
 /* Calls of chosen functions, from the first to the last instruction. If there are very many, a row has several in
  * succession. */
 #define SM_COLUMNS_OBJECT_SPANS(X)                                                                                     \
     X(OBJECT_SPANS, ID, "id", COUNT)                                                                                   \
-    X(OBJECT_SPANS, FUNCTION, "function", INT) /* of the first; -1 if unknown */                                       \
-    X(OBJECT_SPANS, FIRST, "first", COUNT)     /* its number among all calls, from 0 */                                \
+    X(OBJECT_SPANS, FUNCTION, "function", INT) /* function of the first call; -1 if unknown */                         \
+    X(OBJECT_SPANS, FIRST, "first", COUNT)     /* number of the first call among all calls, from 0 */                  \
     X(OBJECT_SPANS, CALLS, "calls", COUNT)     /* 0 if withdrawn */                                                    \
     X(OBJECT_SPANS, START_NS, "start_ns", INT) /* Unix time */                                                         \
     X(OBJECT_SPANS, END_NS, "end_ns", INT)     /* 0 if it still ran */                                                 \
     X(OBJECT_SPANS, BORN, "born", COUNT)                                                                               \
-    X(OBJECT_SPANS, DIED, "died", COUNT) /* of those, inside */                                                        \
-    X(OBJECT_SPANS, LIVE, "live", COUNT) /* of those, alive at the end of the recording or its last flush */           \
+    X(OBJECT_SPANS, DIED, "died", COUNT) /* the part of these destroyed inside the call */                             \
+    X(OBJECT_SPANS, LIVE, "live", COUNT) /* the part of these alive at the end of the recording or its last flush */   \
     X(OBJECT_SPANS, PROCESS, "process", COUNT)
 
 /* Objects created in a span and alive at the end of the recording, or at its last flush. */
@@ -290,7 +290,7 @@ enum { /* types.flags */
 };
 enum {                               /* objects.flags */
        SM_OBJECT_FLAG_ESTIMATED = 1, /* died, died_by_gc, live, peak are estimates */
-       SM_OBJECT_FLAG_AT_MOST = 2,   /* as in types */
+       SM_OBJECT_FLAG_AT_MOST = 2,   /* same meaning as in types */
 };
 enum { SM_LIFETIMES_LAST_BUCKET = 32 }; /* 2^62 to 2^64 - 1 */
 #define SM_MAX_COLUMNS 40               /* an upper bound, for sm_writer_row's arrays */

@@ -11,8 +11,8 @@
 #include "file/tables.h"
 
 #define PERIOD 128.0
-enum { SAMPLED_NS = 10, SAMPLED_SQ = 11 }; /* of nodes and lines: columns for PERIOD segments */
-enum { COLUMNS = 33 };                     /* of any of these tables */
+enum { SAMPLED_NS = 10, SAMPLED_SQ = 11 }; /* in nodes and lines: columns for PERIOD segments */
+enum { COLUMNS = 33 };                     /* the most columns of any of these tables */
 
 /* The present names of old columns, or NULL if the meaning is gone. */
 static const char *const processes[COLUMNS] = {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 typedef struct {
-    int column;    /* of the same table, or -1 if its meaning is gone */
+    int column;    /* column of the same table, or -1 if its meaning is gone */
     int also;      /* another one to add it to, or -1 */
-    double factor; /* for its values */
+    double factor; /* factor for its values */
 } sm_version1_column;
 
 sm_version1_column sm_version1_find(int table, unsigned column);

@@ -116,7 +116,7 @@ void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
 /* Keep only the last row of each id, in the order of first appearance. Rows with large ids stay. */
 static void compact(pending *p, int columns) {
     size_t kept = 0, limit = p->rows * 8 + 65536;
-    uint32_t *last = sm_calloc(limit, sizeof *last); /* id -> row + 1 */
+    uint32_t *last = sm_calloc(limit, sizeof *last); /* maps an id to its row + 1 */
     if (last == NULL) {
         p->compacted = p->rows; /* try again when they have doubled */
         return;
@@ -300,7 +300,7 @@ static uint64_t take_items(const sm_buffer *items, size_t *size) {
     const uint8_t *at = items->bytes, *end = items->bytes + items->size;
     uint64_t count = 0, length = 0;
     while (at < end && (count == 0 || at - items->bytes < STRINGS_A_CHUNK)) {
-        at = sm_varint_get(at, end, &length) + length; /* our own data, so it is whole */
+        at = sm_varint_get(at, end, &length) + length; /* The bytes are our own, so they are whole. */
         count++;
     }
     *size = (size_t)(at - items->bytes);
@@ -504,7 +504,7 @@ void sm_writer_finish(sm_writer *w) {
     w->stuck = !flush_all(w);
     pthread_mutex_unlock(&w->taking);
     if (!w->stuck && chunk_begin(w)) {
-        uint8_t place[8]; /* of this chunk, to find it from the file's last bytes */
+        uint8_t place[8]; /* offset of this chunk, to find it from the file's last bytes */
         sm_put_u64(place, (w->fd < 0 ? 0 : w->written) + w->chunk_start);
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
                      sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0 &&

@@ -27,7 +27,7 @@ struct sm_writer {
     pthread_mutex_t lock;   /* guards what follows while chunks are built and sent */
     pthread_mutex_t taking; /* taken after `lock`; guards pending strings and rows, and `lost` */
     int fd;                 /* borrowed; -1 for memory */
-    dev_t device;           /* of the file that fd was at the start */
+    dev_t device;           /* device of the file that fd was at the start */
     ino_t inode;
     off_t base;               /* offset of our header in the file; -1 for a pipe */
     int error;                /* first errno; sticky */
@@ -38,21 +38,21 @@ struct sm_writer {
     uint64_t written;         /* bytes of whole chunks in the file */
     size_t out_sent;          /* bytes of `out` that a pipe has accepted */
     sm_buffer out;            /* header and chunk to be sent; everything, for memory */
-    size_t chunk_start;       /* of the chunk being built, in `out` */
+    size_t chunk_start;       /* start of the chunk being built, in `out` */
     sm_buffer meta;           /* pending JSON objects, each with its uvarint length in front */
-    sm_buffer strings;        /* pending: uvarint length, bytes */
-    uint64_t strings_total;   /* with string 0 */
-    uint64_t strings_written; /* index of the first pending one */
+    sm_buffer strings;        /* pending strings: uvarint length, bytes */
+    uint64_t strings_total;   /* number of strings, with string 0 */
+    uint64_t strings_written; /* index of the first pending string */
     sm_buffer index;          /* written chunks: uvarint kind, uvarint distance from the previous */
     uint64_t index_count;
-    uint64_t index_last; /* offset of the last one */
+    uint64_t index_last; /* offset of the last chunk in it */
     pending tables[SM_TABLES];
     sm_crc32 crc;
-    char *path;         /* owned; the file's when it was opened, or NULL */
+    char *path;         /* owned; the file's path when it was opened, or NULL */
     char *temporary;    /* owned; present name of a file that will replace another, or NULL */
     uint64_t renew_at;  /* size from which the file is worth rewriting */
     uint64_t of_tables; /* bytes of all chunks except a journal's */
-    bool owns;          /* fd is ours to close */
+    bool owns;          /* fd must be closed by us */
     bool marked;        /* the header has SM_FILE_BEHIND */
     bool torn;          /* the file was cut: further chunks would follow a hole */
 };

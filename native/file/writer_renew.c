@@ -22,11 +22,11 @@
 #include "base/varint.h"
 #include "file/writer_inside.h"
 
-#define WORTH_IT 0.25 /* outdated part */
+#define WORTH_IT 0.25 /* outdated part that makes rewriting worth it */
 
 enum {
     LONGEST_PATH = 4096,
-    NAME_ROOM = 64,       /* of a temporary name after its folder */
+    NAME_ROOM = 64,       /* longest temporary name, without its folder */
     WORTH_A_COPY = 65536, /* bytes of rows */
     LEAST_GROWTH = 4096   /* bytes, to spare tiny files frequent renames */
 };
@@ -115,7 +115,7 @@ int sm_writer_grown(const sm_writer *w) {
 int sm_writer_is_replaced(sm_writer *w) {
     if (w->torn || stale_part(w) >= WORTH_IT)
         return 1;
-    plan(w, w->written); /* it grew by new rows */
+    plan(w, w->written); /* new rows have made the file larger */
     return 0;
 }
 
@@ -221,7 +221,7 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     struct stat is, made;
     char *temporary = NULL;
     int saved_errno = errno, fd = is_in_place(w, &is) ? open_next_to(w->path, &temporary) : -1;
-    plan(w, w->written); /* for a failure */
+    plan(w, w->written); /* the plan if this fails */
     sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
     if (fresh == NULL) {
         if (temporary != NULL)

@@ -16,7 +16,7 @@ void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, 
     for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
         if (!walk.has_line)
             continue;
-        if (!reported || walk.line != reported_line) { /* mostly the same line */
+        if (!reported || walk.line != reported_line) { /* usually the line is the same */
             inside = sm_filter_inside(node, walk.line);
             reported = true;
             reported_line = walk.line;

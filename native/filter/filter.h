@@ -58,9 +58,9 @@ typedef enum {
     SM_FACT_TASK,
     SM_FACT_EXCEPTION, /* the name, or MODULE.NAME, of the class or any of its bases */
     /* numbers */
-    SM_FACT_LINE,     /* of a line, raise, opcode or C event, or the function's first */
+    SM_FACT_LINE,     /* line of a line, raise, opcode or C event, or the function's first line */
     SM_FACT_DEPTH,    /* Python frames on the thread's stack */
-    SM_FACT_CALLS,    /* of this function since the start, with this one */
+    SM_FACT_CALLS,    /* number of calls of this function since the start, with this one */
     SM_FACT_DURATION, /* ns */
     SM_FACT_OWN,      /* ns */
     /* values that only Python evaluates */
@@ -74,9 +74,9 @@ typedef struct sm_filter sm_filter;
 /* The facts of an event. Functions are only called if the verdict depends on them. */
 typedef struct sm_thread_facts {
     sm_event_kind kind;
-    const sm_function *function; /* of the code that the event is in */
-    int line;                    /* of the event; 0 if unknown */
-    const sm_function *callee;   /* of C events; NULL if unknown */
+    const sm_function *function; /* the function whose code the event is in */
+    int line;                    /* line of the event; 0 if unknown */
+    const sm_function *callee;   /* callee of a C event; NULL if unknown */
     PyObject *exception;         /* borrowed: an exception or its class; Py_None if none; NULL if unknown */
     /* Each may be NULL, and returns false, NULL or SM_UNKNOWN for an unknown fact. */
     bool (*number)(void *context, sm_fact fact, int64_t *value); /* DEPTH, CALLS, DURATION, OWN */
@@ -93,7 +93,7 @@ typedef struct {
 
 /* Return a new filter, held once, or NULL with *error set to a static sentence, or "" if out of memory. */
 sm_filter *sm_filter_new(const void *program, size_t size, const char **error);
-sm_filter *sm_filter_hold(sm_filter *filter); /* accepts NULL, as the next */
+sm_filter *sm_filter_hold(sm_filter *filter); /* accepts NULL, like the next function */
 void sm_filter_release(sm_filter *filter);
 
 uint32_t sm_filter_kinds(const sm_filter *filter);           /* SM_EVENT_BIT()s that can be SM_YES */

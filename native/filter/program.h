@@ -36,18 +36,18 @@ typedef enum {
 typedef struct {
     uint8_t operation, fact;
     uint8_t height;
-    uint8_t cost;        /* of its most expensive fact */
+    uint8_t cost;        /* cost of its most expensive fact */
     uint16_t count;      /* patterns, ranges or operands */
-    int16_t bit;         /* in sm_filter_code.terms, or -1 */
+    int16_t bit;         /* its bit in sm_filter_code.terms, or -1 */
     uint32_t number;     /* KIND: the bits; PYTHON: the term's number */
-    uint32_t first;      /* of the operands, in children */
-    const uint8_t *data; /* of the term */
+    uint32_t first;      /* the first operand's index in children */
+    const uint8_t *data; /* data of the term */
 } sm_filter_node;
 
 struct sm_filter {
     uint32_t references;
     uint32_t facts;        /* 1 << sm_fact of all terms */
-    uint32_t root;         /* the last one of */
+    uint32_t root;         /* index of the last node */
     sm_filter_node *nodes; /* owned, like the next two */
     uint32_t *children;
     uint8_t *data;

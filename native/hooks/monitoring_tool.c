@@ -142,7 +142,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
         Py_DECREF(holder);
         if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
             return order[i];
-        PyErr_Clear(); /* another tool was faster */
+        PyErr_Clear(); /* another tool has taken the id meanwhile */
     }
     PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
     return -1;
@@ -167,7 +167,7 @@ long sm_monitoring_number(const char *name) {
 int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
     note_resumes(tool_id, event, callback);
     return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
-                                    callback ? callback : Py_None)); /* returns the previous one */
+                                    callback ? callback : Py_None)); /* returns the previous callback */
 }
 
 int sm_monitoring_set(int tool_id, long events) {

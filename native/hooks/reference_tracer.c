@@ -98,7 +98,7 @@ int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSE
     PyRefTracer chained = slot.chained;
     if (chained != NULL && !slot.switching)
         chained(object, event, slot.chained_data);
-    if (SM_UNLIKELY(object == NULL)) { /* removed (3.15) */
+    if (SM_UNLIKELY(object == NULL)) { /* the tracer was removed (3.15) */
         if (!slot.switching && slot.holding && ours(sm_tstate_unchecked()))
             lost(now_ns());
         return 0;
@@ -235,11 +235,11 @@ void sm_reference_poll(void) {
         lost(slot.seen_ns);
     bool was_blind = !slot.holding;
     if (receive)
-        slot.holding = true; /* another tool may have put ours back */
+        slot.holding = true; /* another tool may have set ours again */
     else
         take(false);
     int64_t now = now_ns();
-    if (was_blind) /* counted as it grows */
+    if (was_blind) /* time without events is added as it passes */
         slot.blind_ns += now - slot.seen_ns;
     slot.seen_ns = now;
     sm_exception_restore(kept);

@@ -28,18 +28,18 @@ struct sm_reference_tool {
     /* In the slot while this tool is alone and nothing is chained, or NULL. Does the same as `call`, but begins
      * with: if sm_reference_is_rare(), return sm_reference_shared(its arguments). */
     PyRefTracer direct;
-    bool stays;                               /* not removed at exit */
+    bool stays;                               /* the tool is not removed at exit */
     void (*poked)(sm_reference_tool *tool);   /* like call, at the first event after sm_reference_poke */
     void (*safe)(sm_reference_tool *tool);    /* on the main thread at times, may run Python code; or NULL */
-    void (*forked)(sm_reference_tool *tool);  /* in the child; or NULL */
+    void (*forked)(sm_reference_tool *tool);  /* called in a forked child; or NULL */
     void (*exiting)(sm_reference_tool *tool); /* the last chance to run Python code; or NULL */
-    void (*removed)(sm_reference_tool *tool); /* may free it; or NULL */
+    void (*removed)(sm_reference_tool *tool); /* called at last, may free the tool; or NULL */
 
     /* Private. */
     bool active;
     bool leaving;     /* `removed` is yet to be called */
-    uint32_t inside;  /* its callbacks on any stack */
-    uint64_t only_id; /* of `only`, whose address may be reused */
+    uint32_t inside;  /* number of its callbacks that run, on any stack */
+    uint64_t only_id; /* id of `only`, whose address may be reused */
     uint64_t serial;  /* increases with each tool */
     uint64_t taken;   /* times that the slot was lost meanwhile */
     PyObject *error;  /* owned; the exception that it raised */
@@ -115,5 +115,5 @@ PyObject *sm_reference_status(void);
 /* Return why it cannot be used here, or NULL. */
 const char *sm_reference_objection(void);
 
-void sm_reference_forked(void); /* from os.register_at_fork */
+void sm_reference_forked(void); /* called by os.register_at_fork */
 void sm_reference_exit(void);   /* from atexit: removes all tools that do not stay, and ends safe points */

@@ -22,10 +22,10 @@
 #define SM_PATIENCE_NS 200000000
 
 static struct {
-    int (*functions[SM_SAFE_USERS])(void); /* set before a user's bit */
+    int (*functions[SM_SAFE_USERS])(void); /* each is set before its user's bit */
     uint32_t want;                         /* bit set of users; atomic, written with the GIL */
-    uint64_t next[SM_SAFE_USERS];          /* monotonic ns, or 0 for always; atomic */
-    uint32_t due;                          /* bit set of users; atomic */
+    uint64_t next[SM_SAFE_USERS];          /* next time of each user in monotonic ns, or 0 for always; atomic */
+    uint32_t due;                          /* bit set of users that are due; atomic */
     bool asked, outstanding;               /* atomic */
 } point;
 

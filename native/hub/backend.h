@@ -19,7 +19,7 @@ typedef struct {
     int (*again)(void);
     bool (*holds)(void);                           /* true while the hook is ours */
     bool (*foreign_tracer)(PyThreadState *tstate); /* true if another tracer has this thread's own trace slot */
-    int (*tool_id)(void);                          /* of sys.monitoring, or -1 */
+    int (*tool_id)(void);                          /* returns the tool id of sys.monitoring, or -1 */
 } sm_hook_backend;
 
 extern const sm_hook_backend sm_hook_backend_here;
@@ -31,11 +31,11 @@ typedef struct sm_hook_visit {
 } sm_hook_visit;
 
 struct sm_hook_thread {
-    uint64_t tools;        /* those that want this thread's events */
-    uint64_t left;         /* those that left it (sm_hub_leave) */
+    uint64_t tools;        /* tools that want this thread's events */
+    uint64_t left;         /* tools that left it (sm_hub_leave) */
     PyThreadState *tstate; /* borrowed */
     PyFrameObject *frame;  /* the current event's, if the hook passes it; NULL means PyEval_GetFrame() */
-    sm_hook_visit *visit;  /* innermost; on the thread's own stack */
+    sm_hook_visit *visit;  /* the innermost visit; on the thread's own stack */
     sm_hook_thread *next, *before;
     sm_tool *stand_in[2];     /* set by seismo.hooks.setprofile and settrace (python_hook.c) */
     void *data[SM_HUB_TOOLS]; /* owned; see sm_hub_thread_data */
@@ -52,16 +52,16 @@ typedef struct sm_hook_code {
 
 typedef struct {
     uint64_t active;
-    uint64_t filtered;                  /* active ones with a filter */
+    uint64_t filtered;                  /* active tools with a filter */
     uint64_t tracing;                   /* active ones that want LINE, RAISE, STOP_ITERATION or OPCODE */
     uint64_t everywhere[SM_HOOK_KINDS]; /* tools that want the kind in all code */
     uint64_t somewhere[SM_HOOK_KINDS];  /* tools that want it in some code (sm_hook_code.wanted) */
     uint64_t changes;                   /* number of tools added */
     bool switched_off;                  /* the backend has disabled a place since `again` */
-    sm_tool *tools[SM_HUB_TOOLS];       /* by slot, leaving ones included */
+    sm_tool *tools[SM_HUB_TOOLS];       /* by slot, tools that are leaving included */
     sm_hook_thread *threads;
     sm_hook_code *codes;
-    uint64_t lost; /* events or verdicts, for lack of memory */
+    uint64_t lost; /* number of events or verdicts lost because memory ran out */
     bool holds;    /* the table of code objects is held */
     uint32_t busy; /* functions that use a record, so none is freed */
 } sm_hub_state;

@@ -112,7 +112,7 @@ CALLBACK(on_instruction) {
  * method, 3.12 reports the method at the call and its function at the return. */
 SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     PyObject *callable = args[2];
-    if (Py_TYPE(callable) == &PyFunction_Type) /* most calls; START reports them */
+    if (Py_TYPE(callable) == &PyFunction_Type) /* most callables; START reports these calls */
         return Py_None;
     if (SM_CALL_REPORTS_METHODS && Py_TYPE(callable) == &PyMethod_Type)
         callable = PyMethod_GET_FUNCTION(callable);
@@ -176,7 +176,7 @@ CALLBACK(on_jump) {
 }
 
 #if SM_LOOP_ENDS_HIDE_LINES
-CALLBACK(on_right) { /* after a loop */
+CALLBACK(on_right) { /* reports the line after a loop */
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
     PyCodeObject *code = (PyCodeObject *)args[0];
@@ -189,7 +189,7 @@ CALLBACK(on_right) { /* after a loop */
 static const struct {
     const char *name;
     vectorcallfunc function;
-    uint32_t kinds; /* that need it */
+    uint32_t kinds; /* kinds of events that need it */
 } events[] = {
     {"PY_START", on_start, SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_LINE)},
     {"PY_RESUME", on_resume, SM_HOOK_BIT(SM_HOOK_RESUME)},
@@ -200,7 +200,7 @@ static const struct {
     {"RAISE", on_raise, SM_HOOK_BIT(SM_HOOK_RAISE)},
     {"STOP_ITERATION", on_stop_iteration, SM_HOOK_BIT(SM_HOOK_STOP_ITERATION)},
     {"CALL", on_call, SM_HOOK_C_CALLS},
-    {"C_RETURN", on_c_return, SM_HOOK_C_CALLS}, /* cannot be set without CALL */
+    {"C_RETURN", on_c_return, SM_HOOK_C_CALLS}, /* the interpreter refuses it without CALL */
     {"C_RAISE", on_c_raise, SM_HOOK_C_CALLS},
     {"LINE", on_line, SM_HOOK_BIT(SM_HOOK_LINE)},
     {"JUMP", on_jump, SM_HOOK_BIT(SM_HOOK_LINE)},

@@ -21,9 +21,9 @@
 
 /* The events that the tools of a thread need. */
 typedef struct {
-    bool lines;      /* of all code */
-    bool some_lines; /* of chosen code */
-    bool calls;      /* without lines */
+    bool lines;      /* wants lines of all code */
+    bool some_lines; /* wants lines of chosen code */
+    bool calls;      /* wants calls without lines */
     bool c_calls;
 } needs;
 

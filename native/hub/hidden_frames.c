@@ -3,7 +3,7 @@
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
 
-typedef struct { /* on the caller's C stack */
+typedef struct { /* lives on the caller's C stack */
     sm_recursion calls;
     void *frames;
 } sm_hidden_frames;
@@ -40,7 +40,7 @@ PyObject *sm_hidden_frames_run(PyObject *what, PyObject *with) {
     PyObject *result = NULL;
     if (!PyCode_Check(what))
         result = PyObject_Call(what, with, NULL);
-    else if (PySys_Audit("exec", "O", what) == 0) /* as the interpreter does for a program */
+    else if (PySys_Audit("exec", "O", what) == 0) /* the interpreter raises this event for a program, too */
         result = PyEval_EvalCode(what, with, with);
     sm_tstate_recursion_add(tstate, ours.calls, -1);
     sm_tstate_give_frames(tstate, ours.frames);

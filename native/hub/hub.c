@@ -395,7 +395,7 @@ int sm_hub_add(sm_tool *tool) {
     if (prepare() < 0 || (slot = free_slot()) < 0)
         return -1;
     if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
-        return -1; /* its end would not be noticed without a record */
+        return -1; /* the end of its thread would not be noticed without a record */
     if (sm_hub.active == 0 && sm_hook_backend_here.start != NULL && sm_hook_backend_here.start() < 0)
         return -1;
     if (!sm_hub.holds) {
@@ -485,12 +485,12 @@ int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hoo
         listeners ^= 1ull << slot;
         sm_tool *tool = sm_hub.tools[slot];
         if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
-            continue; /* left, or added, during this delivery */
+            continue; /* the tool left or was added during this delivery */
         if (SM_UNLIKELY(sm_hub_dispatch_one(thread, tool, event) < 0)) {
             if (result == 0)
                 first = sm_exception_keep();
             else
-                PyErr_Clear(); /* only one can be raised */
+                PyErr_Clear(); /* only one exception can be raised */
             result = -1;
         }
     }

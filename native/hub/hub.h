@@ -18,7 +18,7 @@
 typedef enum {
     SM_HOOK_START,          /* a Python function begins; arg NULL */
     SM_HOOK_RESUME,         /* a generator or coroutine resumes; arg NULL */
-    SM_HOOK_THROW,          /* the same, by throw() or close(); arg: the exception */
+    SM_HOOK_THROW,          /* resumed by throw() or close(); arg: the exception */
     SM_HOOK_RETURN,         /* arg: the value */
     SM_HOOK_YIELD,          /* arg: the value */
     SM_HOOK_UNWIND,         /* left by an exception; arg: the exception (3.11: NULL, it is the current one) */
@@ -27,7 +27,7 @@ typedef enum {
     SM_HOOK_C_RAISE,        /* arg: the callable */
     SM_HOOK_LINE,           /* a line begins; `line`; arg NULL */
     SM_HOOK_RAISE,          /* an exception is raised in, or enters, this frame; arg: the exception */
-    SM_HOOK_STOP_ITERATION, /* it ends a loop; arg: the exception (3.12+; 3.11 reports RAISE) */
+    SM_HOOK_STOP_ITERATION, /* an exception ends a loop; arg: the exception (3.12+; 3.11 reports RAISE) */
     SM_HOOK_OPCODE,         /* an instruction begins; only in code given to sm_hub_opcodes() */
     SM_HOOK_KINDS
 } sm_hook_kind;
@@ -48,7 +48,7 @@ typedef struct {
     PyObject *arg;
     PyObject *self; /* the object that a method descriptor is called on, or NULL; 3.11 binds it itself */
     int line;       /* for SM_HOOK_LINE, or 0 */
-    int offset;     /* of the instruction, in bytes; -1 if unknown */
+    int offset;     /* offset of the instruction in bytes; -1 if unknown */
     PyObject *made; /* an object that the interpreter made for this event, or NULL */
 } sm_hook_event;
 
@@ -74,9 +74,9 @@ struct sm_tool {
     int (*direct)(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg);
 
     /* Private. */
-    uint32_t slot; /* below SM_HUB_TOOLS */
+    uint32_t slot; /* a number below SM_HUB_TOOLS */
     bool active, leaving;
-    uint32_t inside; /* its callbacks on any stack */
+    uint32_t inside; /* number of its callbacks that run, on any stack */
     uint64_t since;  /* sm_hub.changes when it was added */
 };
 

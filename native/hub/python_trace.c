@@ -15,7 +15,7 @@
 #include "hub/python_hook.h"
 
 typedef struct {
-    uint64_t frame; /* its address, never dereferenced */
+    uint64_t frame; /* the frame's address, never dereferenced */
     const PyCodeObject *code;
     PyObject *function; /* owned, or NULL */
     uint32_t epoch;     /* when it was set in its frame; 0 if never */
@@ -23,9 +23,9 @@ typedef struct {
     char instructions; /* times requested again; see keep() */
 } local;
 
-typedef struct {    /* a tool's data of a thread */
+typedef struct {    /* a tool's data about one thread */
     sm_map table;   /* local */
-    uint32_t epoch; /* even while there is a foreign tracer */
+    uint32_t epoch; /* an even number while there is a foreign tracer */
 } locals;
 
 uint64_t sm_pytrace_tools = 0;
@@ -176,7 +176,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     Py_INCREF(frame);
     bool foreign = sm_hook_backend_here.foreign_tracer(thread->tstate);
-    if ((table->epoch & 1) == foreign) /* it came or went */
+    if ((table->epoch & 1) == foreign) /* a foreign function came or went */
         table->epoch++;
     uint64_t tracers = thread->tools & sm_pytrace_tools;
     bool home = !foreign && 1ull << tool->slot == (tracers & -tracers);
@@ -205,7 +205,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
         show(fields, own);
     }
     if (hook->choice.filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
-        fields->trace = Py_NewRef(hook->function); /* its call was not reported */
+        fields->trace = Py_NewRef(hook->function); /* the call event was not reported */
     if (hook->choice.filter != NULL || !in_frame || ends)
         known = NULL; /* the call may move table entries */
     const void *places = table->table.places;
@@ -238,7 +238,7 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
     PyObject *function = calls ? hook->function : fields->trace;
     if (function == NULL || !fields->trace_lines)
         return 1;
-    Py_INCREF(hook); /* it may be removed meanwhile, with its table */
+    Py_INCREF(hook); /* the hook may be removed meanwhile, with its table */
     Py_INCREF(function);
     PyObject *result = sm_pyhook_call(function, frame, what, arg);
     bool failed = result == NULL;

@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     PyTypeObject *type; /* owned, or NULL if free */
-    uint64_t counts[2]; /* by event */
+    uint64_t counts[2]; /* numbers of events, by kind */
 } sm_reference_more;
 
 typedef struct {
@@ -29,11 +29,11 @@ typedef struct {
 typedef struct {
     sm_reference_half halves[2];
     uint32_t filling; /* the half that receives events */
-    uint32_t size;    /* entries of a half */
+    uint32_t size;    /* number of entries in a half */
 } sm_reference_batch;
 
 bool sm_reference_batch_init(sm_reference_batch *batch, uint32_t size); /* false if out of memory, with nothing owned */
-void sm_reference_batch_free(sm_reference_batch *batch);                /* outside of events */
+void sm_reference_batch_free(sm_reference_batch *batch);                /* called outside of events */
 
 /* Add an event, inside of it, without any allocation. Return true if it is time to take the batch. */
 bool sm_reference_batch_add(sm_reference_batch *batch, PyObject *object, sm_reference_event event);
@@ -47,4 +47,4 @@ static inline bool sm_reference_batch_empty(const sm_reference_batch *batch) {
  * "lost". Return NULL with a MemoryError set; its events are lost. Outside of events, by one thread at a time. */
 PyObject *sm_reference_batch_take(sm_reference_batch *batch, PyObject *const names[4]);
 
-void sm_reference_batch_forget(sm_reference_batch *batch); /* outside of events */
+void sm_reference_batch_forget(sm_reference_batch *batch); /* called outside of events */

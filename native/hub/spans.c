@@ -15,8 +15,8 @@
 
 #include "base/alloc.h"
 
-typedef struct {           /* of a thread */
-    sm_span_waiting call;  /* span 0 if none */
+typedef struct {           /* the spans' data of a thread */
+    sm_span_waiting call;  /* its span is 0 if there is none */
     const sm_chunk *chunk; /* top of the stack when it began to run; never dereferenced */
 } here;
 

@@ -16,14 +16,14 @@
 typedef struct {
     /* Opens a span on a thread without one. Returns its number, or 0 if it is unwanted or out of memory. */
     uint64_t (*open)(const sm_function *function);
-    void (*close)(uint64_t span); /* it has ended, on any thread */
+    void (*close)(uint64_t span); /* the span has ended, on any thread */
     void (*run)(uint64_t span);   /* attributes this thread's actions to it from now on, or to none if 0 */
     void (*look_away)(bool on);   /* excludes this thread's actions; nests */
     void (*made_for_us)(const PyObject *object); /* excludes an object that the interpreter made for this event */
 } sm_span_receiver;
 
 typedef struct {    /* a call that is suspended, or on a stack that was exchanged */
-    uint64_t frame; /* its address */
+    uint64_t frame; /* the frame's address */
     uint64_t span;
     const sm_function *function;
 } sm_span_waiting;
@@ -31,7 +31,7 @@ typedef struct {    /* a call that is suspended, or on a stack that was exchange
 typedef struct sm_spans {
     sm_tool tool;
     /* The maker sets these before sm_spans_start. */
-    sm_tool_filter choice; /* of functions; cleared by sm_spans_stop */
+    sm_tool_filter choice; /* choice of functions; cleared by sm_spans_stop */
     const sm_span_receiver *receiver;
 
     /* Private. */

@@ -5,7 +5,7 @@
 #include "hub/hub.h"
 
 typedef struct {
-    sm_filter *filter;        /* held; NULL if everything is wanted */
+    sm_filter *filter;        /* a held reference; NULL if everything is wanted */
     sm_filter_code *verdicts; /* owned; by sm_function.id; both masks are 0 if undecided or unwanted */
     uint32_t size;
 } sm_tool_filter;

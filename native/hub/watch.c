@@ -17,15 +17,15 @@
 #include "hub/thread_facts.h"
 
 typedef struct sm_watch_call {
-    struct sm_watch_call *next; /* of the same thread */
+    struct sm_watch_call *next; /* the next call of the same thread */
     const void *frame;          /* never dereferenced */
     sm_watched *of;
     uint64_t number;
     uint64_t begun, resumed, nested, active; /* ns: start; last resumption; callees since; own time before */
     uint64_t ran, matched_inside;            /* ns: until its suspension; in matched calls that ended */
     uint32_t nesting;
-    bool handed;      /* its start was reported */
-    bool undecided;   /* its end decides */
+    bool handed;      /* the start was reported */
+    bool undecided;   /* the end of the call decides */
     PyObject *raised; /* owned, or NULL; class of the frame's last exception, if UNWIND lacks it */
 } sm_watch_call;
 
@@ -49,7 +49,7 @@ static uint64_t now_of(const thread_calls *thread) {
 typedef struct {
     sm_watch *watch;
     const sm_watched *of;
-    const sm_watch_call *call; /* that ends, or NULL if times are unknown */
+    const sm_watch_call *call; /* the call that ends, or NULL if times are unknown */
     uint64_t now;
     PyObject *text; /* owned; the last text returned */
     char none[1];
@@ -168,7 +168,7 @@ static void suspend(sm_watch *watch, thread_calls *thread, const void *frame) {
     if (call == NULL)
         return;
     call->active = own_of(call, now);
-    call->begun += thread->spent; /* it may resume on another thread */
+    call->begun += thread->spent; /* the call may resume on another thread */
     suspended_call *made = sm_map_make(&watch->suspended, (uintptr_t)frame, sizeof *made, 128);
     watch->lost += made == NULL;
     sm_watch_call *gone = made != NULL ? made->call : call;
@@ -359,7 +359,7 @@ static int end(sm_watch *watch, thread_calls *thread, const sm_hook_event *event
     if (counted && watch->times)
         sm_watch_time(watch, of, (double)match.duration_ns,
                       call->ran > call->matched_inside ? (double)(call->ran - call->matched_inside) : 0);
-    if (!call->handed && thread->top != NULL) /* the caller, except with greenlets */
+    if (!call->handed && thread->top != NULL) /* the call that contains it, except with greenlets */
         thread->top->matched_inside += counted ? call->ran : call->matched_inside;
     forget(watch, call);
     leave_if_through(watch);

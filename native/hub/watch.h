@@ -29,7 +29,7 @@ typedef struct {
     uint64_t call;               /* number of the call, from 1; 0 if it is not kept */
     uint32_t nesting;            /* reported calls around this one, on this thread */
     int64_t duration_ns, own_ns; /* -1 if unknown */
-    uint64_t calls;              /* of this function since the start */
+    uint64_t calls;              /* calls of this function since the start */
 } sm_match;
 
 /* Durations in steps of 1, 2, 5: bucket 0 is below 100 ns, the last from 1000 s. */
@@ -41,10 +41,10 @@ typedef struct {
     bool hidden;  /* never watched */
     bool opcodes; /* instruction events are enabled in its code */
     uint64_t calls;
-    uint64_t matches; /* of any kind */
+    uint64_t matches; /* matches of any kind */
     uint64_t timed;   /* matched calls that have ended */
     double sum_ns, min_ns, max_ns;
-    double own_ns;     /* their time, excluding matched calls inside them */
+    double own_ns;     /* time of the matches, excluding matched calls inside them */
     uint32_t *buckets; /* owned; SM_WATCH_BUCKETS, or NULL if unused */
 } sm_watched;
 
@@ -54,11 +54,11 @@ typedef struct sm_watch {
     sm_filter *filter; /* held */
     uint32_t kinds;    /* SM_EVENT_BIT()s to match */
     bool ends;         /* report the ends of matched calls */
-    bool lines;        /* report their lines */
+    bool lines;        /* report the lines of matched calls */
     bool tracks;       /* number and nest reported calls */
     bool keeps_all;    /* number all calls of wanted code */
     bool times;        /* keep durations, for a histogram or a recording */
-    uint64_t limit;    /* of matches; UINT64_MAX for none */
+    uint64_t limit;    /* most matches; UINT64_MAX for no limit */
     bool machinery;    /* watch the import system too */
     const char *hide;  /* skip code whose file has this prefix; outlives the watch */
     /* Reports a match, or NULL to count only. Returns -1 with an exception to raise in the program. */

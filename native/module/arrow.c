@@ -6,7 +6,7 @@
 
 /* ---- the capsule ---- */
 
-static const char NAME[] = "arrow_array_stream"; /* from the interface */
+static const char NAME[] = "arrow_array_stream"; /* a name that the interface prescribes */
 
 static void drop(struct ArrowArrayStream *stream) {
     if (stream->release) /* no consumer has taken the stream */

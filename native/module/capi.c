@@ -95,7 +95,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     if (self->kind == SEISMO_TRACE && result == 0 && !opcodes && fields->trace_opcodes)
         result = sm_hub_opcodes(tool, event->code, true);
     Py_XDECREF(made);
-    if (result < 0) /* like the interpreter: unset in this thread */
+    if (result < 0) /* Like in the interpreter, the hook is unset in this thread. */
         sm_hub_leave(thread, tool);
     return result;
 }

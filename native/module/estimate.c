@@ -320,7 +320,7 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
     PyObject *result = NULL;
     if (!v.failed) {
         for (Py_ssize_t i = 0; i < rows; i++)
-            taken[i] = values[from[i]]; /* the bits, whatever the format */
+            taken[i] = values[from[i]]; /* copies the bits, whatever the format */
         result = sm_column_new(module, taken, rows, (char)format);
     }
     sm_views_release(&v);

@@ -15,7 +15,7 @@
 #include "hub/hidden_frames.h"
 #include "module/module.h"
 
-static int status; /* written with the GIL, read after finalization */
+static int status; /* set with the GIL, read after finalization */
 
 static void leave(void) {
     if (status != 0)
@@ -111,8 +111,8 @@ static PyObject *run_program(PyObject *module, PyObject *arguments) {
     if (result == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         sm_exception kept = sm_exception_keep();
         (void)sm_signals_hold();
-        (void)PyErr_CheckSignals(); /* a signal that came already */
-        sm_exception_restore(kept); /* replaces the exception of its handler */
+        (void)PyErr_CheckSignals(); /* handles a signal that came before */
+        sm_exception_restore(kept); /* replaces the exception of the signal's handler */
     }
     return result;
 }

@@ -193,7 +193,7 @@ static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
 static PyObject *tracer_remove(PyObject *object, PyObject *Py_UNUSED(none)) {
     tracer *self = (tracer *)object;
     if (self->tool.active) {
-        sm_reference_poll(); /* so that a lost slot is reported */
+        sm_reference_poll(); /* reports a lost slot */
         sm_reference_remove(&self->tool);
         if (deliver(self) < 0)
             return NULL;

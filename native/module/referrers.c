@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "module/module.h"
 
-enum { SMALLEST = 64 }; /* of a map */
+enum { SMALLEST = 64 }; /* size of the smallest map */
 
 typedef struct {
     uint64_t address;
@@ -16,8 +16,8 @@ typedef struct {
     sm_map wanted;
     PyObject *holder;           /* the object that is visited */
     Py_ssize_t of_a_type, most; /* limits on the referrers */
-    PyObject *heap;             /* gets untracked objects too */
-    sm_map seen;                /* their addresses */
+    PyObject *heap;             /* the heap; also gets untracked objects */
+    sm_map seen;                /* addresses of seen objects */
     bool holds;                 /* the visited object may hold a wanted one */
 } search;
 

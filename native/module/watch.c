@@ -76,7 +76,7 @@ static void done(sm_watch *watch) {
     Py_CLEAR(self->report);
     Py_CLEAR(self->evaluate);
     sm_exception_restore(kept);
-    Py_DECREF(self); /* the hub's reference */
+    Py_DECREF(self); /* reference of the hub */
 }
 
 static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -145,7 +145,7 @@ static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
     if (self->started)
         return PyErr_Format(PyExc_RuntimeError, "this watch has been started before");
     self->started = self->running = true;
-    Py_INCREF(self); /* the hub's reference, until done() */
+    Py_INCREF(self); /* reference of the hub, until done() */
     if (sm_watch_start(&self->watch) < 0) {
         if (self->running) /* otherwise the hub has called done() */
             done(&self->watch);

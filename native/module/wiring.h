@@ -6,11 +6,11 @@
 
 typedef struct {
     const sm_recorder *recorder;     /* NULL in the entry after the last */
-    const sm_source *const *sources; /* that can feed it, in order of preference, NULL at the end */
+    const sm_source *const *sources; /* sources that can feed it, in order of preference, NULL at the end */
     bool (*check)(void);             /* checks the consistency of its data, for debug builds and tests */
 } sm_known_recorder;
 
-extern const sm_known_recorder sm_recorders[]; /* the first is the default */
+extern const sm_known_recorder sm_recorders[]; /* the first one is the default */
 
 /* Install the sources' callbacks for the recorders of a recording that is about to start. */
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings);

@@ -11,7 +11,7 @@
 typedef struct {
     PyObject_HEAD sm_writer *writer; /* owned; NULL after finish */
     int fd;                          /* borrowed; -1 for memory */
-    sm_piece_heads heads;            /* of written pieces, not in a HEAD chunk yet */
+    sm_piece_heads heads;            /* heads of written pieces, not in a HEAD chunk yet */
 } writer;
 
 static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {

@@ -2,7 +2,7 @@
 
 typedef struct {
     uint64_t frame;
-    const void *of; /* what waits, as the recorder names it */
+    const void *of; /* the thing that waits, as the recorder names it */
     uint64_t since; /* ticks */
 } waiting;
 

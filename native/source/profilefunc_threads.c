@@ -68,7 +68,7 @@ static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
     }
     (void)sm_set_profile(PyThreadState_Get(), sm_profilefunc_in_use);
     const char *name = PyUnicode_AsUTF8(event);
-    if (name != NULL && strcmp(name, "call") == 0 && PyFrame_Check(frame)) /* the event that is being reported */
+    if (name != NULL && strcmp(name, "call") == 0 && PyFrame_Check(frame)) /* report this call */
         (void)sm_profilefunc_in_use(NULL, (PyFrameObject *)frame, PyTrace_CALL, Py_None);
     Py_RETURN_NONE;
 }

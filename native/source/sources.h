@@ -26,7 +26,7 @@ typedef struct {
  * any effect. */
 typedef struct {
     bool (*enter_known)(sm_thread *thread, const void *code, bool resumed);
-    bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* the next most common case */
+    bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* handles the next most common case */
     bool (*c_call_known)(sm_thread *thread, const void *key);
     bool (*c_leave_known)(sm_thread *thread);
     bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);

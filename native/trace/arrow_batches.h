@@ -20,9 +20,9 @@ typedef struct {
 enum { SM_BATCH_COLUMNS = 13 };
 
 typedef struct {
-    int64_t from, to; /* ns; calls with times in [from, to) */
+    int64_t from, to; /* in ns; only calls with times in [from, to) */
     size_t look_back;
-    int64_t start_least, start_most, end_least, end_most; /* ns; bounds on start and end */
+    int64_t start_least, start_most, end_least, end_most; /* in ns; bounds on a call's start and end */
     /* True if blocks without such calls may be skipped. This needs a window of all times, and none of the columns `id`,
      * `parent`, `call` and `flags`, which depend on earlier blocks. */
     bool leaps;

@@ -12,7 +12,7 @@ typedef struct {
     size_t functions;
     sm_functions longest;
     sm_places places;
-    int64_t thread; /* whose places these are; -1 at first */
+    int64_t thread; /* the thread to which the places belong; -1 at first */
     size_t new;
     bool failed;
 } builder;

@@ -14,7 +14,7 @@ enum {
     SM_CALL_BEGAN_UNSEEN = 4, /* began without an event, after the event before start */
     SM_CALL_ENDED_UNSEEN = 8,
     SM_CALL_YIELDED = 16,  /* paused: a step of a generator or coroutine */
-    SM_CALL_UNWOUND = 32,  /* left by an exception */
+    SM_CALL_UNWOUND = 32,  /* ended by an exception */
     SM_CALL_OPEN = 64,     /* still running when its stream ended */
     SM_CALL_RESUMED = 128, /* a step that is not the first of its call */
     SM_CALL_UNSURE = 256,  /* the step that it continues is a guess: several were paused on this node */
@@ -44,7 +44,7 @@ typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPE
 
 typedef struct {
     sm_what what;
-    const sm_call *call; /* of a start, which has no end yet, or of an end */
+    const sm_call *call; /* a start without an end, or an end */
     const sm_instant *instant;
     int64_t time, bound;   /* ns; bound: -1 if unknown */
     int64_t before, after; /* clock readings around it; after: -1 if there is none */
@@ -59,7 +59,7 @@ typedef struct {
     int (*instant)(void *receiver, const sm_stream *stream, const sm_instant *instant);
     int (*gap)(void *receiver, const sm_stream *stream, int64_t from, int64_t to);
     int64_t *calls, *resumes, *exceptions;
-    int64_t *left_out[3]; /* the same three, by place: below it, without events */
+    int64_t *left_out[3]; /* the same three counts, by place: events below it that are missing */
     size_t look_back;     /* bytes of tokens to search for the starts of calls that were open before, or 0 */
 } sm_sink;
 

@@ -12,8 +12,8 @@
 #include "base/varint.h"
 
 typedef struct {
-    int64_t lowest, end; /* relative to the depth at the beginning */
-    bool sound, jumps;   /* jumps: the path is exchanged somewhere */
+    int64_t lowest, end; /* relative to the depth at the block's beginning */
+    bool sound, jumps;   /* jumps: there is a change of path */
 } way;
 
 static way follow(const uint8_t *at, const uint8_t *end) {

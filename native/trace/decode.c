@@ -26,7 +26,7 @@ static size_t first_block(const sm_machine *m, int64_t from) {
     size_t block = 0, blocks = m->stream->blocks;
     while (block + 1 < blocks && sm_machine_head(m, block + 1)->time + origin <= from)
         block++;
-    return block - (block > 0); /* its last events may be later than the next block's time */
+    return block - (block > 0); /* Its last events may be later than the next block's time. */
 }
 
 /* Begin at a block, and end after `last` or before the first block that begins at `to` or later. */

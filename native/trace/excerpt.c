@@ -33,7 +33,7 @@ typedef struct {
     int64_t inner; /* ns in its callees */
     uint32_t node, flags;
     uint32_t pythons; /* Python functions on the stack, including this one */
-    bool whole;       /* it or one of its callers is chosen */
+    bool whole;       /* true if the call or one of its callers is chosen */
 } open_call;
 
 typedef struct {

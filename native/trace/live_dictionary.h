@@ -12,7 +12,7 @@ enum { SM_PLACE_NEAR = 4 };
 /* A place, in one cache line, because summing up waits mostly for memory. */
 typedef struct {
     uint32_t kids_at, kids; /* range in sm_places.kid of children that a byte can name; room for a power of two */
-    uint32_t parent;        /* rank, or 0 for the root */
+    uint32_t parent;        /* rank of the parent, or 0 for the root */
     uint32_t function;      /* number of its function, below 2^31 */
     /* Calls that began and ended in the open slice of sm_places.owner, or zeros. */
     uint32_t calls, next; /* next: rank + 1 of the next place of this depth that has some, or 0 */

@@ -39,7 +39,7 @@ typedef struct {
     const sm_stream *stream;
     uint64_t number;
     int64_t origin;
-    size_t first[SM_LEVELS], count[SM_LEVELS]; /* range of its sheets, by level */
+    size_t first[SM_LEVELS], count[SM_LEVELS]; /* range of the thread's sheets, by level */
     opened_list open;
     /* A run of level-0 slices that is to be read from the journal. */
     bool exact;

@@ -7,8 +7,8 @@
 #include "trace/zoom_sheets.h"
 
 typedef struct {
-    sm_buffer runs; /* of sm_run; by stream, depth and start */
-    sm_buffer gaps; /* of sm_window_gap */
+    sm_buffer runs; /* array of sm_run; by stream, depth and start */
+    sm_buffer gaps; /* array of sm_window_gap */
     sm_wrong wrong;
     uint64_t bad_sheets;
 } sm_overview;

@@ -28,7 +28,7 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
         piece->unit = sm_get_f64(at);
         piece->time = (int64_t)time;
         at += 8;
-        if (!(piece->unit >= 0 && piece->unit < 1e18)) /* rejects NaN, too */
+        if (!(piece->unit >= 0 && piece->unit < 1e18)) /* also rejects NaN */
             return NULL;
     }
     if (at == NULL || at == end)

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t flags;
     uint64_t at;    /* offset of the payload in the file */
     uint64_t copy;  /* offset of the copy from which the head was read, or 0 */
-    uint32_t kinds; /* of instants in its block up to its end: bit k for kind k, bit 0 for all others */
+    uint32_t kinds; /* kinds of instants in its block up to its end: bit k for kind k, bit 0 for all others */
     uint32_t length;
     uint32_t body; /* offset of the packed bytes in the payload */
     uint32_t raw;  /* length of the unpacked bytes */

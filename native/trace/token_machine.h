@@ -14,14 +14,14 @@
 #define SM_MACHINE_STEPS_OF_BYTE ((uint64_t)256)
 
 typedef struct {
-    double weight; /* of all segments since the previous mark */
+    double weight; /* weight of all segments since the previous mark */
     uint32_t open; /* index in the pool, or in `about` for an instant */
     uint32_t what;
 } sm_waiting;
 
 typedef struct {
     sm_call call;
-    uint32_t next; /* next free one + 1, or 0 */
+    uint32_t next; /* the next free call + 1, or 0 */
 } sm_open_call;
 
 typedef struct {
@@ -43,17 +43,17 @@ typedef struct {
     sm_waiting *event;  /* owned */
     sm_paused *of_node; /* owned; by rank - 1; made at the first pause */
     sm_buffer texts;
-    sm_buffer about; /* sm_instant_text of each */
+    sm_buffer about; /* an sm_instant_text for each text */
     size_t depth, stack_room, pooled, pool_room, events, event_room;
-    uint32_t free_call; /* first free one + 1, or 0 */
+    uint32_t free_call; /* the first free call + 1, or 0 */
     uint64_t number;
-    double weight; /* of segments since the mark */
+    double weight; /* weight of all segments since the mark */
     int64_t mark;  /* time of the last mark */
     int64_t begins;
     int64_t unit_base;
     uint64_t units;
     uint64_t steps_left;
-    int64_t place; /* current, in the dictionary */
+    int64_t place; /* current place in the dictionary */
     bool stopped, failed, begun;
     bool left_out;    /* calls are missing, so which step a resume continues is a guess */
     uint32_t started; /* flag of calls that begin without an event */

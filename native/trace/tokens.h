@@ -30,7 +30,7 @@ enum {
     SM_INSTANT_COUNTER = 2,
     SM_INSTANT_SPAN_BEGINS = 3,
     SM_INSTANT_SPAN_ENDS = 4,
-    SM_INSTANT_PAUSE_BEGINS = 5, /* of the cycle collector */
+    SM_INSTANT_PAUSE_BEGINS = 5, /* the cycle collector begins a collection */
     SM_INSTANT_PAUSE_ENDS = 6,
 };
 

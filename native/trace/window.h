@@ -11,7 +11,7 @@ typedef struct {
 
 typedef struct {
     int64_t time, bound;
-    uint64_t stream, kind, in; /* in: number of a call */
+    uint64_t stream, kind, in; /* in: number of the call that contains it */
     size_t at, length;
 } sm_window_instant;
 
@@ -46,7 +46,7 @@ typedef struct {
     sm_window_call *longest;               /* owned; by function; depth is UINT32_MAX if there is none */
     const int64_t *function;               /* borrowed; by node */
     uint64_t steps;
-    sm_buffer gaps; /* of sm_window_gap */
+    sm_buffer gaps; /* array of sm_window_gap */
     sm_wrong wrong;
     const sm_index *index;
     int no_memory;

@@ -81,7 +81,7 @@ static void end_top(sm_zoom_slicer *s, uint32_t flags) {
         sm_zoom_slice_single(s, frame, flags);
     } else {
         add_run(s, &s->places->place[frame->rank], frame, frame->start, s->now);
-        if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* the frame keeps no flags */
+        if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* runs have no flags */
             sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
                             (s->now - frame->start) >> SM_FINE);
         }

@@ -53,7 +53,7 @@ struct sm_zoom_slicer {
     sm_zoom_sheet_taker taker;
     void *receiver;
     bool begun, broken, last;
-    bool failed;      /* out of memory or ended */
+    bool failed;      /* out of memory, or ended */
     sm_frame *stack;  /* owned; the root's frame is before the first */
     sm_depth *depths; /* owned; as long as the stack */
     size_t room;
@@ -65,7 +65,7 @@ struct sm_zoom_slicer {
     uint64_t ended, before; /* numbers of ended calls: in all; before the slice; before the block */
     uint64_t ended_before_block;
     uint64_t left;        /* calls until the next check whether the slice can end */
-    size_t rows, deepest; /* of the open slice; deepest: the largest depth + 1 */
+    size_t rows, deepest; /* rows of the open slice, and its largest depth + 1 */
     sm_row *single;       /* owned; calls that began before it and ended in it */
     size_t singles, single_room;
     sm_level level[SM_LEVELS];

@@ -26,7 +26,7 @@ enum {
 
     SM_ROW_ENDED = 0, /* kinds of rows: a call that began before */
     SM_ROW_RUN = 1,   /* calls that began and ended */
-    SM_ROW_OPEN = 2,  /* a call that goes on */
+    SM_ROW_OPEN = 2,  /* a call that has not ended */
 };
 
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
 } sm_row;
 
 typedef struct {
-    uint64_t flags, block, skip, calls; /* it begins after `skip` ends of calls in `block` */
+    uint64_t flags, block, skip, calls; /* begins after `skip` ends of calls in `block` */
     int64_t start, end;
 } sm_zoom_slice;
 
@@ -52,7 +52,7 @@ typedef struct { /* the longest call of a function */
     uint32_t thread, rank, depth;
     uint32_t flags;
     uint64_t stream;
-    bool fresh; /* not packed yet */
+    bool fresh; /* true until it is packed */
     int64_t sum, most;
     uint32_t most_rank;
 } sm_longest;

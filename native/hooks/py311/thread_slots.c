@@ -29,7 +29,7 @@
 
 #if SM_SHARES_SLOTS
 
-#define USERS 6 /* of one slot: the sources, the hub, the mender */
+#define USERS 6 /* most users of one slot: the sources, the hub, the mender */
 
 typedef struct {
     PyObject_HEAD sm_thread_slot slot;
@@ -43,12 +43,12 @@ typedef struct {
     PyFrameObject *inside;  /* borrowed, or NULL; frame of the event in dispatch() */
     int inside_what;        /* kind of that event */
     const void *unreported; /* borrowed, or NULL; see receives() */
-    bool unreported_met;    /* it has had an event since */
+    bool unreported_met;    /* true if it has had an event since */
 } guard;
 
 sm_thread_slots_facts sm_thread_slots;
 static sm_thread_slot_user *users = NULL; /* joined users, including menders */
-static unsigned user_count = 0;           /* without the menders */
+static unsigned user_count = 0;           /* number of users, without menders */
 static PyTypeObject guard_type;
 
 /* ---- the fields ------------------------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static void adopt(guard *self) {
     }
     PyObject *before = self->foreign_obj;
     self->foreign = *slot.function;
-    self->foreign_obj = *slot.object; /* moves the slot's reference */
+    self->foreign_obj = *slot.object; /* takes over the slot's reference */
     sm_thread_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
@@ -189,7 +189,7 @@ typedef struct {
     int what;
     PyObject *arg;
     int status;
-    sm_exception exception; /* of the first that failed */
+    sm_exception exception; /* the exception of the first user that failed */
 } event;
 
 static void deliver(event *event, Py_tracefunc function, PyObject *obj) {
@@ -206,7 +206,7 @@ static void call_foreign(guard *self, event *event) {
     if (self->foreign == NULL)
         return;
     PyObject *obj = self->foreign_obj;
-    Py_XINCREF(obj); /* it may remove itself */
+    Py_XINCREF(obj); /* the function may remove itself */
     deliver(event, self->foreign, obj);
     adopt(self);
     Py_XDECREF(obj);
@@ -287,8 +287,8 @@ static void mend(PyThreadState *tstate, sm_thread_slot slot) {
         if (torn[slot][i] == tstate)
             torn[slot][i] = NULL;
     (void)arrange(tstate, slot);
-    (void)arrange(tstate,
-                  slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE); /* the mender goes */
+    (void)arrange(tstate, slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE
+                                                         : SM_THREAD_SLOT_PROFILE); /* the mender is no longer needed */
 }
 
 static bool profile_is_torn(PyThreadState *tstate) {

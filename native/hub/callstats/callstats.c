@@ -36,8 +36,8 @@ struct sm_callstats {
     PyObject *timer; /* owned, or NULL */
     double unit;
     int64_t timer_last;
-    uint64_t generation;    /* counts drops of all calls */
-    PyThreadState **timing; /* threads in the timer */
+    uint64_t generation;    /* number of times that all calls were dropped */
+    PyThreadState **timing; /* threads that run the timer now */
     uint32_t timing_count, timing_size;
     lane *lanes;
     sm_call_store store;
@@ -100,7 +100,7 @@ static int64_t ask_timer(sm_callstats *stats) {
         if (stats->complained)
             PyErr_Clear();
         else
-            PyErr_WriteUnraisable(timer); /* once, since every event could fail */
+            PyErr_WriteUnraisable(timer); /* only once, since every event could fail */
         stats->complained = true;
         value = stats->timer_last;
     }
@@ -237,7 +237,7 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
         break;
     case SM_HOOK_C_RETURN:
     case SM_HOOK_C_RAISE:
-        if ((method = method_of(event->arg)) != NULL) /* of a counted call, whatever the settings are now */
+        if ((method = method_of(event->arg)) != NULL) /* belongs to a counted call, whatever the settings are now */
             leave(stats, on, method, frame);
         break;
     default:
@@ -269,7 +269,7 @@ static void thread_gone(sm_tool *base, void *data) {
     tool *t = (tool *)base;
     sm_callstats *stats = t->stats;
     lane *l = *(lane **)data, **at = &stats->lanes;
-    if (l == NULL || stats->tool != t) /* the lanes are gone, or another tool's */
+    if (l == NULL || stats->tool != t) /* the lanes were freed, or belong to another tool */
         return;
     while (*at != l)
         at = &(*at)->next;
@@ -304,7 +304,7 @@ static void let_go(sm_callstats *stats) {
 static void removed(sm_tool *base) {
     tool *t = (tool *)base;
     sm_callstats *stats = t->stats;
-    if (stats->tool == t) { /* its only thread has ended */
+    if (stats->tool == t) { /* the tool's only thread has ended */
         stats->tool = NULL;
         sm_call_lanes_free(stats->lanes);
         stats->lanes = NULL;

@@ -26,7 +26,7 @@ typedef struct sm_call_track {
     sm_chunk *root, *chunk, *below; /* outermost, newest at the last event, and the one below it */
     sm_running_call *calls;
     size_t depth, size;
-    struct sm_call_track *next; /* in its bucket */
+    struct sm_call_track *next; /* the next track in its bucket */
 } sm_call_track;
 
 #define SM_CALL_BUCKETS 64
@@ -59,7 +59,7 @@ static inline void sm_call_enter_sums(sm_call_sums *s, const sm_call_track *on, 
 static inline void sm_call_leave_sums(sm_call_sums *s, const sm_call_track *on, bool links, int64_t total,
                                       int64_t own) {
     if (SM_UNLIKELY(s->owner != on))
-        sm_call_count_level(s, on, links); /* the call itself is still there */
+        sm_call_count_level(s, on, links); /* the count still includes the call itself */
     if (--s->level == 0)
         s->total += total;
     else

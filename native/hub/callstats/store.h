@@ -19,22 +19,22 @@ typedef struct sm_call_entry {
     const void *key; /* the code object or PyMethodDef */
     PyObject *code;  /* owned; a code object or a str */
     sm_call_sums sums;
-    sm_call_link *newest; /* its link, as a caller, that was used last */
+    sm_call_link *newest; /* the link from it, as a caller, that was used last */
     sm_call_link *links;
     struct sm_call_entry *next;
 } sm_call_entry;
 
 struct sm_call_link {
-    const void *key; /* the callee's */
+    const void *key; /* key of the callee */
     sm_call_entry *caller, *callee;
     sm_call_sums sums;
-    sm_call_link *next; /* of the same caller */
+    sm_call_link *next; /* the next link of the same caller */
 };
 
 typedef struct {
-    sm_map by_key;                 /* of entries */
+    sm_map by_key;                 /* holds entries */
     sm_call_entry *first, *newest; /* in the order of their first call */
-    sm_call_link **links;          /* open addressing, by (caller, key) */
+    sm_call_link **links;          /* an open-addressed table, by (caller, key) */
     size_t link_count, link_size;
 } sm_call_store;
 

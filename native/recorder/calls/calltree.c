@@ -263,7 +263,7 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_trace_left(thread, from, SM_BY_RETURN);
 }
 
-#define TRIVIAL_NS 500.0 /* of a C function: its mean call, and below its longest */
+#define TRIVIAL_NS 500.0 /* the mean call of a trivial C function is shorter; below: its longest */
 #define TRIVIAL_LONGEST_NS 50e3
 
 bool sm_tree_is_trivial(const sm_node *node) {

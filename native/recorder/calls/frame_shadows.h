@@ -63,7 +63,7 @@ static inline bool sm_shadow_is_in_c(const sm_shadow *shadow, const sm_frame_hea
 
 typedef struct {
     const sm_frame_head *frame; /* the innermost candidate, or NULL */
-    uint32_t depth;             /* of the frame, or of the frame below if it marks C code */
+    uint32_t depth;             /* depth of the frame, or of the frame below if it marks C code */
     bool through_c;             /* C code called the frame above */
     bool thrown;                /* an exception entered the frame above: see frame_depths.h */
     bool unknown;               /* skip also frames that should have a shadow */

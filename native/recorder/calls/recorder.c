@@ -65,7 +65,7 @@ static bool reserve_shadows(sm_tree_thread *tree) {
 
 static bool begin_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    free_stacks(tree); /* left by finalizers of the record's last thread */
     memset(tree, 0, sizeof *tree);
     tree->store = sm_tree_of(thread->home);
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;

@@ -92,7 +92,7 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
 }
 
 static void mark_all(bool gil, bool on) {
-    sm_sampler_lock(); /* shadows move with this lock */
+    sm_sampler_lock(); /* shadows are moved only with this lock */
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session)
             sm_tree_mark_running(thread, gil, on);

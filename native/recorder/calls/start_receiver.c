@@ -115,7 +115,7 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
     uint64_t now = now_if(sm_tree_of(thread)->gate);
     sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     if (slot == NULL || slot->frame != sm_starts_frame(thread) || slot->c_at == 0)
-        return; /* it ran before the recording began */
+        return; /* the frame ran before the recording began */
     if (how != SM_BY_RETURN && slot->c_node->key == key)
         sm_tree_raised(slot->c_node);
     slot->c_at = 0;

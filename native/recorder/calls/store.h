@@ -13,7 +13,7 @@ typedef struct sm_tree_function {
     bool unlisted;   /* a list of nodes by code object lacks some, because memory ran out */
     bool sites_off;  /* it has a place that reports no C functions (lower_bounds.c); guarded by the engine's lock */
     uint64_t entries, pieces, ticks, longest; /* timed entries; exact pieces, their ticks, and the longest */
-    sm_node *nodes;                           /* through sm_node_rest.same */
+    sm_node *nodes;                           /* the first of its nodes; sm_node_rest.same links them */
     const void *first;                        /* key of all nodes while there is only one, or NULL */
 } sm_tree_function;
 
@@ -29,8 +29,8 @@ enum { /* flags of a node; the first four are as in the file */
 };
 
 typedef struct sm_node_more {
-    sm_off off;     /* of exact pieces; guarded by the GIL */
-    sm_off seen;    /* of looks; guarded by the sampler's lock, like the next */
+    sm_off off;     /* time off the CPU in exact pieces; guarded by the GIL */
+    sm_off seen;    /* time off the CPU by looks; guarded by the sampler's lock, like the next */
     double seen_sq; /* ticks squared */
     uint64_t await_ticks;
     uint32_t awaits;

@@ -21,12 +21,12 @@ unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker r
 static struct {
     bool on;
     bool file;
-    uint64_t pauses; /* of the collector */
+    uint64_t pauses; /* pauses of the cycle collector */
     bool filtered;   /* the worker leaves calls out, and needs their depth */
-    uint32_t depth;  /* of the deepest calls that stay */
-    uint64_t gaps;   /* times that events were dropped */
+    uint32_t depth;  /* depth of the deepest calls that stay */
+    uint64_t gaps;   /* number of times that events were dropped */
     uint64_t looked; /* ticks of the last check whether the worker is late */
-    uint64_t late;   /* ticks until the next one */
+    uint64_t late;   /* ticks until the next check */
 } journal;
 
 /* Return the node's rank in its thread; the root's is 0. */
@@ -277,7 +277,7 @@ void sm_trace_thread_end(sm_thread *thread) {
     if (stream == NULL)
         return;
     if (stream->open != NULL && stream->open->number == 0 && tree->journal.at == stream->open->bytes) {
-        sm_blocks_drop(stream); /* no event came */
+        sm_blocks_drop(stream); /* the block has no events */
     } else if (stream->open != NULL) {
         *tree->journal.at = SM_TOKEN_END;
         publish(tree, tree->journal.at + 1);

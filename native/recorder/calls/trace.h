@@ -33,7 +33,7 @@ void sm_trace_start(sm_writer *writer);
 /* End all streams, and write everything. */
 void sm_trace_stop(void);
 void sm_trace_flush(void);
-uint64_t sm_trace_gaps(void); /* times that events were dropped */
+uint64_t sm_trace_gaps(void); /* number of times that events were dropped */
 
 /* Begin a thread, or resume it after its end. Return false if out of memory. */
 bool sm_trace_thread(sm_thread *thread);

@@ -30,12 +30,12 @@
 #include "trace/piece_heads.h"
 #include "trace/tokens.h"
 
-#define PERIOD_NS 40000000     /* between two rounds */
-#define LATE_NS 45000000       /* after which the worker is late */
+#define PERIOD_NS 40000000     /* time between two rounds of the worker */
+#define LATE_NS 45000000       /* time after which the worker is late */
 #define MOST_QUEUED (16 << 20) /* bytes in both queues */
 #define FIRST_ROOM 1024        /* bytes of a stream's first block */
-#define LARGEST_ROOM 16384     /* bytes of its later ones */
-#define SELDOM_NS 1000000000   /* between two writes of the longest calls */
+#define LARGEST_ROOM 16384     /* bytes of its later blocks */
+#define SELDOM_NS 1000000000   /* time between two writes of the longest calls */
 #define FAR_BEHIND (8 << 20)   /* bytes to sum up with which a flush helps */
 #define HURRY (1 << 20)        /* bytes in the queue that are worth waking the worker, which is expensive */
 #define HEAD (8 * SM_VARINT_MAX + 8)
@@ -59,11 +59,11 @@ static struct {
     sm_stream *streams;                /* owned; guarded by `lists` */
     sm_block *first, **last;           /* the queue; owned; guarded by `lists` */
     sm_block *written, **last_written; /* the second queue; owned; guarded by `lists` */
-    size_t queued;                     /* bytes in both; guarded by `lists` */
-    size_t behind;                     /* of these, in the second one */
+    size_t queued;                     /* bytes in both queues; guarded by `lists` */
+    size_t behind;                     /* the part of these in the second queue */
     uint32_t count;                    /* number of the next stream; guarded by the GIL */
     piece_room *room;                  /* owned; guarded by `disk` */
-    sm_piece_heads heads;              /* of written pieces, not in a HEAD chunk yet; guarded by `disk` */
+    sm_piece_heads heads;              /* heads of written pieces, not in a HEAD chunk yet; guarded by `disk` */
     uint64_t looked;                   /* monotonic ns of the last round; atomic */
     sm_blocks_filter filter;           /* changed with all three locks */
     bool filtered;

@@ -25,8 +25,8 @@ void sm_blocks_help(void); /* flushes if the worker is late and no other thread 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL if out of memory */
 sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL if out of memory, or too much is queued */
 void sm_blocks_open(sm_stream *stream, sm_block *block);
-void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes); /* its open block is full */
-void sm_blocks_drop(sm_stream *stream);                                           /* its open block is empty */
+void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes); /* the open block is full */
+void sm_blocks_drop(sm_stream *stream);                                           /* the open block is empty */
 void sm_blocks_end(sm_stream *stream);
 
 #endif

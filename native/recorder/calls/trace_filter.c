@@ -21,11 +21,11 @@
 #include "base/varint.h"
 #include "trace/tokens.h"
 
-struct sm_trace_filter_level { /* guarded like its filter */
-    size_t at;                 /* in `out`: where what it left begins */
-    uint64_t since;            /* it began no earlier than this, in units */
+struct sm_trace_filter_level { /* guard: that of its filter */
+    size_t at;                 /* offset in `out` at which its events begin */
+    uint64_t since;            /* in units; the call began no earlier */
     uint64_t written;          /* sm_trace_filter.written at its beginning; the same for the next three */
-    sm_left_out below;         /* of the call that contains it */
+    sm_left_out below;         /* counts of the call that contains it */
     sm_trace_filter_pair pair;
     bool marked;
     bool resumed;

@@ -20,13 +20,13 @@ typedef struct { /* the events that are missing below a call, at all levels */
 typedef struct sm_trace_filter_level sm_trace_filter_level;
 
 typedef struct {    /* an instant that counts what was left out, and a mark */
-    size_t at, end; /* in `out`; equal if there is none */
+    size_t at, end; /* range in `out`; empty if there is none */
     sm_left_out of;
     uint64_t written; /* sm_trace_filter.written before it */
     bool joins;       /* true if a later pair may replace it */
 } sm_trace_filter_pair;
 
-typedef struct { /* of a stream; guarded by `disk` */
+typedef struct { /* the filter's state for a stream; guarded by `disk` */
     sm_trace_filter_limits limits;
     sm_buffer out; /* owned; what is left of the block */
     size_t sent;
@@ -36,7 +36,7 @@ typedef struct { /* of a stream; guarded by `disk` */
     size_t sure;        /* number of outermost calls that certainly stay */
     sm_left_out below;  /* left out of the innermost call that stays, not written yet */
     uint64_t units;     /* at the last mark that was read, since the block's beginning */
-    uint64_t written;   /* at the last mark that was written */
+    uint64_t written;   /* number of bytes at the last mark that was written */
     uint32_t at, shown; /* depth of the thread, and of what is written */
     bool marked;        /* nothing was written since the last mark */
     bool no_memory;

@@ -20,13 +20,13 @@ typedef struct sm_block {
     struct sm_block *next;    /* in a queue; guarded by `lists` */
     struct sm_stream *stream; /* lives as long as its blocks */
     uint32_t room;            /* bytes */
-    uint32_t sealed;          /* its size, once it has one */
+    uint32_t sealed;          /* the block's size, once it is known */
     uint32_t taken;           /* bytes that are in the file, or on their way; guarded by `disk` */
-    uint32_t number;          /* in its stream */
+    uint32_t number;          /* the block's number in its stream */
     bool after_gap;           /* events before it are missing */
-    uint32_t kinds;           /* of instants in it, as in trace/pieces.h; atomic: set before they are published */
-    uint64_t rank;            /* of the node at which the block begins */
-    uint64_t ns;              /* since the recording's start */
+    uint32_t kinds;           /* kinds of instants in it, as in trace/pieces.h; atomic: set before they are published */
+    uint64_t rank;            /* rank of the node at which the block begins */
+    uint64_t ns;              /* ns since the recording's start */
     double unit_ns;
     sm_block_nodes nodes; /* nodes that it may name; set when it is sealed */
     uint64_t mark;        /* units of the clock at its beginning */

@@ -10,7 +10,7 @@
 
 typedef struct sm_node sm_node;
 
-/* A node's hot part: one cache line with all that an event touches. Guarded like sm_node_rest. */
+/* A node's hot part: one cache line with all that an event touches. Guard: that of sm_node_rest. */
 struct sm_node {
     const void *key;
     uint32_t calls, resumes; /* modulo 2^32; the rest is in sm_node_more */
@@ -29,7 +29,7 @@ struct sm_node {
 typedef struct {
     uint64_t timed, timed_ticks; /* exact pieces: their number, and the ticks that they ran */
     uint64_t sampled_ticks;      /* guarded by the sampler's lock, like the next two */
-    double sampled_sq;           /* of the weights of looks, ticks squared */
+    double sampled_sq;           /* squares of the looks' weights, ticks squared */
     uint32_t sampled;
     uint32_t entered;
     struct sm_tree_function *function;

@@ -97,7 +97,7 @@ extern sm_lines_state sm_lines;
 sm_line_table *sm_lines_table(const void *code, PyObject *globals);
 /* Return a code object's table if it exists, or NULL. */
 sm_line_table *sm_lines_known(const void *code);
-bool sm_lines_hides(const void *code); /* true if it is left out */
+bool sm_lines_hides(const void *code); /* true if its function is left out */
 void sm_lines_add_elsewhere(void);
 sm_line *sm_lines_at(sm_line_table *table, int number); /* NULL if out of memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset);

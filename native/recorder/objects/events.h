@@ -57,9 +57,9 @@ sm_objects_type *sm_objects_find_type(PyTypeObject *type);
 uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node);
 /* Insert the object if sampling selects it. */
 void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry *home, uint64_t where, uint64_t what);
-void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* the object there died unreported */
+void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* called if the object there died without an event */
 void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what);
-void sm_objects_live_unknown(PyObject *object); /* a death without an entry */
+void sm_objects_live_unknown(PyObject *object); /* counts a death without an entry */
 bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry);
 void sm_objects_special_type_death(PyObject *object, sm_objects_type *type);
 void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */

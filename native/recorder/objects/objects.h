@@ -35,7 +35,7 @@ enum {                           /* sm_objects_type.special: what a death does b
  * a save reads counters meanwhile, which only grow. */
 typedef struct sm_objects_type {
     uint64_t born;
-    uint64_t gone; /* of these, the number that died, also unseen */
+    uint64_t gone; /* the part of these that died, also unseen */
     uint64_t peak;
     uint64_t died_by_gc;
     uint64_t before;     /* objects that died, but whose birth was not seen */
@@ -64,7 +64,7 @@ typedef struct {
     uint64_t died, died_by_gc; /* weighted */
     uint64_t item_bytes;       /* size of the items of those that died; weighted */
     uint64_t span_born;        /* born in a span; exact */
-    uint64_t span_died;        /* of these, the number that died in the same span; weighted */
+    uint64_t span_died;        /* the part of these that died in the same span; weighted */
     uint32_t live, peak;       /* entries in the live table, each for sm_objects.weight objects */
     sm_objects_type *type;     /* NULL for site 0 */
 } __attribute__((aligned(64))) sm_objects_site;
@@ -72,7 +72,7 @@ typedef struct {
 typedef struct { /* the other fields of a site. Guard: that of sm_objects_site, or the save's lock where noted */
     sm_function *function; /* the function that makes the objects, or NULL */
     const void *node;      /* its node of the call tree, or NULL */
-    int32_t line;          /* 0: unknown */
+    int32_t line;          /* line number, or 0 if unknown */
     bool approximate;      /* some of its objects were sampled out or lost, so `live`, `died` and so on are estimates */
     uint32_t next;         /* the next site in its bucket */
     uint64_t unseen;       /* weighted */
@@ -94,7 +94,7 @@ typedef struct {
     bool on;         /* this recorder has a recording, perhaps a stopped one */
     bool lines;      /* there are sites and the live table */
     uint64_t births; /* recorded births, which is the serial of the last one */
-    uint64_t unborn; /* of these, the number taken back */
+    uint64_t unborn; /* the part of these that was taken back */
     uint64_t deaths;
     uint64_t sampled; /* k: one object in 2^k is in the live table */
     uint64_t weight;  /* 2^k */
@@ -104,7 +104,7 @@ typedef struct {
     uint32_t sites_count;
     sm_interned types; /* each sm_objects_type, by id */
 
-    sm_objects_time *times; /* ascending; the first is the beginning */
+    sm_objects_time *times; /* in ascending order; the first is the beginning */
     uint32_t times_count;   /* atomic */
 
     uint64_t live_peak; /* the most entries of the live table so far, approximately */

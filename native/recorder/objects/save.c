@@ -33,7 +33,7 @@ static struct {
     uint32_t *first_ages; /* owned; by site: the number of its newest row + 1, or 0 */
     uint32_t ages_count, ages_size, first_ages_size;
     uint32_t image_ages;         /* rows of lifetimes in the current image */
-    sm_reference_facts at_start; /* of the slot, when the recording began */
+    sm_reference_facts at_start; /* facts of the slot when the recording began */
 } saved;
 
 static void forget_ages(void) {

@@ -248,7 +248,7 @@ uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const v
     bool found = frame != NULL && resolve(known, frame, code, node, &number);
     if (frame == NULL)
         number = intern(known, NULL, 0, node);
-    if (number == NOTHING) { /* counted by type alone */
+    if (number == NOTHING) { /* the site is counted by its type alone */
         sm_objects.lost_sites++;
         number = intern(known, NULL, 0, NULL);
         if (number == NOTHING)

@@ -17,7 +17,7 @@ typedef struct sm_objects_span {
 
 /* Some consecutive calls: 1, 2, 4 and so on. Guard: the GIL; merged with the engine's lock as well. */
 typedef struct {
-    const sm_function *function; /* the first call's */
+    const sm_function *function; /* the function of the first call */
     uint64_t start_ticks, end_ticks;
     uint64_t first_serial;
     uint64_t born, died; /* died: before the end of their call */

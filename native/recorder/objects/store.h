@@ -10,7 +10,7 @@ bool sm_objects_live_check(void);
 sm_objects_live_entry *sm_objects_live_find(uintptr_t address);
 
 bool sm_objects_types_prepare(void);                   /* called once and outside events; false with an exception */
-void sm_objects_type_gone(const PyTypeObject *object); /* its address may be reused */
+void sm_objects_type_gone(const PyTypeObject *object); /* called because its address may be reused */
 void sm_objects_types_forget_keys(void);
 void sm_objects_types_free(void);
 bool sm_objects_types_check(void);

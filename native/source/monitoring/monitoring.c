@@ -24,7 +24,7 @@ static const struct {
     [SM_C_RETURN] = {"C_RETURN", true},
     [SM_C_RAISE] = {"C_RAISE", true},
     [SM_LINE] = {"LINE", false},
-    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* per code object (local_events.c) */
+    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* set for single code objects (local_events.c) */
 };
 
 static int tool_id = -1;

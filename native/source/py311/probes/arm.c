@@ -67,10 +67,10 @@ static void arm(sm_probed *probed, sm_probe_point *point) {
 static void disarm(sm_probed *probed, sm_probe_point *point) {
     uint8_t *bytes = sm_code_bytes(probed->code);
     uint8_t opcode = point->covered, adaptive = 0;
-    if (sm_code_is_quickened(probed->code)) { /* it may have been quickened meanwhile */
+    if (sm_code_is_quickened(probed->code)) { /* The code may have been quickened meanwhile. */
         adaptive = sm_opcode_adaptive(opcode);
         if (sm_probe_is_way(point) && bytes[2 * point->before] == COMPARE_OP)
-            bytes[2 * point->before] = COMPARE_OP_ADAPTIVE; /* it gave up specialising before the probe */
+            bytes[2 * point->before] = COMPARE_OP_ADAPTIVE; /* The instruction gave up specialising before the probe. */
     }
     bytes[2 * point->unit] = adaptive != 0 ? adaptive : opcode;
     point->armed = false;

@@ -63,7 +63,7 @@ static void stop(void) {
     sm_probes_stop();
 }
 
-static void contexts(void) {} /* the stamp makes everything new */
+static void contexts(void) {} /* The stamp alone makes everything new. */
 
 static void died(sm_cover_code *Py_UNUSED(record)) {} /* its probes are freed with the code object */
 

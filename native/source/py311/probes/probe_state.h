@@ -14,11 +14,11 @@
 typedef struct sm_probed { /* a wanted code object; freed with it, or at the end */
     uint32_t stamp;        /* sm_probe.stamp when its probes were last placed */
     uint32_t armed_count;
-    void *record;   /* the receiver's */
-    uint8_t *armed; /* by unit: 1 where a probe is; NULL without points */
+    void *record;   /* the receiver's record */
+    uint8_t *armed; /* by unit: 1 for a probe; NULL without points */
     sm_probe_points points;
     PyCodeObject *code; /* borrowed */
-    bool traced;        /* without probes: its frames are traced */
+    bool traced;        /* its frames are traced, without probes */
     bool frames;        /* the receiver wants entries and exits of its frames */
     struct sm_probed *next, **link;
 } sm_probed;
@@ -26,7 +26,7 @@ typedef struct sm_probed { /* a wanted code object; freed with it, or at the end
 typedef struct {
     bool on;
     bool tracing; /* everything is traced, without probes */
-    bool escaped; /* for good, and the evaluator is removed */
+    bool escaped; /* like `tracing`, but for good; the evaluator is removed */
     bool calm;    /* no other tool uses the slots any more: tracing may end at the next frame */
     bool steps, counts;
     uint32_t stamp;
@@ -47,7 +47,7 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL if unwa
 
 /* arm.c: place probes where something is new, and remove others. */
 void sm_probe_arm(sm_probed *probed);
-void sm_probe_disarm(sm_probed *probed); /* removes all */
+void sm_probe_disarm(sm_probed *probed); /* removes all probes */
 /* Report the hit of a probe and prepare the frame to continue. Return true if it continues by raising. */
 bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit);
 /* Report the step out of the code by an exception. */
@@ -57,7 +57,7 @@ void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
 int sm_probe_trace_join(void);
 void sm_probe_trace_leave(void);
 void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
-void sm_probe_trace_here(PyThreadState *tstate, bool on); /* for the next frames of this thread */
+void sm_probe_trace_here(PyThreadState *tstate, bool on); /* applies to the next frames of this thread */
 bool sm_probe_is_alongside(PyThreadState *tstate);
 void sm_probe_alongside(bool present); /* probes.c: another tool uses the slots */
 

@@ -201,7 +201,7 @@ static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
             break;
         }
         if (there == before)
-            return false; /* another tool's */
+            return false; /* another tool's function */
     }
     if (there != from)
         return false;
@@ -337,7 +337,7 @@ int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish
         sm_codes_release();
         return -1;
     }
-    trace_frames(true); /* frames that were not entered through eval() */
+    trace_frames(true); /* for frames that were not entered through eval() */
     if (!put_evaluator()) {
         trace_all();
         sm_probe.escaped = true;

@@ -16,7 +16,7 @@ typedef struct {
     void (*step)(void *record, int from, int to); /* -N for an entry or exit of the code that begins at line N */
     bool (*line_is_new)(void *record, int line);
     bool (*step_is_new)(void *record, int from, int to);
-    void (*enter)(void *record, const void *frame); /* around each run of a frame */
+    void (*enter)(void *record, const void *frame); /* called around each run of a frame */
     void (*leave)(void *record, const void *frame);
 } sm_probe_receiver;
 
@@ -33,10 +33,10 @@ void sm_probes_again(void);
 bool sm_probes_hold(void); /* true while the hook is ours */
 
 typedef struct {
-    bool tracing;    /* by the trace function, because other tools use its slots */
-    bool escaped;    /* the same for good, near the end of the C stack */
+    bool tracing;    /* the trace function is used instead, because other tools use the slots */
+    bool escaped;    /* the trace function is used for good, since the C stack was nearly full */
     uint64_t codes;  /* wanted code objects */
-    uint64_t probes; /* in code now */
+    uint64_t probes; /* number of probes in code now */
     uint64_t hits;
     uint64_t lost; /* code objects skipped for lack of memory */
 } sm_probe_facts;
