@@ -7,7 +7,7 @@
 
 typedef struct {
     int column;    /* column of the same table, or -1 if its meaning is gone */
-    int also;      /* another one to add it to, or -1 */
+    int also;      /* another column to which they are added, or -1 */
     double factor; /* factor for its values */
 } sm_version1_column;
 

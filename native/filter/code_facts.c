@@ -48,7 +48,7 @@ bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code) {
     }
     for (uint32_t i = 0; i < size; i++)
         if (name[i] >= 0x80)
-            return count > 0; /* such names are left to Python */
+            return count > 0; /* the Python fallback decides such names */
     for (Py_ssize_t i = 0; i < count; i++)
         if (is_ascii(PyTuple_GET_ITEM(names, i), name, size))
             return true;

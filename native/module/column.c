@@ -7,7 +7,7 @@
 typedef struct {
     PyObject_HEAD void *memory; /* owned, from sm_malloc */
     Py_ssize_t rows;
-    Py_ssize_t stride; /* 8; where a Py_buffer's strides point */
+    Py_ssize_t stride; /* always 8; a Py_buffer's strides point here */
     char format[2];
 } column;
 

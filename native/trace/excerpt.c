@@ -281,7 +281,7 @@ static void on_start(cutter *c, const sm_happened *event) {
 
 static void on_end(cutter *c, const sm_happened *event, const moment *at) {
     uint32_t flags = event->call->flags;
-    if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* stays on the stack for end() */
+    if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* the call stays on the stack until end() */
         c->beyond |= (flags & SM_CALL_AFTER) != 0;
         c->open = *at;
         return;

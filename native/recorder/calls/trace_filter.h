@@ -28,7 +28,7 @@ typedef struct {    /* an instant that counts what was left out, and a mark */
 
 typedef struct { /* the filter's state for a stream; guarded by `disk` */
     sm_trace_filter_limits limits;
-    sm_buffer out; /* owned; what is left of the block */
+    sm_buffer out; /* owned; the bytes that stay of the block */
     size_t sent;
     uint32_t read;                /* processed bytes of the block */
     sm_trace_filter_level *level; /* owned; calls that began in this block, outermost first */
