@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "code/exception_table.h"
 #include "code/linetable.h"
 #include "compat/exception.h"
 #include "compat/opcodes.h"
@@ -121,28 +122,15 @@ static void count_entries(code_map *map) {
     }
 }
 
-/* Read a number of the exception table: 6 bits a byte, the highest first. */
-static uint64_t read_number(const uint8_t *table, size_t size, size_t *at) {
-    uint64_t value = 0;
-    while (*at < size) {
-        uint8_t byte = table[(*at)++];
-        value = (value << 6 | (byte & 63u)) & UINT32_MAX;
-        if ((byte & 64u) == 0)
-            break;
-    }
-    return value;
-}
-
-static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
-    for (size_t at = 0; at < size;) {
-        uint64_t start = read_number(table, size, &at), length = read_number(table, size, &at);
-        uint64_t handler = read_number(table, size, &at);
-        (void)read_number(table, size, &at); /* skips the depth of the stack */
-        if (handler >= map->units)
+static void find_handlers(code_map *map, PyCodeObject *code) {
+    sm_handled found;
+    for (const uint8_t *at = NULL; sm_handled_next(code, &at, &found);) {
+        if (found.target >= map->units)
             continue;
-        enter(map, (uint32_t)handler, 2);
-        for (uint64_t i = start; i < start + length && i < map->units && map->budget > 0; i++, map->budget--)
-            map->unit[i].handler = (uint32_t)handler;
+        enter(map, found.target, 2);
+        uint64_t end = (uint64_t)found.start + found.size;
+        for (uint64_t i = found.start; i < end && i < map->units && map->budget > 0; i++, map->budget--)
+            map->unit[i].handler = found.target;
     }
 }
 
@@ -436,8 +424,7 @@ static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
     if (map.unit != NULL && map.location != NULL) {
         decode(&map, (const uint8_t *)PyBytes_AS_STRING(bytes));
         count_entries(&map);
-        find_handlers(&map, (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable),
-                      (size_t)PyBytes_GET_SIZE(code->co_exceptiontable));
+        find_handlers(&map, code);
         sm_locations((const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
                      (size_t)PyBytes_GET_SIZE(code->co_linetable), code->co_firstlineno, map.location, units);
         table = collect(&map);

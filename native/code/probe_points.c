@@ -26,6 +26,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "code/exception_table.h"
 #include "code/linewalk.h"
 #include "compat/quickening.h"
 
@@ -145,38 +146,10 @@ static void read_instructions(graph *graph, uint32_t *targets) {
         graph->instructions[i].target = targets[i] == NOWHERE ? NOWHERE : graph->by_unit[targets[i]];
 }
 
-static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, uint32_t *value) {
-    *value = 0;
-    while (at < end) {
-        *value = *value << 6 | (*at & 63u);
-        if ((*at++ & 64) == 0)
-            break;
-    }
-    return at;
-}
-
-typedef struct {
-    uint32_t start, size, target; /* units */
-} handled;
-
-static bool next_handled(PyCodeObject *code, const uint8_t **at, handled *found) {
-    PyObject *table = code->co_exceptiontable;
-    const uint8_t *start = (const uint8_t *)PyBytes_AS_STRING(table), *end = start + PyBytes_GET_SIZE(table);
-    *at = *at != NULL ? *at : start;
-    if (*at >= end)
-        return false;
-    uint32_t depth;
-    *at = read_number(*at, end, &found->start);
-    *at = read_number(*at, end, &found->size);
-    *at = read_number(*at, end, &found->target);
-    *at = read_number(*at, end, &depth);
-    return true;
-}
-
 /* Return the unit that handles exceptions of this one, or NOWHERE. */
 static uint32_t handler_of(PyCodeObject *code, uint32_t unit) {
-    handled found;
-    for (const uint8_t *at = NULL; next_handled(code, &at, &found);)
+    sm_handled found;
+    for (const uint8_t *at = NULL; sm_handled_next(code, &at, &found);)
         if (unit >= found.start && unit - found.start < found.size)
             return found.target;
     return NOWHERE;
@@ -188,8 +161,8 @@ static uint32_t handling_instruction(const graph *graph, uint32_t unit) {
 }
 
 static void mark_handlers(graph *graph) {
-    handled found;
-    for (const uint8_t *at = NULL; next_handled(graph->code, &at, &found);) {
+    sm_handled found;
+    for (const uint8_t *at = NULL; sm_handled_next(graph->code, &at, &found);) {
         uint32_t number = found.target < graph->units ? graph->by_unit[found.target] : NOWHERE;
         if (number != NOWHERE)
             graph->instructions[number].handler = graph->instructions[number].event = true;
