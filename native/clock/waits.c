@@ -25,7 +25,7 @@ static struct {
     uintptr_t from, below;
     bool enabled; /* tests clear it, with the GIL and while nothing is recorded */
     bool alone;   /* the sampler's: its thread has its own table of descriptors */
-    bool missed;  /* atomic: a look failed */
+    bool missed;  /* true if a look failed; atomic */
 } kernel = {.enabled = true};
 
 bool sm_waits_may_open(void) {

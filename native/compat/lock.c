@@ -5,7 +5,7 @@
 #if PY_VERSION_HEX >= 0x030D0000
 
 #define BEFORE_HOLDER 16 /* bytes of the structure before the exposed field */
-#define AFTER_HOLDER 256 /* bytes from it on: flags, two condition variables and their mutexes */
+#define AFTER_HOLDER 256 /* bytes from the field on: flags, two condition variables and their mutexes */
 
 bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
     sm_runtime_places places;

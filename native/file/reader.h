@@ -19,7 +19,7 @@ typedef struct {
     size_t rows;
     size_t room;                     /* rows allocated */
     int64_t *column[SM_MAX_COLUMNS]; /* owned; REAL columns hold the bits of doubles */
-    uint32_t *row_of;                /* owned, while reading: id -> row + 1 */
+    uint32_t *row_of;                /* owned; while reading, maps an id to its row + 1 */
     size_t ids;                      /* length of row_of */
 } sm_read_table;
 

@@ -37,7 +37,7 @@ struct sm_writer {
     uint64_t lost;            /* rows and strings not added */
     uint64_t written;         /* bytes of whole chunks in the file */
     size_t out_sent;          /* bytes of `out` that a pipe has accepted */
-    sm_buffer out;            /* header and chunk to be sent; everything, for memory */
+    sm_buffer out;            /* pending header and chunk, or everything if there is no file */
     size_t chunk_start;       /* start of the chunk being built, in `out` */
     sm_buffer meta;           /* pending JSON objects, each with its uvarint length in front */
     sm_buffer strings;        /* pending strings: uvarint length, bytes */

@@ -256,7 +256,7 @@ const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_obje
                                                    sm_objects_quiet, sm_objects_unborn};
 
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings) {
-    bool paths = count > 1; /* of objects: the call tree is first */
+    bool paths = count > 1; /* objects are recorded with the call tree, which is first */
     sm_reftracer_in_use = paths                     ? &objects_by_path_functions
                           : sm_objects_chosen.lines ? &objects_by_line_functions
                                                     : &objects_by_type_functions;

@@ -196,7 +196,7 @@ static bool unpack_apart(const uint8_t *body, size_t size, uint8_t *to, size_t r
     if (packed == NULL || (size_t)(packed - m.operand) + m.left != raw - tokens)
         return false;
     uint8_t *from = to + (raw - tokens),
-            *last = to + raw; /* at the end, so that the merged bytes never overtake them */
+            *last = to + raw; /* the packed bytes are at the end, so that the merged ones never overtake them */
     if (LZ4_decompress_safe((const char *)packed, (char *)from, (int)(end - packed), (int)tokens) != (int)tokens)
         return false;
     for (; m.left > 0; m.left--) {
