@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "compat/hook_slots.h"
 #include "engine/recording.h"
 #include "module/filter.h"
 #include "module/module.h"
@@ -235,11 +234,14 @@ static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
     return sm_hub_status();
 }
 
+/* Python code sees only tools with a Python object in a slot. */
 static PyObject *slots_taken(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    PyObject *taken = Py_BuildValue("{sOsO}", "profile", sm_profile_slot_taken() ? Py_True : Py_False, "trace",
-                                    sm_trace_slot_taken() ? Py_True : Py_False);
-    int references = sm_reference_slot_taken();
-    if (taken != NULL && references >= 0 &&
+    const PyThreadState *tstate = PyThreadState_Get();
+    PyObject *taken = Py_BuildValue("{sOsO}", "profile", tstate->c_profilefunc != NULL ? Py_True : Py_False, "trace",
+                                    tstate->c_tracefunc != NULL ? Py_True : Py_False);
+    void *data;
+    bool references = PyRefTracer_GetTracer(&data) != NULL;
+    if (taken != NULL && Py_Version >= 0x030D0000 &&
         PyDict_SetItemString(taken, "references", references ? Py_True : Py_False) < 0)
         Py_CLEAR(taken);
     return taken;
