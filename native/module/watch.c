@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "code/text.h"
 #include "compat/exception.h"
+#include "compat/frame.h"
 #include "compat/runtime.h"
-#include "hub/frame_locals.h"
 #include "hub/thread_facts.h"
 #include "hub/watch.h"
 #include "module/filter.h"
@@ -240,10 +240,34 @@ PyType_Spec sm_type_watch = {
 
 /* Functions. */
 
-static PyObject *frame_locals(PyObject *Py_UNUSED(module), PyObject *frame) {
-    if (!PyFrame_Check(frame))
+/* Return a dict of the local variables, without the snapshot of f_locals up to 3.12, which the program could notice:
+ * a function's variables that have a value, in the order of definition, or a copy of another namespace. */
+static PyObject *frame_locals(PyObject *Py_UNUSED(module), PyObject *object) {
+    if (!PyFrame_Check(object))
         return PyErr_Format(PyExc_TypeError, "not a frame");
-    return sm_locals((PyFrameObject *)frame);
+    PyFrameObject *frame = (PyFrameObject *)object;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *variables = NULL;
+    if ((code->co_flags & CO_OPTIMIZED) == 0) {
+        PyObject *namespace = PyFrame_GetLocals(frame);
+        if (namespace == NULL)
+            PyErr_Clear();
+        /* A class body's namespace may be a mapping of the program's. */
+        variables = namespace != NULL && PyDict_CheckExact(namespace) ? PyDict_Copy(namespace) : PyDict_New();
+        Py_XDECREF(namespace);
+        Py_DECREF(code);
+        return variables;
+    }
+    variables = PyDict_New();
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_localsplusnames);
+    for (Py_ssize_t i = 0; variables != NULL && i < count; i++) {
+        PyObject *value = sm_frame_variable(frame, code, (int)i);
+        if (value != NULL && PyDict_SetItem(variables, PyTuple_GET_ITEM(code->co_localsplusnames, i), value) < 0)
+            Py_CLEAR(variables);
+        Py_XDECREF(value);
+    }
+    Py_DECREF(code);
+    return variables;
 }
 
 /* Return the instance's own dict, bypassing any property, or None. */
