@@ -120,34 +120,36 @@ static result read_meta(reader *r, const uint8_t *at, const uint8_t *end) {
 /* ---- tables ---- */
 
 static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, const uint8_t *at, const uint8_t *end) {
-    uint64_t value, sum = 0;
-    if (real != (encoding == SM_ENCODING_F64))
+    bool runs = (encoding & SM_ENCODING_RUNS) != 0;
+    int base = encoding & ~SM_ENCODING_RUNS;
+    uint64_t value, sum = 0, zeros = 0, others = rows;
+    if (base > SM_ENCODING_F64 || real != (base == SM_ENCODING_F64))
         return false;
-    switch (encoding) {
-    case SM_ENCODING_F64:
-        if ((size_t)(end - at) / 8 != rows || (size_t)(end - at) % 8 != 0)
-            return false;
-        for (size_t i = 0; i < rows; i++, at += 8) {
-            double number = sm_get_f64(at);
-            memcpy(&to[i], &number, sizeof number);
+    for (size_t i = 0; i < rows;) {
+        if (runs) {
+            at = sm_varint_next(at, end, rows - i, &zeros);
+            if ((at = sm_varint_next(at, end, rows - i - zeros, &others)) == NULL || zeros + others == 0)
+                return false;
         }
-        return true;
-    case SM_ENCODING_DELTA:
-        for (size_t i = 0; i < rows; i++) {
+        for (; zeros > 0; zeros--)
+            to[i++] = (int64_t)sum;
+        for (; others > 0; others--) {
+            if (base == SM_ENCODING_F64) {
+                if (end - at < 8)
+                    return false;
+                double number = sm_get_f64(at);
+                memcpy(&to[i++], &number, sizeof number);
+                at += 8;
+                continue;
+            }
             if ((at = sm_varint_get(at, end, &value)) == NULL)
                 return false;
-            sum += (uint64_t)sm_unzigzag(value); /* wraps, like the writer's difference */
-            to[i] = (int64_t)sum;
+            if (base == SM_ENCODING_DELTA)
+                value = sum += (uint64_t)sm_unzigzag(value); /* wraps, like the writer's difference */
+            to[i++] = (int64_t)value;
         }
-        return at == end;
-    default:
-        for (size_t i = 0; i < rows; i++) {
-            if ((at = sm_varint_get(at, end, &value)) == NULL)
-                return false;
-            to[i] = (int64_t)value;
-        }
-        return at == end;
     }
+    return at == end;
 }
 
 static bool grow_table(sm_read_table *table, int columns, size_t rows) {
@@ -243,10 +245,8 @@ static bool read_column(reader *r, int kind, unsigned column, int encoding, size
     sm_version1_column to = old ? sm_version1_find(kind, column) : (sm_version1_column){(int)column, -1, 1};
     if (to.column < 0 || to.column >= columns)
         return true; /* a column whose meaning is gone, or of a later version */
-    bool real = sm_tables[kind].column[to.column].type == SM_TYPE_REAL, is_f64 = encoding == SM_ENCODING_F64;
+    bool real = sm_tables[kind].column[to.column].type == SM_TYPE_REAL, is_f64 = (encoding & SM_ENCODING_F64) != 0;
     int64_t *values = r->values + (size_t)to.column * r->room, *old_values = r->values + (size_t)columns * r->room;
-    if (encoding > SM_ENCODING_F64)
-        return false;
     if (!old)
         return decode_column(values, rows, encoding, real, at, end);
     if (!decode_column(old_values, rows, encoding, is_f64, at, end))

@@ -321,7 +321,8 @@ extern const sm_table sm_tables[SM_TABLES];
 #define SM_CHUNK_JRNL SM_CHUNK('J', 'R', 'N', 'L') /* a piece of a journal */
 #define SM_CHUNK_END SM_CHUNK('E', 'N', 'D', ' ')
 
-enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2 };
+/* How a column is stored. SM_ENCODING_RUNS is added to one of the others where runs of zeros are stored as numbers. */
+enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2, SM_ENCODING_RUNS = 4 };
 
 #define SM_FILE_MAGIC "\x8fseismo\n" /* 8 bytes; the first is not ASCII, the last shows a text-mode copy */
 #define SM_FILE_VERSION 2

@@ -25,6 +25,7 @@
 #include "file/writer_inside.h"
 
 enum {
+    LEAST_ZEROS = 3,             /* shorter runs of zeros are cheaper as values */
     ROWS_A_CHUNK = 16384,        /* 2 MB of nodes in memory; the most that a cut file loses */
     STRINGS_A_CHUNK = 1 << 20,   /* bytes; a longer string has its own chunk */
     LONGEST_STRING = 64 << 20,   /* bytes; longer ones are cut */
@@ -344,36 +345,80 @@ static bool flush_strings(sm_writer *w) {
     return true;
 }
 
-/* Return the encoding of a column and set its size in bytes, 0 if all values are 0. */
-static int measure_column(const cell *cells, size_t rows, int columns, size_t *size) {
-    size_t plain = 0, delta = 0;
-    int64_t before = 0, any = 0;
-    for (size_t r = 0; r < rows; r++) {
-        int64_t value = cells[r * (size_t)columns].i;
-        any |= value;
-        plain += sm_varint_size((uint64_t)value);
-        delta += sm_varint_size(sm_zigzag((int64_t)((uint64_t)value - (uint64_t)before)));
-        before = value;
+/* Return what a column stores in row r: the bits of the value, or the zigzag of its difference from the row before. */
+static uint64_t stored(const cell *cells, size_t r, int columns, int base) {
+    const cell *at = cells + r * (size_t)columns;
+    if (base != SM_ENCODING_DELTA)
+        return (uint64_t)at->i;
+    return sm_zigzag((int64_t)((uint64_t)at->i - (r > 0 ? (uint64_t)at[-columns].i : 0)));
+}
+
+static size_t stored_size(uint64_t value, int base) {
+    return base == SM_ENCODING_F64 ? sizeof value : sm_varint_size(value);
+}
+
+/* Find the group of rows that begins at r: zeros, then others until the next zeros worth a group. Return its end. */
+static size_t next_group(const cell *cells, size_t r, size_t rows, int columns, int base, size_t *zeros) {
+    size_t from = r, end;
+    for (; r < rows && stored(cells, r, columns, base) == 0; r++)
+        ;
+    *zeros = r - from;
+    for (end = r; r < rows && r - end < LEAST_ZEROS; r++)
+        if (stored(cells, r, columns, base) != 0)
+            end = r + 1;
+    return r == rows && r - end < LEAST_ZEROS ? rows : end;
+}
+
+static size_t measure_runs(const cell *cells, size_t rows, int columns, int base) {
+    size_t size = 0, zeros;
+    for (size_t r = 0, end; r < rows; r = end) {
+        end = next_group(cells, r, rows, columns, base, &zeros);
+        size += sm_varint_size(zeros) + sm_varint_size(end - r - zeros);
+        for (size_t i = r + zeros; i < end; i++)
+            size += stored_size(stored(cells, i, columns, base), base);
     }
-    *size = any == 0 ? 0 : delta < plain ? delta : plain;
-    return delta < plain ? SM_ENCODING_DELTA : SM_ENCODING_UVARINT;
+    return size;
+}
+
+/* Return the encoding of a column and set its size in bytes, 0 if all values are 0. */
+static int choose_encoding(const cell *cells, size_t rows, int columns, sm_column_type type, bool runs, size_t *size) {
+    size_t plain = 0, delta = 0, plain_others = 0, delta_others = 0;
+    for (size_t r = 0; r < rows; r++) {
+        uint64_t value = stored(cells, r, columns, SM_ENCODING_UVARINT);
+        uint64_t change = stored(cells, r, columns, SM_ENCODING_DELTA);
+        size_t value_size = sm_varint_size(value), change_size = sm_varint_size(change);
+        plain += value_size;
+        delta += change_size;
+        plain_others += value != 0 ? value_size : 0;
+        delta_others += change != 0 ? change_size : 0;
+    }
+    bool real = type == SM_TYPE_REAL;
+    int base = real ? SM_ENCODING_F64 : delta < plain ? SM_ENCODING_DELTA : SM_ENCODING_UVARINT;
+    *size = plain_others == 0 ? 0 : real ? rows * 8 : delta < plain ? delta : plain;
+    if (!runs || *size == 0)
+        return base;
+    int runs_base = real ? SM_ENCODING_F64 : delta_others < plain_others ? SM_ENCODING_DELTA : SM_ENCODING_UVARINT;
+    size_t with_runs = measure_runs(cells, rows, columns, runs_base);
+    if (with_runs >= *size)
+        return base;
+    *size = with_runs;
+    return runs_base | SM_ENCODING_RUNS;
 }
 
 static uint8_t *put_column(uint8_t *to, const cell *cells, size_t rows, int columns, int encoding) {
-    int64_t before = 0;
-    for (size_t r = 0; r < rows; r++) {
-        cell value = cells[r * (size_t)columns];
-        switch (encoding) {
-        case SM_ENCODING_F64:
-            sm_put_f64(to, value.f);
-            to += 8;
-            break;
-        case SM_ENCODING_DELTA:
-            to = sm_varint_put(to, sm_zigzag((int64_t)((uint64_t)value.i - (uint64_t)before)));
-            before = value.i;
-            break;
-        default:
-            to = sm_varint_put(to, (uint64_t)value.i);
+    int base = encoding & ~SM_ENCODING_RUNS;
+    for (size_t r = 0, end = rows, zeros = 0; r < rows; r = end) {
+        if (encoding & SM_ENCODING_RUNS) {
+            end = next_group(cells, r, rows, columns, base, &zeros);
+            to = sm_varint_put(sm_varint_put(to, zeros), end - r - zeros);
+        }
+        for (size_t i = r + zeros; i < end; i++) {
+            if (base == SM_ENCODING_F64) {
+                sm_put_f64(to, cells[i * (size_t)columns].f);
+                to += 8;
+            } else {
+                to = sm_varint_put(to, stored(cells, i, columns, base));
+            }
         }
     }
     return to;
@@ -384,11 +429,8 @@ static bool build_rows(sm_writer *w, sm_table_kind table, size_t rows) {
     size_t sizes[SM_MAX_COLUMNS], total = 1 + 2 * SM_VARINT_MAX;
     const cell *cells = w->tables[table].cells;
     for (int c = 0; c < columns; c++) {
-        encodings[c] = measure_column(cells + c, rows, columns, &sizes[c]);
-        if (sm_tables[table].column[c].type == SM_TYPE_REAL && sizes[c]) {
-            encodings[c] = SM_ENCODING_F64;
-            sizes[c] = rows * 8;
-        }
+        /* Ids have no runs, so that a row has a byte at least: a small file cannot make a reader allocate much. */
+        encodings[c] = choose_encoding(cells + c, rows, columns, sm_tables[table].column[c].type, c > 0, &sizes[c]);
         present += sizes[c] != 0;
         total += RECORD_TABLE_COLUMN + SM_VARINT_MAX + sizes[c];
     }

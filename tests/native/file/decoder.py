@@ -133,17 +133,22 @@ def chunks(data):
 
 
 def column(encoding, rows, data):
-    if encoding == 2:
-        return list(struct.unpack(f"<{rows}d", data))
+    need(encoding in (0, 1, 2, 4, 5, 6), f"encoding {encoding}")
     cursor, values, total = Bytes(data), [], 0
-    for _ in range(rows):
-        value = cursor.uvarint()
-        if encoding == 1:
-            total = (total + (value >> 1 if value % 2 == 0 else ~(value >> 1))) % (1 << 64)
-            value = total
-        else:
-            need(encoding == 0, f"encoding {encoding}")
-        values.append(signed(value))
+    zeros, others = 0, rows
+    while len(values) < rows:
+        if encoding & 4:
+            zeros, others = cursor.uvarint(), cursor.uvarint()
+            need(0 < zeros + others <= rows - len(values), "a group of no rows, or of too many")
+        values += [0.0 if encoding & 2 else signed(total)] * zeros
+        for _ in range(others):
+            if encoding & 2:
+                values += struct.unpack("<d", cursor.take(8))
+                continue
+            value = cursor.uvarint()
+            if encoding & 1:
+                value = total = (total + (value >> 1 if value % 2 == 0 else ~(value >> 1))) % (1 << 64)
+            values.append(signed(value))
     need(cursor.done(), "bytes left in a column")
     return values
 
