@@ -12,7 +12,6 @@ typedef enum {
     SM_FORK_SAMPLER,
     SM_FORK_JOURNAL,  /* see coverage */
     SM_FORK_COVERAGE, /* late, because it holds locks that events take */
-    SM_FORK_ENGINE,
     SM_FORK_HUB,
     SM_FORK_USERS
 } sm_fork_user;

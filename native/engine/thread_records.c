@@ -122,7 +122,7 @@ int64_t sm_thread_cpu_ns(const sm_thread *thread) {
 }
 
 bool sm_thread_enter(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    const sm_recorder *recorder = sm_main.pairs[0].recorder;
     sm_sampler_remove(&thread->timing); /* it may begin again in another group */
     if (sm_engine_keeps_time())
         sm_timing_start(&thread->timing);
@@ -134,7 +134,7 @@ bool sm_thread_enter(sm_thread *thread) {
 }
 
 void sm_thread_leave(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    const sm_recorder *recorder = sm_main.pairs[0].recorder;
     if (recorder->thread == NULL)
         return;
     recorder->hold(thread, true);

@@ -189,7 +189,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
         return NULL;
-    if (sm_interpreter_objection() == NULL && sm_engine.running) {
+    if (sm_interpreter_objection() == NULL && sm_main.running) {
         PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
         return NULL;
     }
@@ -208,20 +208,20 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
         return NULL;
     sm_functions_hide(hide);
     sm_filter_functions(where);
-    replace(&sm_engine.interpreter, interpreter);
-    replace(&sm_engine.host, host);
-    replace(&sm_engine.argv, argv);
+    replace(&sm_main.interpreter, interpreter);
+    replace(&sm_main.host, host);
+    replace(&sm_main.argv, argv);
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
     sm_tree_chosen = of_calls;
     sm_objects_chosen = of_objects;
     sm_wire(pairs, (uint32_t)count, &settings);
-    if (sm_engine_start(pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
+    if (sm_engine_start(&sm_main, pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     if (objects && span != NULL && sm_module_objects_spans_start(span) < 0) {
         sm_exception kept = sm_exception_keep();
-        sm_engine_stop("");
+        sm_engine_stop(&sm_main, "");
         sm_exception_restore(kept);
         return NULL;
     }
@@ -234,16 +234,16 @@ static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s:stop", names, &exit))
         return NULL;
     sm_module_objects_spans_stop();
-    sm_engine_stop(exit);
+    sm_engine_stop(&sm_main, exit);
     Py_RETURN_NONE;
 }
 
 static PyObject *engine_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return sm_engine_snapshot();
+    return sm_engine_snapshot(&sm_main);
 }
 
 static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    sm_engine_flush();
+    sm_engine_flush(&sm_main);
     Py_RETURN_NONE;
 }
 
@@ -251,14 +251,14 @@ static PyObject *engine_move(PyObject *Py_UNUSED(module), PyObject *number) {
     int fd = (int)PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred())
         return NULL;
-    return PyBool_FromLong(sm_engine_move(fd));
+    return PyBool_FromLong(sm_engine_move(&sm_main, fd));
 }
 
 static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
     const char *text = PyUnicode_AsUTF8(exit);
     if (text == NULL)
         return NULL;
-    sm_engine_ahead(text);
+    sm_engine_ahead(&sm_main, text);
     Py_RETURN_NONE;
 }
 
@@ -269,14 +269,14 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
-    bool running = sm_engine.running;
+    bool running = sm_main.running;
     sm_thread *thread = running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
     uint32_t session = sm_engine.session;
     PyThreadState_EnterTracing(tstate);
     if (running)
         sm_engine_hold(thread, true);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), NULL);
-    if (running && sm_engine.running && sm_engine.session == session)
+    if (running && sm_main.running && sm_engine.session == session)
         sm_engine_hold(thread, false);
     PyThreadState_LeaveTracing(tstate);
     return result;
@@ -289,7 +289,7 @@ static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) 
         return NULL;
     if (fd == -2)
         sm_module_objects_spans_stop();
-    if (sm_engine_after_fork(fd, meta) < 0)
+    if (sm_engine_after_fork(&sm_main, fd, meta) < 0)
         return NULL;
     sm_module_objects_spans_forked();
     Py_RETURN_NONE;
@@ -319,8 +319,8 @@ static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     sm_engine_lock(); /* the flush worker may exchange it */
     uint64_t identity[2] = {0, 0};
-    if (sm_engine.output.writer != NULL)
-        sm_writer_identity(sm_engine.output.writer, identity);
+    if (sm_main.output.writer != NULL)
+        sm_writer_identity(sm_main.output.writer, identity);
     sm_engine_unlock();
     return pair_of(identity);
 }
@@ -332,22 +332,22 @@ static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 }
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    bool started = sm_engine.pair_count > 0;
-    const sm_recorder *recorder = started ? sm_engine.pairs[sm_engine.pair_count - 1].recorder : NULL;
+    bool started = sm_main.pair_count > 0;
+    const sm_recorder *recorder = started ? sm_main.pairs[sm_main.pair_count - 1].recorder : NULL;
     sm_objects_quiet(true);
     sm_engine_lock();
-    sm_writer *writer = sm_engine.output.writer;
+    sm_writer *writer = sm_main.output.writer;
     int error = writer != NULL ? sm_writer_error(writer) : 0;
     bool kept =
-        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
+        sm_main.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
     sm_engine_unlock();
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
-        started ? sm_engine.pairs[0].source->name : "", "recorder", started ? recorder->name : "", "c_functions",
-        started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_main.running ? Py_True : Py_False, "source",
+        started ? sm_main.pairs[0].source->name : "", "recorder", started ? recorder->name : "", "c_functions",
+        started ? sm_main.settings.c_functions : "", "forked", sm_main.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
-        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
+        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_main.hook_lost, "write_error",
         error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
@@ -391,7 +391,7 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool right = sm_codes_check();
-    SM_EACH_PAIR (pair) {
+    SM_EACH_PAIR (&sm_main, pair) {
         for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++)
             right = right && (known->recorder != pair->recorder || known->check());
     }
@@ -422,7 +422,7 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     if (ticks == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
     sm_simulated_ticks += ticks;
-    if (sm_engine.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+    if (sm_main.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
         sm_sampler_look();
     Py_RETURN_NONE;
 }

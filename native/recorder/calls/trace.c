@@ -253,7 +253,7 @@ void sm_trace_pause(sm_thread *thread, const sm_pause *pause) {
 }
 
 bool sm_trace_has_file(void) {
-    return journal.file && !sm_engine.forked;
+    return journal.file && !sm_main.forked;
 }
 
 bool sm_trace_thread(sm_thread *thread) {
@@ -293,10 +293,10 @@ void sm_trace_thread_end(sm_thread *thread) {
 }
 
 void sm_trace_start(sm_writer *writer) {
-    bool on = sm_engine.settings.journal;
+    bool on = sm_main.settings.journal;
     sm_trace_stop(); /* recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
-    sm_engine.lost_memory += on && !journal.on;
+    sm_main.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;
     journal.gaps = journal.pauses = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);

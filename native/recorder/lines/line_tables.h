@@ -82,8 +82,6 @@ typedef struct { /* guarded by the GIL, except as noted */
     uint32_t lines_count;
     sm_line_block *blocks; /* atomic; newest first */
     sm_line *elsewhere;    /* what ran while no frame of the recording did; NULL: out of memory */
-    bool stopped;          /* what is saved now is the last */
-    char folder[4096];     /* that relative file names are relative to; "": unknown */
     uint64_t outside;      /* hits of lines that a lying line table had no room for */
     uint64_t looks;        /* the sampler's, with its lock: a number for each */
     double cost;           /* ticks of the probes, a hit */

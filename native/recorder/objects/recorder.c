@@ -16,7 +16,7 @@ static void forget(void) {
 }
 
 static void code_died(sm_code_entry *entry) {
-    if (sm_objects.on && sm_engine.running)
+    if (sm_objects.on && sm_main.running)
         sm_objects_code_died(entry->code);
 }
 
@@ -33,7 +33,7 @@ static void start(void) {
         sm_objects_types_prepare() && (!sm_objects.lines || (sm_objects_live_start() && sm_objects_sites_start()));
     if (!sm_objects.on) { /* the recording says so, and has no more than that */
         PyErr_Clear();
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     }
     sm_objects_set_rare();
     sm_objects_rows_start();

@@ -73,7 +73,7 @@ static void stop(void) {
         PyErr_Clear();
         sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
-        sm_engine.hook_lost++;
+        sm_main.hook_lost++;
         places_were_off = places_were_off || sm_sites_on;
     }
     tool_id = -1;
@@ -116,14 +116,14 @@ static void begin_again(void) {
     sm_monitoring_local_stop(tool_id);
     if (sm_monitoring_set(tool_id, events_set) < 0) {
         PyErr_Clear();
-        sm_engine.hook_lost++;
+        sm_main.hook_lost++;
     }
 }
 
 /* Another tool may have freed our id or taken it over. */
 static void poll(void) {
     if (tool_id >= 0 && !still_ours())
-        sm_engine.hook_lost += sm_engine.hook_lost == 0;
+        sm_main.hook_lost += sm_main.hook_lost == 0;
 }
 
 const sm_source sm_source_monitoring = {"monitoring", NULL, start, stop, poll, begin_again, false, false, false};

@@ -109,8 +109,8 @@ static void stop(void) {
     sm_tracefunc_on = false;
     put_evaluator(false);
     sm_thread_slots_leave(&user);
-    sm_engine.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
-    sm_engine.lost_memory += sm_thread_slots.lost - lost_before;
+    sm_main.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
+    sm_main.lost_memory += sm_thread_slots.lost - lost_before;
     sm_exception_restore(kept);
 }
 
