@@ -139,11 +139,13 @@ typedef struct sm_recorder {
     /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the sampler's lock. NULL if
      * events do that by themselves. */
     void (*wake)(sm_thread *thread);
+    /* Returns true if the file lacks something that no event has stirred up. By the flush worker; may be NULL. */
+    bool (*has_news)(void);
     /* Prepares a save, with the GIL and without the engine's lock: what needs the interpreter or runs Python code.
      * whole: for an image. May be NULL. */
     void (*settle)(bool whole);
     void (*save)(sm_output *output); /* output->gil: with the GIL, after `settle` */
-    /* Copies what only the old file has into a new one that has all rows, without the engine's lock. Returns false if
+    /* Copies what only the old file has into the one that will replace it, without the engine's lock. Returns false if
      * that is impossible. May be NULL. */
     bool (*carry)(sm_output *fresh, const sm_output *old);
     /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. May be NULL. */
@@ -162,6 +164,7 @@ typedef struct sm_source {
     bool python_only;          /* C functions are not reported, so "auto" leaves them out */
     bool starts_only;          /* ends of calls are not reported */
     bool frames_in_c;          /* a C function evaluates each frame */
+    int (*tool_id)(void);      /* of sys.monitoring, or -1 if it has none now; may be NULL */
 } sm_source;
 
 typedef struct {

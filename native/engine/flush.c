@@ -25,6 +25,7 @@
 #define SHARE 10
 #define LEAST_NS 1000000 /* of CPU without an event; a worker may use less on its way to sleep */
 
+/* Guard of the files: held to write or exchange one. */
 static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
 
 static bool has_file(const sm_recording *recording) {
@@ -68,7 +69,7 @@ static void send(sm_output *output, bool last) {
         (void)sm_writer_catch_up(output->writer);
 }
 
-/* Copy what only the old file has. */
+/* Copy what only the old file has and the memory has not. */
 static bool carry(const sm_recording *recording, sm_output *fresh) {
     bool done = true;
     SM_EACH_PAIR (recording, pair)
@@ -76,42 +77,50 @@ static bool carry(const sm_recording *recording, sm_output *fresh) {
     return done;
 }
 
-/* Write everything into a new file that replaces the old one. Return false if the old file stays. */
+/* Write everything, and a journal's copy, into a new file that replaces the old one. Return false if the old file
+ * stays. */
 static bool write_anew(sm_recording *recording, sm_writer *writer, bool gil, bool last) {
     sm_output fresh, *output = &recording->output;
-    if (writer == NULL)
+    if (writer == NULL || !sm_engine_open(recording, &fresh, writer, false))
         return false;
-    sm_engine_lock();
-    bool open = sm_engine_open(recording, &fresh, writer, false);
-    if (open) {
-        sm_writer_hold(writer);
-        fresh.anew = true;
-        save(recording, &fresh, gil, last);
-        fresh.anew = false;
+    sm_writer_hold(writer);
+    if (!carry(recording, &fresh)) {
+        sm_output_close(&fresh);
+        return false;
     }
+    sm_engine_lock();
+    fresh.anew = true;
+    save(recording, &fresh, gil, last);
+    fresh.anew = false;
     sm_engine_unlock();
-    if (open) {
-        (void)sm_writer_catch_up(fresh.writer); /* the rows that a journal names come first */
-        fresh.lost += !carry(recording, &fresh);
-        send(&fresh, last);
+    if (recording->settings.journal) {
+        (void)sm_writer_catch_up(fresh.writer); /* the rows that it names come first */
+        fresh.lost += sm_writer_copy_journal(fresh.writer, output->writer) != 0;
     }
+    send(&fresh, last);
     sm_engine_lock();
-    bool done = open && sm_output_take_place(&fresh, output);
-    if (!done)
-        output->anew = open; /* this file lacks what the recorders took for written */
+    bool done = sm_output_take_place(&fresh, output);
+    output->anew = !done; /* otherwise this file lacks what the recorders took for written */
     sm_engine_unlock();
     return done;
 }
 
-static void write_changes(sm_recording *recording, bool gil, bool last) {
+static void write_rows(sm_recording *recording, bool gil, bool last) {
     sm_output *output = &recording->output;
-    if (!recording->settings.journal && write_anew(recording, sm_output_renew(output, true), gil, last))
-        return;
     sm_engine_lock();
     save(recording, output, gil, last);
     output->anew = false;
     sm_engine_unlock();
     send(output, last);
+}
+
+static void write_changes(sm_recording *recording, bool gil, bool last) {
+    bool carries = recording->pairs[0].recorder->carry != NULL;
+    sm_writer *fresh = recording->settings.journal ? NULL : sm_output_renew(&recording->output, !carries);
+    if (fresh != NULL && carries)
+        write_rows(recording, gil, false); /* what is carried is in the old file */
+    if (!write_anew(recording, fresh, gil, last))
+        write_rows(recording, gil, last);
 }
 
 static void settle(const sm_recording *recording, bool whole) {
@@ -225,10 +234,12 @@ static int64_t program_cpu_ns(void) {
 /* Return true if the program has run since the last write. */
 static bool has_run(sm_recording *recording) {
     int64_t used = program_cpu_ns();
-    if (used - recording->flush.cpu_ns < LEAST_NS && __atomic_load_n(&recording->at_rest, __ATOMIC_RELAXED))
-        return false;
-    recording->flush.cpu_ns = used;
-    return true;
+    bool has = used - recording->flush.cpu_ns >= LEAST_NS || !__atomic_load_n(&recording->at_rest, __ATOMIC_RELAXED);
+    SM_EACH_PAIR (recording, pair)
+        has = has || (pair->recorder->has_news != NULL && pair->recorder->has_news());
+    if (has)
+        recording->flush.cpu_ns = used;
+    return has;
 }
 
 static bool is_wanted(const sm_recording *recording) {

@@ -257,22 +257,26 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
     want_end_by_signal(recording, false);
 }
 
-void sm_engine_look_after(void) {
-    assert(PyGILState_Check() && sm_main.pair_count > 0);
-    __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
-    sm_engine_stir(&sm_main);
-    if (sm_main.forked)
+void sm_engine_poll(const sm_recording *recording) {
+    if (!recording->running || recording->forked)
         return;
     sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_hold(NULL, true);
-    SM_EACH_PAIR (&sm_main, pair) {
+    SM_EACH_PAIR (recording, pair) {
         if (pair->source->poll != NULL)
             pair->source->poll();
     }
     sm_engine_hold(NULL, false);
     errno = saved_errno;
     sm_exception_restore(kept);
+}
+
+void sm_engine_look_after(void) {
+    assert(PyGILState_Check() && sm_main.pair_count > 0);
+    __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
+    sm_engine_stir(&sm_main);
+    sm_engine_poll(&sm_main);
 }
 
 int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta) {

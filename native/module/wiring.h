@@ -13,7 +13,8 @@ typedef struct {
 
 extern const sm_known_recorder sm_recorders[]; /* the first is the default */
 
-/* Instantiates the sources for the recorders of a recording that is about to start. */
+/* Instantiates the sources for the recorders of the main recording, which is about to start. Those of coverage are made
+ * for it alone. */
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings);
 
 /* The objects recorder's receiver of spans. */

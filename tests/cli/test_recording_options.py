@@ -65,7 +65,7 @@ def test_the_core_takes_each_option(name):
 def test_the_core_takes_each_option_of_coverage():
     flags = {setting.name: False for setting in options.COVERAGE if setting.is_flag}
     with pytest.raises(TypeError, match="expected a Filter, not str"):
-        _core.cover_start(where="nothing", **flags)
+        _core.start(recorder="coverage", where="nothing", **flags)
 
 
 def test_guests_have_the_options_that_say_so():

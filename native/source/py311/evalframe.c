@@ -95,7 +95,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", NULL, start, stop, poll, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", NULL, start, stop, poll, NULL, true, false, true, NULL};
 
 #else
 
@@ -103,6 +103,6 @@ static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: no call through C, no loss of specialisation";
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, NULL, NULL, NULL, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", objection, NULL, NULL, NULL, NULL, true, false, true, NULL};
 
 #endif

@@ -245,13 +245,9 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder as one who records a whole process has it (process.children.Process): by default one of the engine.
-
-    users: who uses it. core: how the names of its functions in the native core begin.
-    """
+    """A recorder as one who records a whole process has it (process.children.Process). users: who uses it."""
 
     users = users
-    core = ""
 
     def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
         """Set the recorder's name. hide: as start() takes it."""
@@ -326,7 +322,7 @@ class Recorder:
         return bytes(self._core("snapshot"))
 
     def _core(self, name: str, *args: object) -> Any:
-        return getattr(_core, self.core + name)(*args)
+        return getattr(_core, name)(*args, self.name)
 
     def meta(self, settings: dict[str, object]) -> str:
         """Return the recording's metadata about its settings, as JSON."""
