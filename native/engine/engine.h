@@ -87,9 +87,20 @@ typedef enum {
     SM_TIMING_NONE,
 } sm_timing_way;
 
-/* What the engine itself asks about. Recorders have settings of their own, which module/engine.c fills before a start.
- * Guard: the GIL, and changed only while no worker runs. */
+/* A setting of a recorder, which start() takes as a keyword (module/settings.c). Guard of what it leads to: the GIL,
+ * and changed only before a start. */
 typedef struct {
+    const char *name;
+    enum { SM_FLAG, SM_NUMBER, SM_WORD } kind;
+    void *value;              /* a bool; a uint64_t; an int, which is the number of a word */
+    uint64_t standard;        /* the default */
+    const char *const *words; /* NULL at the end */
+} sm_setting;
+
+/* What the engine itself asks about. Guard: the GIL, and changed only while no worker runs. */
+typedef struct {
+    struct sm_filter *where; /* borrowed during a start; NULL for all functions */
+    const char *hide;        /* files that are left out, as sm_text_lists takes them; borrowed as well */
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     sm_timing_way timing;
@@ -117,38 +128,40 @@ typedef enum {
     SM_THREAD_ENDS,
 } sm_thread_step;
 
-/* A recorder. Its functions are called with the GIL, or by the flush worker (`wake`, `save`) with the engine's lock. */
-typedef struct sm_recorder {
-    const char *name;
-    size_t thread_size; /* of its state of a thread; 0 if none: `hold` and `wake` then get NULL */
-    bool beside;        /* of sm_beside, not of sm_main: it needs no thread and no clock */
-    bool needs_stacks;
-    bool counts_lines;
-    bool keeps_sources;      /* the file has the state of the source files at its end */
-    const sm_sampled *clock; /* its use of the sampler's looks; NULL if it needs no clock */
-    void (*start)(void);     /* forgets everything, for a new recording, also of a forked child */
-    /* Follows a thread, with the engine's lock. Returns false if out of memory. NULL without a state of threads. */
-    bool (*thread)(sm_thread *thread, sm_thread_step step);
-    /* Makes these frames the path, outermost first, except the first `below`. Returns true if they were. May be NULL.
-     */
+/* What a recorder does with its states of threads, which have the paths of their frames. */
+typedef struct {
+    /* Follows a thread, with the engine's lock. Returns false if out of memory. */
+    bool (*step)(sm_thread *thread, sm_thread_step step);
+    /* Makes these frames the path, outermost first, except the first `below`. Returns true if they were. */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     /* For a source of starts: returns true if the running frame, or its caller (entering), is on the path, so that the
      * stack was not exchanged. May be NULL. */
     bool (*follows)(sm_thread *thread, bool entering);
+} sm_thread_states;
+
+/* A recorder. Its functions are called with the GIL, or by the flush worker (`wake`, `has_news`, `carry`, `save`);
+ * `save` with the engine's lock. `wake`, `has_news`, `settle`, `carry` and `sum` may be NULL, and `hold` of one beside.
+ */
+typedef struct sm_recorder {
+    const char *name;
+    const sm_setting *settings; /* up to one without a name, or NULL if it has none */
+    bool beside;                /* of sm_beside, not of sm_main: it needs no thread and no clock */
+    bool counts_lines;
+    bool keeps_sources;                       /* the file has the state of the source files at its end */
+    const sm_thread_states *threads;          /* NULL if it has none: `hold` and `wake` then get NULL */
+    const sm_sampled *clock;                  /* its use of the sampler's looks; NULL if it needs no clock */
+    void (*start)(void);                      /* forgets everything, for a new recording, also of a forked child */
     void (*hold)(sm_thread *thread, bool on); /* around work of seismo on this thread; nests */
-    /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the sampler's lock. NULL if
-     * events do that by themselves. */
+    /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the engine's lock, and with
+     * the sampler's if it has states of threads. */
     void (*wake)(sm_thread *thread);
-    /* Returns true if the file lacks something that no event has stirred up. By the flush worker; may be NULL. */
-    bool (*has_news)(void);
-    /* Prepares a save, with the GIL and without the engine's lock: what needs the interpreter or runs Python code.
-     * whole: for an image. May be NULL. */
+    bool (*has_news)(void); /* returns true if the file lacks something that no event has stirred up */
+    /* Prepares a save: what needs the interpreter or runs Python code. whole: for an image. */
     void (*settle)(bool whole);
     void (*save)(sm_output *output); /* output->gil: with the GIL, after `settle` */
-    /* Copies what only the old file has into the one that will replace it, without the engine's lock. Returns false if
-     * that is impossible. May be NULL. */
+    /* Copies what only the old file has into the one that will replace it. Returns false if that is impossible. */
     bool (*carry)(sm_output *fresh, const sm_output *old);
-    /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. May be NULL. */
+    /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. */
     void (*sum)(double sums[2]);
     void (*end)(bool forget); /* of a recording; forget: frees everything, for another recorder */
 } sm_recorder;

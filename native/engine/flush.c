@@ -43,7 +43,7 @@ static void rest(sm_recording *recording) {
     SM_EACH_PAIR (recording, pair) {
         if (pair->recorder->wake == NULL)
             continue;
-        if (pair->recorder->thread_size == 0) {
+        if (pair->recorder->threads == NULL) {
             pair->recorder->wake(NULL);
             continue;
         }

@@ -201,8 +201,8 @@ static int start(sm_recording *recording, uint32_t count, bool calibrate, bool r
 int sm_engine_start(sm_recording *recording, const sm_pair *pairs, uint32_t count, const sm_settings *settings,
                     bool calibrate, bool running, int fd, const char *meta) {
     assert(PyGILState_Check() && !recording->running && meta != NULL);
-    assert(count > 0 && count <= SM_MOST_PAIRS && pairs[0].recorder->thread_size <= SM_RECORDER_ROOM);
-    assert(count == 1 || pairs[1].recorder->thread_size == 0);
+    assert(count > 0 && count <= SM_MOST_PAIRS && !pairs[0].recorder->beside == (recording == &sm_main));
+    assert(count == 1 || pairs[1].recorder->threads == NULL);
     hold_codes(recording, true);
     sm_output_close(&recording->output); /* of the last recording; a calibration has none */
     forget_last(recording, pairs, count);
@@ -237,7 +237,7 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
         return;
     bool main = recording == &sm_main;
     sm_fatal_signal_begin();
-    if (main && sm_this_thread->session == sm_engine.session && recording->pairs[0].recorder->thread_size > 0)
+    if (main && sm_this_thread->session == sm_engine.session && recording->pairs[0].recorder->threads != NULL)
         recording->pairs[0].recorder->hold(sm_this_thread, true); /* what follows is not the program's time */
     stop_workers(recording);
     stop_sources(recording, recording->pair_count);
@@ -284,6 +284,8 @@ int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta) {
     sm_output_close(&recording->output);
     if (!recording->running)
         return 0;
+    if (recording == &sm_main)
+        sm_threads_forked();
     if (fd == -2) {
         sm_engine_stop(recording, "");
         return 0;
@@ -292,8 +294,6 @@ int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta) {
     if (open_output(recording, fd) < 0)
         return -1;
     recording->forked = recording->ahead = false;
-    if (recording == &sm_main)
-        sm_threads_forked();
     begin(recording);
     SM_EACH_PAIR (recording, pair) {
         if (pair->source->begin_again != NULL)

@@ -13,7 +13,7 @@ __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = 
 
 void sm_engine_hold(sm_thread *thread, bool on) {
     SM_EACH_PAIR (&sm_main, pair) {
-        bool threads = pair->recorder->thread_size > 0;
+        bool threads = pair->recorder->threads != NULL;
         if (!threads || thread != NULL)
             pair->recorder->hold(threads ? thread : NULL, on);
     }

@@ -82,7 +82,8 @@ static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size
 }
 
 static bool walk(sm_thread *thread, bool entering, bool first) {
-    if (!sm_main.pairs[0].recorder->needs_stacks)
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
+    if (states == NULL)
         return true;
     size_t count = 0, size = 0;
     sm_engine.walks++;
@@ -119,7 +120,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     if (below > 0)
         thread->below = below; /* the others have ended; calls in their place are recorded */
     if (whole)
-        same = sm_main.pairs[0].recorder->resync(thread, frames, below, count);
+        same = states->resync(thread, frames, below, count);
     else
         sm_main.lost_memory++;
     for (size_t i = 0; i < count; i++) {
@@ -224,10 +225,10 @@ static sm_thread *new_thread(PyThreadState *tstate) {
 /* Handle an event while the interpreter clears the thread's state. Each event may be the last, after which the state is
  * gone. So the recorders use a copy until the next one. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
-    const sm_recorder *recorder = sm_main.pairs[0].recorder;
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
     sm_engine_lock();
-    bool goes_on = thread->late || recorder->thread == NULL || recorder->thread(thread, SM_THREAD_GOES_ON);
+    bool goes_on = thread->late || states == NULL || states->step(thread, SM_THREAD_GOES_ON);
     copy = *tstate;
     if (goes_on)
         thread->tstate = &copy;
@@ -272,8 +273,8 @@ static sm_thread *thread_here(bool entering) {
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
-    const sm_recorder *recorder = sm_main.pairs[0].recorder;
-    bool follows = recorder->follows != NULL && recorder->follows(thread, entering);
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
+    bool follows = states != NULL && states->follows != NULL && states->follows(thread, entering);
     if ((!(grown || shrunk) || chunk == NULL) && !follows) {
         sm_engine_hold(thread, true);
         walk(thread, entering, false); /* another stack, which needs no repair */

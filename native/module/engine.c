@@ -15,6 +15,7 @@
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
+#include "module/settings.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/coverage/coverage.h"
@@ -25,17 +26,6 @@
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
 static const char *const choices_timing[] = {"sampled", "every", "none", NULL}; /* in the order of sm_timing_way */
-static const char *const choices_objects[] = {"lines", "types", NULL};
-
-/* Return the equal static string, so that settings need not own it, or NULL with a ValueError set. */
-static const char *choose(const char *what, const char *given, const char *const *choices) {
-    for (; *choices != NULL; choices++) {
-        if (strcmp(*choices, given) == 0)
-            return *choices;
-    }
-    PyErr_Format(PyExc_ValueError, "%s cannot be '%s'", what, given);
-    return NULL;
-}
 
 static const sm_known_recorder *choose_recorder(const char *name) {
     for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++) {
@@ -65,12 +55,10 @@ static void replace(char **target, PyObject *text) {
 
 /* Options of start() that need checking. */
 typedef struct {
-    const char *source, *c_functions, *clock, *timing, *recorder, *objects;
-    int paths, apart, journal, branch, counts, tests;
+    const char *source, *c_functions, *clock, *timing, *recorder;
+    int paths, apart, journal;
     unsigned rate;
     unsigned long flush_ms;
-    unsigned long depth;
-    unsigned long long max_paths, max_live, min_duration_ns;
     PyObject *where, *span;
     bool only_c; /* where= leaves all Python functions out */
 } start_options;
@@ -111,21 +99,17 @@ static const sm_source *choose_source(const sm_known_recorder *known, const char
     return NULL;
 }
 
-/* -1 with an exception. The settings' texts are static. */
-static int check_options(const start_options *given, sm_settings *settings, sm_tree_settings *of_calls,
-                         sm_objects_settings *of_objects) {
-    settings->flush_ns = given->flush_ms * 1000000ull;
-    settings->c_functions = choose("c_functions", given->c_functions, choices_c);
-    settings->clock = settings->c_functions ? choose("clock", given->clock, choices_clock) : NULL;
-    const char *timing = settings->clock ? choose("timing", given->timing, choices_timing) : NULL;
-    const char *objects = timing ? choose("objects", given->objects, choices_objects) : NULL;
-    if (objects == NULL)
+/* Return -1 with an exception set. The settings' texts are static, so that settings need not own them. */
+static int check_options(const start_options *given, sm_settings *settings) {
+    int c_functions = sm_settings_word("c_functions", given->c_functions, choices_c);
+    int clock = c_functions < 0 ? -1 : sm_settings_word("clock", given->clock, choices_clock);
+    int timing = clock < 0 ? -1 : sm_settings_word("timing", given->timing, choices_timing);
+    if (timing < 0)
         return -1;
-    while (timing != choices_timing[settings->timing])
-        settings->timing++;
-    *of_objects = (sm_objects_settings){strcmp(objects, "lines") == 0, given->max_live};
-    uint32_t depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
-    *of_calls = (sm_tree_settings){given->max_paths, depth, given->min_duration_ns};
+    settings->c_functions = choices_c[c_functions];
+    settings->clock = choices_clock[clock];
+    settings->timing = (sm_timing_way)timing;
+    settings->flush_ns = given->flush_ms * 1000000ull;
     settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
@@ -140,8 +124,6 @@ static int check_options(const start_options *given, sm_settings *settings, sm_t
         why_not = "a trace is of calls: leave journal out";
     else if (settings->timing == SM_TIMING_NONE && settings->journal)
         why_not = "a trace has times: timing cannot be none";
-    else if ((given->paths || given->span != Py_None) && !of_objects->lines)
-        why_not = "call paths and spans of objects can be recorded by line only, not by type";
     if (why_not != NULL)
         PyErr_SetString(PyExc_ValueError, why_not);
     return why_not != NULL ? -1 : 0;
@@ -174,69 +156,51 @@ static int filter_from(PyObject *given, sm_filter **filter) {
     return *filter == NULL && given != Py_None ? -1 : 0;
 }
 
-static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"source",    "c_functions", "clock",  "timing",    "fd",          "flush_ms",
-                            "max_paths", "hide",        "meta",   "calibrate", "interpreter", "host",
-                            "argv",      "running",     "where",  "recorder",  "objects",     "paths",
-                            "max_live",  "span",        "apart",  "journal",   "depth",       "min_duration_ns",
-                            "rate",      "branch",      "counts", "tests",     NULL};
+/* Start with the given options; `own`: those that recorders declare. */
+static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
+    static char *names[] = {"source",   "c_functions", "clock",       "timing", "fd",      "flush_ms", "hide",
+                            "meta",     "calibrate",   "interpreter", "host",   "argv",    "running",  "where",
+                            "recorder", "paths",       "span",        "apart",  "journal", "rate",     NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "sampled",
                            .recorder = "calltree",
-                           .objects = "lines",
                            .flush_ms = SM_FLUSH_MS,
-                           .max_paths = SM_MAX_PATHS,
-                           .max_live = SM_MAX_LIVE,
                            .where = Py_None,
                            .span = Py_None};
-    const char *hide = "";
+    sm_settings settings = {.hide = ""};
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOsspKOppkKIppp:start", names, &given.source,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssiksUpUUUpOspOppI:start", names, &given.source,
                                      &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
-                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
-                                     &given.where, &given.recorder, &given.objects, &given.paths, &given.max_live,
-                                     &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns,
-                                     &given.rate, &given.branch, &given.counts, &given.tests))
+                                     &settings.hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.paths, &given.span, &given.apart,
+                                     &given.journal, &given.rate))
         return NULL;
-    sm_filter *where, *span;
-    if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
+    sm_filter *span;
+    if (filter_from(given.where, &settings.where) < 0 || filter_from(given.span, &span) < 0)
         return NULL;
-    sm_settings settings = {0};
     uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
-    given.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
-    sm_tree_settings of_calls;
-    sm_objects_settings of_objects;
+    given.only_c = settings.where != NULL && (sm_filter_kinds(settings.where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
     sm_pair pairs[SM_MOST_PAIRS];
-    int count =
-        check_options(&given, &settings, &of_calls, &of_objects) < 0 ? -1 : choose_pairs(&given, &settings, pairs);
-    if (count < 0)
+    int count = check_options(&given, &settings) < 0 ? -1 : choose_pairs(&given, &settings, pairs);
+    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
+    if (count < 0 || meta_text == NULL)
         return NULL;
     sm_recording *recording = pairs[0].recorder->beside ? &sm_beside : &sm_main;
-    if (recording->running) {
-        PyErr_Format(PyExc_RuntimeError, "%s is being recorded already", recording->pairs[0].recorder->name);
-        return NULL;
-    }
-    if (sm_engine_init() < 0)
-        return NULL;
+    if (recording->running)
+        return PyErr_Format(PyExc_RuntimeError, "%s is being recorded already", recording->pairs[0].recorder->name);
     bool objects = pairs[count - 1].recorder == &sm_objects_recorder;
-    if (objects && sm_module_objects_prepare(span) < 0)
-        return NULL;
-    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
-    if (meta_text == NULL)
+    if (sm_engine_init() < 0 || sm_settings_take(pairs, (uint32_t)count, own) < 0 ||
+        (objects && sm_module_objects_prepare(span, count > 1) < 0))
         return NULL;
     replace(&recording->interpreter, interpreter);
     replace(&recording->host, host);
     replace(&recording->argv, argv);
     if (recording == &sm_main) {
-        sm_functions_hide(hide);
-        sm_filter_functions(where);
-        sm_tree_chosen = of_calls;
-        sm_objects_chosen = of_objects;
+        sm_functions_hide(settings.hide);
+        sm_filter_functions(settings.where);
         sm_wire(pairs, (uint32_t)count, &settings);
-    } else {
-        sm_cover_chosen = (sm_cover_settings){given.branch, given.counts, given.tests, where, hide};
     }
     if (sm_engine_start(recording, pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
@@ -247,6 +211,15 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    PyObject *rest = keywords ? PyDict_Copy(keywords) : PyDict_New(), *own = PyDict_New(), *result = NULL;
+    if (rest != NULL && own != NULL && sm_settings_split(rest, own) == 0)
+        result = start(args, rest, own);
+    Py_XDECREF(rest);
+    Py_XDECREF(own);
+    return result;
 }
 
 static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
@@ -519,9 +492,9 @@ static PyMethodDef functions[] = {
 };
 
 int sm_module_add_engine(PyObject *module) {
-    PyObject *defaults =
-        Py_BuildValue("{sIsIsI}", "flush_ms", SM_FLUSH_MS, "max_paths", SM_MAX_PATHS, "max_live", SM_MAX_LIVE);
-    int status = defaults ? PyModule_AddObjectRef(module, "DEFAULTS", defaults) : -1;
+    PyObject *defaults = Py_BuildValue("{sI}", "flush_ms", SM_FLUSH_MS);
+    int status =
+        defaults && sm_settings_defaults(defaults) == 0 ? PyModule_AddObjectRef(module, "DEFAULTS", defaults) : -1;
     Py_XDECREF(defaults);
     return status < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

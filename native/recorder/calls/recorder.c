@@ -186,15 +186,21 @@ uint64_t sm_calltree_bytes(void) {
     return bytes;
 }
 
+static const sm_setting settings[] = {
+    {"max_paths", SM_NUMBER, &sm_tree_chosen.max_paths, 1000000, NULL},
+    {"depth", SM_NUMBER, &sm_tree_chosen.trace_depth, 0, NULL},
+    {"min_duration_ns", SM_NUMBER, &sm_tree_chosen.trace_least_ns, 0, NULL},
+    {NULL, SM_FLAG, NULL, 0, NULL},
+};
+
+static const sm_thread_states threads = {follow_thread, resync, sm_shadows_follow};
+
 const sm_recorder sm_calltree = {
     .name = "calltree",
-    .thread_size = sizeof(sm_tree_thread),
-    .needs_stacks = true,
+    .settings = settings,
+    .threads = &threads,
     .clock = &sm_tree_clocked,
     .start = start,
-    .thread = follow_thread,
-    .resync = resync,
-    .follows = sm_shadows_follow,
     .hold = sm_tree_hold,
     .wake = sm_tree_wake,
     .settle = settle,

@@ -6,15 +6,7 @@
 
 /* All functions are called with the GIL. */
 
-struct sm_filter;
-typedef struct {
-    bool branch, counts, tests;
-    struct sm_filter *where; /* borrowed until the start, which holds it; NULL for all code */
-    const char *hide;        /* file names with this start are left out, unless ""; borrowed as well */
-} sm_cover_settings;
-
 extern const sm_recorder sm_cover_recorder;
-extern sm_cover_settings sm_cover_chosen; /* for the next recording */
 
 void sm_cover_context(const char *name); /* UTF-8; "" for none */
 uint64_t sm_cover_executed(void);        /* hits of all lines; 0 without counts */

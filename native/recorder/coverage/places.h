@@ -103,11 +103,11 @@ typedef struct {
     void (*died)(sm_cover_code *code);  /* before a record is freed, at the end, too */
 } sm_cover_source;
 
-typedef struct { /* guard: the GIL */
-    bool branch, counts, tests;
-    bool in_contexts; /* there has been one */
-    uint32_t stamp;   /* of the present context; changes at each switch */
-    void *unwanted;   /* this recording's mark on code objects that it does not want */
+typedef struct {                /* guard: the GIL */
+    bool branch, counts, tests; /* settings */
+    bool in_contexts;           /* there has been one */
+    uint32_t stamp;             /* of the present context; changes at each switch */
+    void *unwanted;             /* this recording's mark on code objects that it does not want */
     const sm_cover_source *source;
     sm_cover_code *codes;
     sm_cover_code *off;

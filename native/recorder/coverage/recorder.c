@@ -5,21 +5,17 @@
 #include "recorder/coverage/coverage.h"
 #include "recorder/coverage/store.h"
 
-sm_cover_settings sm_cover_chosen;
-
-static void take_settings(void) {
-    static uint32_t session;
+static void begin(void) {
+    static uint32_t session; /* guarded by the GIL */
     sm_cover_store_state *store = &sm_cover_store;
-    sm_cover.branch = sm_cover_chosen.branch;
-    sm_cover.counts = sm_cover_chosen.counts;
-    sm_cover.tests = sm_cover.in_contexts = sm_cover_chosen.tests;
+    sm_cover.in_contexts = sm_cover.tests;
     sm_cover.stamp = SM_COVER_FIRST_STAMP;
     sm_cover.test = NULL;
     sm_cover.unwanted = (void *)((uintptr_t)++session << 1 | 1);
     sm_filter *before = store->where;
-    store->where = sm_filter_hold(sm_cover_chosen.where);
+    store->where = sm_filter_hold(sm_beside.settings.where);
     sm_filter_release(before);
-    sm_replace_chars(&store->hide, sm_cover_chosen.hide);
+    sm_replace_chars(&store->hide, sm_beside.settings.hide);
     sm_free(store->context_name);
     sm_free(store->given_name);
     store->context_name = store->given_name = NULL;
@@ -53,7 +49,7 @@ static void start(void) {
         sm_cover_store.rows[table] = sm_cover_store.saved[table] = 0;
     if (!sm_beside.running) {
         sm_cover_forget();
-        take_settings();
+        begin();
         return;
     }
     for (sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next)
@@ -89,8 +85,16 @@ uint64_t sm_cover_executed(void) {
     return sum;
 }
 
+static const sm_setting settings[] = {
+    {"branch", SM_FLAG, &sm_cover.branch, false, NULL},
+    {"counts", SM_FLAG, &sm_cover.counts, false, NULL},
+    {"tests", SM_FLAG, &sm_cover.tests, false, NULL},
+    {NULL, SM_FLAG, NULL, 0, NULL},
+};
+
 const sm_recorder sm_cover_recorder = {
     .name = "coverage",
+    .settings = settings,
     .beside = true,
     .keeps_sources = true,
     .start = start,

@@ -375,16 +375,15 @@ bool sm_lines_check(void) {
 
 _Static_assert(sizeof(sm_lines_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
 
+static const sm_thread_states threads = {.step = follow_thread, .resync = resync};
+
 const sm_recorder sm_lines_recorder = {
     .name = "linetimes",
-    .thread_size = sizeof(sm_lines_thread),
-    .needs_stacks = true,
     .counts_lines = true,
     .keeps_sources = true,
+    .threads = &threads,
     .clock = &clocked,
     .start = start,
-    .thread = follow_thread,
-    .resync = resync,
     .hold = hold,
     .wake = wake,
     .save = sm_lines_save,

@@ -127,10 +127,9 @@ void sm_objects_poke(void);
 
 /* Settings of the recording. Guard: the GIL; changed only before a start. */
 typedef struct {
-    bool lines;        /* which line made an object, not only its type */
-    uint64_t max_live; /* objects in the live table; of more, a sample */
+    enum { SM_OBJECTS_BY_LINE, SM_OBJECTS_BY_TYPE } by; /* whether it keeps which line made an object */
+    uint64_t max_live;                                  /* objects in the live table; of more, a sample */
 } sm_objects_settings;
-#define SM_MAX_LIVE 16000000u
 
 extern sm_objects_settings sm_objects_chosen;
 

@@ -246,7 +246,8 @@ static void end(sm_recording *recording) {
 }
 
 static void drive_flush(void) {
-    static const sm_recorder recorder = {.name = "none", .thread_size = 1, .wake = wake, .save = save_counters},
+    static const sm_thread_states states = {NULL};
+    static const sm_recorder recorder = {.name = "none", .threads = &states, .wake = wake, .save = save_counters},
                              beside = {.name = "beside", .has_news = has_hits, .save = save_hits};
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;

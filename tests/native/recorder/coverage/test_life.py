@@ -37,6 +37,16 @@ def lines(path, program):
 # ---- what a killed process has written ----
 
 
+def wait_for_lines(path, program, want, until):
+    while time.monotonic() < until:
+        try:
+            if lines(path, program) == want:
+                break
+        except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
+            pass
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("counts", [False, True], ids=["lines", "counts"])
 def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
     """Though nothing happens any more after the last news, and the main thread waits in C all the while."""
@@ -48,7 +58,8 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
         import program
         program.work(10)
         print("done", flush=True)
-        sys.stdin.read()
+        for line in sys.stdin:
+            program.work(10)
         """,
         str(tmp_path),
         str(tmp_path / "out"),
@@ -58,13 +69,12 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
         assert child.stdout.readline() == "done\n"
         want = {2: 1, 3: 1, 4: 11, 5: 10, 6: 1} if counts else dict.fromkeys(range(2, 7), 1)
         until = time.monotonic() + 60
-        while time.monotonic() < until:
-            try:
-                if lines(tmp_path / "out", program) == want:
-                    break
-            except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
-                pass
-            time.sleep(0.01)
+        wait_for_lines(tmp_path / "out", program, want, until)
+        if counts:  # so little that the process's CPU time does not show it
+            child.stdin.write("\n")
+            child.stdin.flush()
+            want = {2: 1, 3: 2, 4: 22, 5: 20, 6: 2}
+            wait_for_lines(tmp_path / "out", program, want, until)
         size = -1
         while size != (size := (tmp_path / "out").stat().st_size):  # nothing new, nothing written
             assert time.monotonic() < until
@@ -186,6 +196,27 @@ def test_fork(tmp_path, how, kind):
         assert '"child": 1' in str(child.image.meta)
     else:
         assert not (tmp_path / "child").exists()
+
+
+@pytest.mark.parametrize("recorder", ["coverage", "calltree"])
+def test_a_process_that_forks_all_the_time_is_written(tmp_path, recorder):
+    """Its forks are closer together than the writes, and each stops the worker."""
+    run(
+        """
+        import time
+        path, recorder = sys.argv[1:]
+        _core.start(recorder=recorder, calibrate=False, fd=file(path), flush_ms=1000)
+        size, until = os.path.getsize(path), time.monotonic() + 60
+        while os.path.getsize(path) == size:
+            assert time.monotonic() < until
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        _core.stop(recorder=recorder)
+        """,
+        str(tmp_path / "out"),
+        recorder,
+    )
 
 
 # ---- beside other tools ----
