@@ -20,7 +20,7 @@ import sys
 
 from seismo import recording_kinds
 from seismo.coverage.pattern_globs import absolute, globs
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import UsageError
 from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -231,19 +231,9 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
 
     def begin() -> None:
         global _settings, _fd
-        from seismo.expression import parse
-
-        how: dict[str, Any] = {"recorder": recording_kinds.COVERAGE}
-        how |= {name: bool(settings.get(name)) for name in _HOW}
-        how |= engine.about_process()
-        how["apart"] = bool(settings.get("apart"))
-        if settings.get("flush_ms"):
-            how["flush_ms"] = settings["flush_ms"]
-        where = _core.Filter(parse(expression(settings)).program)
-        try:
-            _core.start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
-        except (RuntimeError, ValueError) as reason:
-            raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
+        how = {name: settings[name] for name in (*_HOW, "apart", "flush_ms") if settings.get(name)}
+        how |= {"recorder": recording_kinds.COVERAGE, "where": expression(settings)}
+        engine.start_core(how, fd, meta(settings))
         _settings = settings
         _fd = fd
 

@@ -105,7 +105,7 @@ def start(
 
     def begin() -> None:
         global _settings
-        _start(wanted, fd, meta, frames, hide)
+        start_core(wanted, fd, meta, frames, hide)
         _settings = wanted
 
     return users.start(user, begin, lambda: _agree(wanted))
@@ -202,7 +202,8 @@ def _agree(wanted: dict[str, object]) -> None:
             )
 
 
-def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: Iterable[str]) -> None:
+def start_core(settings: dict[str, object], fd: int, meta: str, frames: bool = True, hide: Iterable[str] = ()) -> None:
+    """Start a recording of the native core. Raises RecordingError if it cannot start here, and UsageError."""
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
@@ -213,7 +214,8 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: 
     try:
         _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
-        raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+        what = "coverage" if settings["recorder"] == recording_kinds.COVERAGE else "this program"
+        raise RecordingError(f"{what} cannot be recorded", str(reason), "see: seismo doctor") from None
 
 
 def about_process() -> dict[str, str]:
