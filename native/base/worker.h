@@ -49,9 +49,8 @@ bool sm_worker_start(sm_worker *worker); /* false without a thread; idempotent *
 bool sm_worker_want(sm_worker *worker);
 void sm_worker_stop(sm_worker *worker);
 
-/* Around a fork: stop the thread and block starts; allow them again; and in the child, where it does not exist.
- * quiet_ns: time without starts, because more forks may follow. */
-void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns);
+/* Around a fork: stop the thread and block starts; allow them again; and in the child, where it does not exist. */
+void sm_worker_before_fork(sm_worker *worker);
 void sm_worker_after_fork(sm_worker *worker);
 void sm_worker_forked(sm_worker *worker);
 

@@ -2,13 +2,14 @@
  * most often killed after a long silence. The worker needs no GIL and touches no Python object.
  *
  * When: Once per interval the worker checks whether the program has run since the last write: whether an event came
- * (each thread's next event takes its slow path, which notes it), or the process used CPU time that is not of seismo's
- * workers, as one long call in C does. If a write takes more than a tenth of the interval, the next one comes later.
+ * (each thread's next event takes its slow path, which notes it), the process used CPU time that is not of seismo's
+ * workers, as one long call in C does, or a recorder has counted what no event notes. If a write takes more than a tenth
+ * of the interval, the next one comes later. Forks stop the worker, but do not delay the next write.
  *
  * What: Counters are read while the program runs, and a row that changed since is written again with the next save. The
  * engine's lock guards what moves and lists that grow. What needs the interpreter is left to saves with the GIL.
  *
- * Locks: `disk` is held to write or exchange the file, and comes before the engine's lock. Under the latter rows become
+ * Locks: `disk` is held to write or exchange a file, and comes before the engine's lock. Under the latter rows become
  * bytes, which are written without it. So no thread of the program waits for the disk, unless it requests a flush. */
 #include "engine/flush.h"
 
@@ -310,7 +311,7 @@ void sm_flush_stop(sm_recording *recording) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
+    sm_worker_before_fork(&worker);
     pthread_mutex_lock(&disk);
     sm_engine_lock();
 }

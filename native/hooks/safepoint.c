@@ -94,7 +94,7 @@ static bool is_wanted(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
+    sm_worker_before_fork(&worker);
 }
 
 static bool parent_forked(void) {

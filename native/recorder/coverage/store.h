@@ -15,7 +15,7 @@ typedef struct { /* rows of a table that were hit in the present context */
 } sm_cover_hits;
 
 typedef struct { /* rows that were hit in a context */
-    uint32_t context, kind, block;
+    uint32_t context, kind : 1, block : 31;
     uint64_t bits;
 } sm_cover_context_hit;
 
