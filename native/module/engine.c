@@ -82,7 +82,7 @@ static const char *objection_to(const sm_source *source, const start_options *gi
 
 static const sm_source *choose_source(const sm_known_recorder *known, const char *name, const start_options *given,
                                       const sm_settings *settings) {
-    const char *why_not = sm_interpreter_objection();
+    const char *why_not = NULL;
     for (const sm_source *const *source = known->sources; *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
@@ -129,25 +129,27 @@ static int check_options(const start_options *given, sm_settings *settings) {
     return why_not != NULL ? -1 : 0;
 }
 
-/* Who records: the one that was asked for, or for call paths of objects the call tree and that. What the source cannot
- * see is left out of the settings. Returns how many there are; -1 with an exception. */
-static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair pairs[SM_MOST_PAIRS]) {
-    const sm_known_recorder *known = choose_recorder(given->recorder);
-    if (known == NULL)
-        return -1;
-    int count = 1;
-    if (given->paths && known->recorder == &sm_objects_recorder) {
-        pairs[count++] = (sm_pair){known->recorder, choose_source(known, NULL, given, settings)};
-        known = choose_recorder(sm_calltree.name);
+/* Choose who records: the one that was asked for, or for call paths of objects the call tree and that. Return how many
+ * there are, or -1 with an exception set. */
+static int choose_recorders(const start_options *given, const sm_known_recorder *known[SM_MOST_PAIRS]) {
+    int count = 0;
+    if (given->paths && strcmp(given->recorder, sm_objects_recorder.name) == 0)
+        known[count++] = choose_recorder(sm_calltree.name);
+    known[count] = choose_recorder(given->recorder);
+    return known[count] != NULL ? count + 1 : -1;
+}
+
+/* Choose their sources, and leave out of the settings what these cannot see. Return -1 with an exception set. */
+static int choose_sources(const sm_known_recorder *const known[SM_MOST_PAIRS], int count, const start_options *given,
+                          sm_settings *settings, sm_pair pairs[SM_MOST_PAIRS]) {
+    for (int i = 0; i < count; i++) {
+        pairs[i].source = choose_source(known[i], i == 0 ? given->source : NULL, given, settings);
+        if (pairs[i].source == NULL)
+            return -1;
     }
-    if (count > 1 && pairs[1].source == NULL)
-        return -1;
-    pairs[0] = (sm_pair){known->recorder, choose_source(known, given->source, given, settings)};
-    if (pairs[0].source == NULL)
-        return -1;
     if (pairs[0].source->python_only)
         settings->c_functions = "none";
-    return count;
+    return 0;
 }
 
 /* Set the filter of start()'s argument, or NULL for None. Return -1 with an exception set. */
@@ -182,17 +184,28 @@ static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
         return NULL;
     uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
     given.only_c = settings.where != NULL && (sm_filter_kinds(settings.where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
-    sm_pair pairs[SM_MOST_PAIRS];
-    int count = check_options(&given, &settings) < 0 ? -1 : choose_pairs(&given, &settings, pairs);
-    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
+    const sm_known_recorder *known[SM_MOST_PAIRS];
+    int count = check_options(&given, &settings) < 0 ? -1 : choose_recorders(&given, known);
+    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}", *objection = sm_interpreter_objection();
     if (count < 0 || meta_text == NULL)
         return NULL;
-    sm_recording *recording = pairs[0].recorder->beside ? &sm_beside : &sm_main;
-    if (recording->running)
-        return PyErr_Format(PyExc_RuntimeError, "%s is being recorded already", recording->pairs[0].recorder->name);
+    sm_recording *recording = known[0]->recorder->beside ? &sm_beside : &sm_main;
+    if (objection == NULL && recording->running)
+        objection = recording == &sm_main ? "a recording is running already" : "coverage is being recorded already";
+    if (objection != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, objection);
+        return NULL;
+    }
+    sm_pair pairs[SM_MOST_PAIRS] = {{known[0]->recorder, NULL}, {known[count - 1]->recorder, NULL}};
     bool objects = pairs[count - 1].recorder == &sm_objects_recorder;
-    if (sm_engine_init() < 0 || sm_settings_take(pairs, (uint32_t)count, own) < 0 ||
-        (objects && sm_module_objects_prepare(span, count > 1) < 0))
+    if (sm_settings_take(pairs, (uint32_t)count, own) < 0)
+        return NULL;
+    if (objects && (count > 1 || span != NULL) && sm_objects_chosen.by != SM_OBJECTS_BY_LINE) {
+        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
+        return NULL;
+    }
+    if (choose_sources(known, count, &given, &settings, pairs) < 0 || sm_engine_init() < 0 ||
+        (objects && sm_module_objects_prepare(span) < 0))
         return NULL;
     replace(&recording->interpreter, interpreter);
     replace(&recording->host, host);

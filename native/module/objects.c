@@ -19,10 +19,8 @@ enum { MOST_ADDRESSES = 100000 };
 
 static sm_spans spans;
 
-int sm_module_objects_prepare(const sm_filter *span, bool paths) {
+int sm_module_objects_prepare(const sm_filter *span) {
     const char *why_not = span != NULL ? sm_spans_objection(span) : NULL;
-    if ((paths || span != NULL) && sm_objects_chosen.by != SM_OBJECTS_BY_LINE)
-        why_not = "call paths and spans of objects can be recorded by line only, not by type";
     if (why_not != NULL)
         PyErr_SetString(PyExc_ValueError, why_not);
     return why_not != NULL || sm_reftracer_prepare() < 0 ? -1 : 0;

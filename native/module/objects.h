@@ -6,8 +6,8 @@
 
 #include "filter/filter.h"
 
-/* Check what is asked for before a recording. span: may be NULL. Return -1 with an exception set. */
-int sm_module_objects_prepare(const sm_filter *span, bool paths);
+/* Check a filter for spans (may be NULL), before any recording. Return -1 with an exception set. */
+int sm_module_objects_prepare(const sm_filter *span);
 
 /* Start the spans of a recording that has just started. Return -1 with an exception set. */
 int sm_module_objects_spans_start(sm_filter *filter);

@@ -264,9 +264,9 @@ const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_obje
 
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings) {
     bool paths = count > 1; /* of objects: the call tree is first */
-    sm_reftracer_in_use = paths                     ? &objects_by_path_functions
+    sm_reftracer_in_use = paths                                        ? &objects_by_path_functions
                           : sm_objects_chosen.by == SM_OBJECTS_BY_LINE ? &objects_by_line_functions
-                                                    : &objects_by_type_functions;
+                                                                       : &objects_by_type_functions;
     sm_tree_way way = settings->timing == SM_TIMING_NONE ? SM_WAY_BARE
                                                          : (settings->journal ? SM_WAY_JOURNAL : 0) |
                                                                (settings->timing == SM_TIMING_EVERY ? SM_WAY_EVERY : 0);
