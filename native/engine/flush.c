@@ -1,10 +1,10 @@
 /* Write the recordings' files by the *flush worker*, so that a killed process loses at most an interval. A process is
  * most often killed after a long silence. The worker needs no GIL and touches no Python object.
  *
- * When: Once per interval the worker checks whether the program has run since the last write: whether an event came
- * (each thread's next event takes its slow path, which notes it), the process used CPU time that is not of seismo's
- * workers, as one long call in C does, or a recorder has counted what no event notes. If a write takes more than a tenth
- * of the interval, the next one comes later. Forks stop the worker, but do not delay the next write.
+ * When: Once per interval the worker checks whether the program has run since the last write. Either an event came,
+ * since each thread's next event takes its slow path, which notes it. Or the process used CPU time that is not of
+ * seismo's workers, as one long call in C does. Or a recorder has counted what no event notes. If a write takes more
+ * than a tenth of the interval, the next one comes later. Forks stop the worker, but do not delay the next write.
  *
  * What: Counters are read while the program runs, and a row that changed since is written again with the next save. The
  * engine's lock guards what moves and lists that grow. What needs the interpreter is left to saves with the GIL.

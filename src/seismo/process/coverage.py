@@ -233,7 +233,7 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
         global _settings, _fd
         how = {name: settings[name] for name in (*_HOW, "apart", "flush_ms") if settings.get(name)}
         how |= {"recorder": recording_kinds.COVERAGE, "where": expression(settings)}
-        engine.start_core(how, fd, meta(settings))
+        engine.start_core(how, fd, meta(settings), what="coverage")
         _settings = settings
         _fd = fd
 

@@ -202,8 +202,15 @@ def _agree(wanted: dict[str, object]) -> None:
             )
 
 
-def start_core(settings: dict[str, object], fd: int, meta: str, frames: bool = True, hide: Iterable[str] = ()) -> None:
-    """Start a recording of the native core. Raises RecordingError if it cannot start here, and UsageError."""
+def start_core(
+    settings: dict[str, object],
+    fd: int,
+    meta: str,
+    frames: bool = True,
+    hide: Iterable[str] = (),
+    what: str = "this program",
+) -> None:
+    """Start a recording of the native core. what: is recorded, for the RecordingError if that is impossible here."""
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
@@ -214,7 +221,6 @@ def start_core(settings: dict[str, object], fd: int, meta: str, frames: bool = T
     try:
         _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
-        what = "coverage" if settings["recorder"] == recording_kinds.COVERAGE else "this program"
         raise RecordingError(f"{what} cannot be recorded", str(reason), "see: seismo doctor") from None
 
 
