@@ -95,7 +95,7 @@ def cases() -> list[Case]:
         ):
             begin = counting.format("calltree", source, c_functions)
             found.append(Case(name, loop, 1, begin, STOP, here=there and (c_functions == "none" or not tracing)))
-    covering = "core.cover_start(counts=True)\n", "core.cover_stop()\n"
+    covering = "core.start(recorder='coverage', counts=True)\n", "core.stop(recorder='coverage')\n"
     watching = FILTER.format("(call or return) and function('*f')") + "import seismo\n"
     watching += "seen = seismo.watch(\"(call or return) and function('*f')\", 'count').__enter__()\n"
     missing = watching.replace("*f", "*nothing")

@@ -124,9 +124,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "lines": {"recorder": "linetimes"},
     "objects": {"recorder": "lifetimes"},
     "objects --paths": {"recorder": "lifetimes", "paths": 1},
-    "cover": {},
-    "cover --counts": {"counts": True},
-    "cover, contexts": {},
+    "cover": {"recorder": "coverage"},
+    "cover --counts": {"recorder": "coverage", "counts": True},
+    "cover, contexts": {"recorder": "coverage"},
 }
 
 
@@ -138,25 +138,25 @@ def served(kind: str, counts: list[int]) -> dict[str, Any]:
     text = "\n".join(f"def f{i}():\n    return [object()]" for i in range(FUNCTIONS))
     exec(compile(text, "service.py", "exec"), names)
     functions = [names[f"f{i}"] for i in range(FUNCTIONS)]
-    covers, contexts = kind.startswith("cover"), kind.endswith("contexts")
-    flush, taken, largest, merged = core.cover_flush if covers else core.flush, {}, 0, 0
+    recorder, contexts = KINDS[kind]["recorder"], kind.endswith("contexts")
+    taken, largest, merged = {}, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "service.seismo"
         fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        (core.cover_start if covers else core.start)(fd=fd, flush_ms=1000 * NEVER, **KINDS[kind])
+        core.start(fd=fd, flush_ms=1000 * NEVER, **KINDS[kind])
         for count in range(1, max(counts) + 1):
             if contexts:
                 core.cover_context(f"kind {count % CONTEXTS}")
             for function in functions[count % CONTEXTS :: CONTEXTS] if contexts else functions:
                 function()
-            flush()
+            core.flush(recorder)
             size = path.stat().st_size
             if count >= min(counts) // 2:  # all paths exist by then
                 largest = max(largest, size)
             if count in counts:
                 merged = len(read(str(path), running=True).to_bytes())
                 taken[count] = {"file": path.stat().st_size, "merged": merged, "ratio": path.stat().st_size / merged}
-        (core.cover_stop if covers else core.stop)()
+        core.stop(recorder=recorder)
     return {"flushes": taken, "largest": largest, "largest_ratio": largest / merged}
 
 

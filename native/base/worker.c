@@ -156,11 +156,10 @@ void sm_worker_stop(sm_worker *worker) {
     pthread_mutex_unlock(&worker->lock);
 }
 
-void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns) {
+void sm_worker_before_fork(sm_worker *worker) {
     pthread_mutex_lock(&worker->lock);
     if (stop(worker))
         wait_until_gone(worker->tid);
-    worker->not_before = sm_monotonic_ns() + quiet_ns;
 }
 
 void sm_worker_after_fork(sm_worker *worker) {

@@ -49,8 +49,7 @@ bool sm_worker_start(sm_worker *worker); /* idempotent; false if the system give
 bool sm_worker_want(sm_worker *worker);
 void sm_worker_stop(sm_worker *worker);
 
-/* Stop the thread before a fork, and start none until sm_worker_after_fork or, in the child, sm_worker_forked.
- * quiet_ns: time after the fork in which sm_worker_want starts nothing either, because more forks may follow. */
-void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns);
+/* Around a fork: stop the thread and start none; allow starts again; and the same in the child, which has no thread. */
+void sm_worker_before_fork(sm_worker *worker);
 void sm_worker_after_fork(sm_worker *worker);
 void sm_worker_forked(sm_worker *worker);

@@ -246,7 +246,7 @@ void sm_sampler_forget(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
+    sm_worker_before_fork(&worker);
     pthread_mutex_lock(&sampler.lock);
 }
 

@@ -9,9 +9,7 @@ typedef enum {
     SM_FORK_FLUSH, /* its lock is taken before the following ones */
     SM_FORK_TICKER,
     SM_FORK_SAMPLER,
-    SM_FORK_JOURNAL,  /* late, like the next one */
-    SM_FORK_COVERAGE, /* late, because it holds locks that events take */
-    SM_FORK_ENGINE,
+    SM_FORK_JOURNAL, /* late, because it holds locks that events take */
     SM_FORK_HUB,
     SM_FORK_USERS
 } sm_fork_user;

@@ -143,13 +143,13 @@ static double mean_of_shorter_half(double *values, int count) {
 }
 
 static bool counts_lines(void) {
-    return sm_engine.pairs[0].recorder->counts_lines;
+    return sm_main.pairs[0].recorder->counts_lines;
 }
 
 static double lines(void) {
     double sums[2] = {0, 0};
     if (counts_lines())
-        sm_engine.pairs[0].recorder->sum(sums);
+        sm_main.pairs[0].recorder->sum(sums);
     return sums[0];
 }
 
@@ -176,10 +176,10 @@ static int measure(double ticks[SHAPES], double counts[SHAPES], bool of_c) {
 /* Run the first shape once. Return the cost in a piece, or less than 0 with an exception. */
 static double measure_piece(double bare) {
     double before[2], after[2];
-    sm_engine.pairs[0].recorder->sum(before);
+    sm_main.pairs[0].recorder->sum(before);
     if (run(shapes[0].loop) < 0)
         return -1.0;
-    sm_engine.pairs[0].recorder->sum(after);
+    sm_main.pairs[0].recorder->sum(after);
     double pieces = after[0] - before[0];
     return pieces > 0 ? fmax(0, (after[1] - before[1]) / pieces - bare / (2.0 * TURNS)) : 0;
 }
@@ -204,22 +204,22 @@ static int measure_pieces(double bare, bool every, double *cost) {
 }
 
 static int measure_recorded(const double bare[SHAPES], double recorded[SHAPES], double counts[SHAPES], double *piece) {
-    const char *c_functions = sm_engine.settings.c_functions;
-    sm_timing_way timing = sm_engine.settings.timing;
+    const char *c_functions = sm_main.settings.c_functions;
+    sm_timing_way timing = sm_main.settings.timing;
     bool wants_c = strcmp(c_functions, "none") != 0;
-    sm_engine.settings.timing = SM_TIMING_SAMPLED;
+    sm_main.settings.timing = SM_TIMING_SAMPLED;
     int status = rehearse(true);
     if (status == 0)
         status = measure(recorded, counts, false);
     (void)rehearse(false);
     if (status == 0 && wants_c && !counts_lines()) {
-        sm_engine.settings.c_functions = "all"; /* otherwise the calling place is disabled */
+        sm_main.settings.c_functions = "all"; /* otherwise the calling place is disabled */
         status = rehearse(true);
         status = status == 0 ? measure(recorded, counts, true) : status;
         (void)rehearse(false);
-        sm_engine.settings.c_functions = c_functions;
+        sm_main.settings.c_functions = c_functions;
     }
-    sm_engine.settings.timing = timing;
+    sm_main.settings.timing = timing;
     if (status == 0 && !counts_lines())
         status = measure_pieces(bare[0], timing == SM_TIMING_EVERY, piece);
     return status;
@@ -251,11 +251,11 @@ int sm_engine_calibrate(int (*recording)(bool on)) {
            resume = cost_of(costs, BY_RESUME, &ignored), c = cost_of(costs, BY_C_CALL, &ignored),
            deep = fmax(0, cost_of(costs, BY_DEEP_CALL, &ignored) - call);
     /* A source of starts reports in the frame that begins. Others also report the end in it, and the start outside. */
-    double inside = sm_engine.pairs[0].source->starts_only || counts_lines() ? 1.0 : 0.5;
+    double inside = sm_main.pairs[0].source->starts_only || counts_lines() ? 1.0 : 0.5;
     sm_engine.costs.python = (sm_cost){call * inside, call * (1 - inside)};
     sm_engine.costs.resume = (sm_cost){resume * inside, resume * (1 - inside)};
     sm_engine.costs.c = (sm_cost){c / 2, c / 2};
-    sm_engine.costs.deep = sm_engine.pairs[0].source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
+    sm_engine.costs.deep = sm_main.pairs[0].source->frames_in_c ? deep * DESCENT_CALLS / DEEP_CALLS : 0;
     sm_engine.costs.error = call > 0 ? fmax(LEAST_ERROR, spread / call) : LEAST_ERROR;
     return 0;
 }

@@ -48,11 +48,11 @@ static uint64_t hash_processor(uint64_t hash) {
 }
 
 static uint64_t key(void) {
-    const sm_settings *settings = &sm_engine.settings;
+    const sm_settings *settings = &sm_main.settings;
     (void)sm_moment_now();
     uint64_t hash = hash_processor(sm_hash_text(SM_HASH_START, sm_boot_id()));
     hash = sm_hash_text(sm_hash_text(hash, Py_GetVersion()), SM_BUILD);
-    hash = sm_hash_text(sm_hash_text(hash, sm_engine.pairs[0].source->name), sm_engine.pairs[0].recorder->name);
+    hash = sm_hash_text(sm_hash_text(hash, sm_main.pairs[0].source->name), sm_main.pairs[0].recorder->name);
     hash = sm_hash_text(sm_hash_text(hash, settings->c_functions), settings->narrow ? "narrow" : "all");
     hash = hash_number(hash_number(hash, (int)sm_engine.clock.kind), settings->journal);
     return hash_number(hash, settings->timing == SM_TIMING_EVERY);

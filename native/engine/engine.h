@@ -87,9 +87,20 @@ typedef enum {
     SM_TIMING_NONE,
 } sm_timing_way;
 
-/* What the engine itself asks about. Recorders have settings of their own, which module/engine.c fills before a start.
- * Guard: the GIL, and changed only while no worker runs. */
+/* A setting of a recorder, which start() takes as a keyword (module/settings.c). Guard of what it leads to: the GIL,
+ * and changed only before a start. */
 typedef struct {
+    const char *name;
+    enum { SM_FLAG, SM_NUMBER, SM_WORD } kind;
+    void *value;              /* a bool; a uint64_t; an int, which is the number of a word */
+    uint64_t standard;        /* the default */
+    const char *const *words; /* NULL at the end */
+} sm_setting;
+
+/* What the engine itself asks about. Guard: the GIL, and changed only while no worker runs. */
+typedef struct {
+    struct sm_filter *where; /* borrowed during a start; NULL for all functions */
+    const char *hide;        /* files that are left out, as sm_text_lists takes them; borrowed as well */
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     sm_timing_way timing;
@@ -117,30 +128,40 @@ typedef enum {
     SM_THREAD_ENDS,
 } sm_thread_step;
 
-/* A recorder. Its functions are called with the GIL, or by the flush worker (`wake`, `save`) with the engine's lock. */
-typedef struct sm_recorder {
-    const char *name;
-    size_t thread_size; /* of its state of a thread; 0 if none: `hold` and `wake` then get NULL */
-    bool needs_stacks;
-    bool counts_lines;
-    const sm_sampled *clock; /* its use of the sampler's looks; NULL if it needs no clock */
-    void (*start)(void);     /* forgets everything, for a new recording */
-    /* Follows a thread, with the engine's lock. Returns false if out of memory. NULL without a state of threads. */
-    bool (*thread)(sm_thread *thread, sm_thread_step step);
-    /* Makes these frames the path, outermost first, except the first `below`. Returns true if they were. May be NULL.
-     */
+/* What a recorder does with its states of threads, which have the paths of their frames. */
+typedef struct {
+    /* Follows a thread, with the engine's lock. Returns false if out of memory. */
+    bool (*step)(sm_thread *thread, sm_thread_step step);
+    /* Makes these frames the path, outermost first, except the first `below`. Returns true if they were. */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     /* For a source of starts: returns true if the running frame, or its caller (entering), is on the path, so that the
      * stack was not exchanged. May be NULL. */
     bool (*follows)(sm_thread *thread, bool entering);
+} sm_thread_states;
+
+/* A recorder. Its functions are called with the GIL, or by the flush worker (`wake`, `has_news`, `carry`, `save`);
+ * `save` with the engine's lock. `wake`, `has_news`, `settle`, `carry` and `sum` may be NULL, and `hold` of one beside.
+ */
+typedef struct sm_recorder {
+    const char *name;
+    const sm_setting *settings; /* up to one without a name, or NULL if it has none */
+    bool beside;                /* of sm_beside, not of sm_main: it needs no thread and no clock */
+    bool counts_lines;
+    bool keeps_sources;                       /* the file has the state of the source files at its end */
+    const sm_thread_states *threads;          /* NULL if it has none: `hold` and `wake` then get NULL */
+    const sm_sampled *clock;                  /* its use of the sampler's looks; NULL if it needs no clock */
+    void (*start)(void);                      /* forgets everything, for a new recording, also of a forked child */
     void (*hold)(sm_thread *thread, bool on); /* around work of seismo on this thread; nests */
-    /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the sampler's lock. */
+    /* Makes the thread's next event take the slow path and call sm_engine_attend(). With the engine's lock, and with
+     * the sampler's if it has states of threads. */
     void (*wake)(sm_thread *thread);
-    /* Prepares a save, with the GIL and without the engine's lock: what needs the interpreter or runs Python code.
-     * whole: for an image. May be NULL. */
+    bool (*has_news)(void); /* returns true if the file lacks something that no event has stirred up */
+    /* Prepares a save: what needs the interpreter or runs Python code. whole: for an image. */
     void (*settle)(bool whole);
     void (*save)(sm_output *output); /* output->gil: with the GIL, after `settle` */
-    /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. May be NULL. */
+    /* Copies what only the old file has into the one that will replace it. Returns false if that is impossible. */
+    bool (*carry)(sm_output *fresh, const sm_output *old);
+    /* Returns, for the calibration, the counted lines, or number [0] and ticks [1] of exact pieces. */
     void (*sum)(double sums[2]);
     void (*end)(bool forget); /* of a recording; forget: frees everything, for another recorder */
 } sm_recorder;
@@ -156,6 +177,7 @@ typedef struct sm_source {
     bool python_only;          /* C functions are not reported, so "auto" leaves them out */
     bool starts_only;          /* ends of calls are not reported */
     bool frames_in_c;          /* a C function evaluates each frame */
+    int (*tool_id)(void);      /* of sys.monitoring, or -1 if it has none now; may be NULL */
 } sm_source;
 
 typedef struct {
@@ -163,40 +185,56 @@ typedef struct {
     const sm_source *source;
 } sm_pair;
 
-#define SM_MOST_PAIRS 2
+enum { SM_MOST_PAIRS = 2, SM_RECORDINGS = 2 };
 
-/* Guard: the GIL. What a save reads is changed with the engine's lock as well; what is set by a start, while no worker
- * runs. The losses are counted with the GIL, and a save reads them as they are. */
+/* What is between a start and an end, and its file. Guard: the GIL. What a save reads is changed with the engine's lock
+ * as well; what is set by a start, while the flush worker leaves it alone. The losses are counted with the GIL, and a
+ * save reads them as they are. */
 typedef struct {
     bool running, forked; /* forked: in a child without a recording yet */
-    bool ahead;           /* the file has its end, and is not written any more; guarded by `disk`, too */
-    /* Atomic; set by the flush worker before it saves. */
-    bool at_rest;    /* no event has come since */
-    bool unattended; /* no event has checked what the interpreter does not report */
-    uint32_t session;
+    bool ahead;           /* the file has its end, and is not written any more; guarded by `disk` (flush.c), too */
+    bool at_rest;         /* atomic; no event has come since the flush worker set it, before it saved */
+    bool holds_codes, ends_by_signal;
     /* They start in this order, and rows of one may refer to earlier ones. Only the first has states of threads. */
     sm_pair pairs[SM_MOST_PAIRS];
     uint32_t pair_count; /* 0 before the first recording */
     sm_settings settings;
     sm_skipped_threads apart;
+    sm_output output; /* the file, or writer is NULL; exchanged with `disk`, too */
+    char *meta, *host, *argv, *interpreter, *exit, *folder; /* owned; folder: of relative file names, or NULL */
+    sm_moment began;
+    int64_t end_ns;
+    uint64_t interpreters_gone;
+    uint64_t interpreters;           /* others since, which are not recorded */
+    uint64_t lost_memory, hook_lost; /* losses */
+    struct {                         /* the worker's, with `disk` */
+        bool wanted;                 /* atomic; changed with the GIL */
+        uint64_t pause_ns, next_ns;  /* between two writes; monotonic time of the next one */
+        int64_t cpu_ns;              /* of the program, at the last write */
+    } flush;
+} sm_recording;
+
+/* The main recording has the threads and the clock of the engine. One of a recorder that needs neither stays beside it,
+ * with a start and an end of its own. */
+extern sm_recording sm_main, sm_beside;
+extern sm_recording *const sm_recordings[SM_RECORDINGS];
+
+/* The threads and the clock of the main recording. Guard: as its. */
+typedef struct {
+    bool unattended; /* atomic; set by the flush worker: no event has checked what the interpreter does not report */
+    uint32_t session;
     sm_clock clock;
     sm_thread *threads;    /* newest first; of this session, and of earlier ones while their threads live */
     uint32_t thread_count; /* rows of the recording */
     uint32_t finished;     /* of these, threads that have ended and have rows of their own */
     uint64_t kept;         /* bytes: what the recorder keeps of those */
-    sm_output output;      /* the file, or writer is NULL; exchanged with `disk`, too (flush.c) */
     bool same_frames;      /* in a forked child: what its parent left out stays out */
     bool from_here;        /* the frames of the starting thread are not recorded */
-    char *meta, *host, *argv, *interpreter, *exit; /* owned */
-    int64_t start_ns, end_ns;
-    sm_moment began; /* start_ns, by other clocks, too */
     uint64_t start_ticks;
     sm_probe_costs costs;
-    uint64_t interpreters_gone;
-    uint64_t interpreters; /* others since, which are not recorded */
     uint64_t walks;
-    uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
-    bool cython_unseen; /* calls of Cython 3's functions are not reported */
+    uint64_t repaired, late_threads, sites_off, source_changes; /* losses */
+    bool cython_unseen;                                         /* calls of Cython 3's functions are not reported */
 } sm_engine_state;
 
 /* Guard: the GIL, and the engine's lock for what the flush worker reads. */
@@ -226,12 +264,12 @@ void sm_engine_unlock(void);
 void sm_engine_lock_renew(void); /* in a forked child, which lacks its holder */
 
 static inline bool sm_engine_keeps_time(void) {
-    return sm_engine.pairs[0].recorder->clock != NULL && sm_engine.settings.timing != SM_TIMING_NONE;
+    return sm_main.pairs[0].recorder->clock != NULL && sm_main.settings.timing != SM_TIMING_NONE;
 }
 
 /* Note that the file lacks something. From anywhere. */
-static inline void sm_engine_stir(void) {
-    __atomic_store_n(&sm_engine.at_rest, false, __ATOMIC_SEQ_CST);
+static inline void sm_engine_stir(sm_recording *recording) {
+    __atomic_store_n(&recording->at_rest, false, __ATOMIC_SEQ_CST);
 }
 
 /* Check what the interpreter does not report, from a recorder's slow path. */
@@ -244,16 +282,16 @@ static inline void sm_engine_attend(void) {
         sm_engine_look_after();
 }
 
-#define SM_EACH_PAIR(pair)                                                                                             \
-    for (const sm_pair *pair = sm_engine.pairs; pair < sm_engine.pairs + sm_engine.pair_count; pair++)
+#define SM_EACH_PAIR(recording, pair)                                                                                  \
+    for (const sm_pair *pair = (recording)->pairs; pair < (recording)->pairs + (recording)->pair_count; pair++)
 
 /* Hide work of seismo from the recorders. thread: the running one, or NULL for recorders without states of threads. */
 void sm_engine_hold(sm_thread *thread, bool on);
 
-/* Open an output of this recording, and take the writer over, also on failure. Return false if out of memory. */
-bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
+/* Open an output of a recording, and take the writer over, also on failure. Return false if out of memory. */
+bool sm_engine_open(sm_recording *recording, sm_output *output, sm_writer *writer, bool whole);
 /* Write the rows that changed, or with `whole` all. last: the recording ends. With the engine's lock. */
-void sm_engine_save(sm_output *output, bool last);
+void sm_engine_save(sm_recording *recording, sm_output *output, bool last);
 /* Write the thread's row, so that what follows can be read before the next save. With the engine's lock. */
 void sm_engine_announce(sm_thread *thread);
 

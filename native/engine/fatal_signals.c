@@ -187,7 +187,7 @@ static void before_fork(void) {
     while (!holds && signal_that_ends_us() != 0) /* a thread of C: others end the process */
         nap();
     __atomic_fetch_add(&ending.forking, 1, __ATOMIC_RELAXED);
-    sm_worker_before_fork(&guard, 0);
+    sm_worker_before_fork(&guard);
     if (signal_that_ends_us() != 0) {
         if (holds)
             finish();

@@ -2,12 +2,7 @@
 #ifndef SM_ENGINE_FATAL_SIGNALS_H
 #define SM_ENGINE_FATAL_SIGNALS_H
 
-typedef enum {
-    SM_FATAL_SIGNAL_ENGINE,
-    SM_FATAL_SIGNAL_COVERAGE,
-    SM_FATAL_SIGNAL_WATCHES,
-    SM_FATAL_SIGNALS
-} sm_fatal_signal;
+typedef enum { SM_FATAL_SIGNAL_RECORDINGS, SM_FATAL_SIGNAL_WATCHES, SM_FATAL_SIGNALS } sm_fatal_signal;
 
 /* Call `end` with the signal's name before such a signal kills the process, with the GIL, on any thread, perhaps on two
  * if it releases the GIL. It must raise nothing. NULL stops this; if a signal has come and nothing else is recorded,

@@ -6,19 +6,19 @@
 
 bool sm_flush_init(void); /* once per process; false if out of memory */
 
-/* Start the flush worker of a recording, here or in a forked child. With the GIL. */
-void sm_flush_start(void);
-/* Stop the flush worker. With the GIL, which the worker does not need. */
-void sm_flush_stop(void);
+/* Write a recording at times from now on, here or in a forked child. With the GIL. */
+void sm_flush_start(sm_recording *recording);
+/* Leave it alone. With the GIL, which the worker does not need. */
+void sm_flush_stop(sm_recording *recording);
 
 /* These are called with the GIL and without the engine's lock. Those before the snapshot do nothing without a file. */
-void sm_engine_flush(void);
+void sm_engine_flush(sm_recording *recording);
 /* Write everything and the end. over: the recorder has stopped, so a journal's file may be rewritten, too. */
-void sm_flush_end(bool over);
+void sm_flush_end(sm_recording *recording, bool over);
 /* Write everything and the end, as if the process ended now in this way (an exec). "" takes it back. */
-void sm_engine_ahead(const char *exit);
+void sm_engine_ahead(sm_recording *recording, const char *exit);
 /* Continue in the file behind fd, a copy of the recording's. Return false if it has fewer bytes. */
-bool sm_engine_move(int fd);
-PyObject *sm_engine_snapshot(void);
+bool sm_engine_move(sm_recording *recording, int fd);
+PyObject *sm_engine_snapshot(sm_recording *recording);
 
 #endif

@@ -16,13 +16,13 @@ typedef struct {
     uint32_t flags;
 } sm_output_function;
 
-/* A file or memory image being written. Guard: its owner's: of the engine's, the engine's lock; of coverage's, the lock
- * of its rows. */
+/* A file or memory image being written. Guard: the engine's lock. */
 typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* owned; by sm_function.id */
     uint32_t functions_size, functions_count;
     uint64_t host, argv, interpreter, clock, source; /* string numbers */
+    uint32_t context_hits;                           /* rows, which are never replaced */
     uint32_t losses;
     uint64_t noted; /* a bit for each of the first 64 losses that the file has */
     uint64_t lost;  /* functions dropped for want of memory */

@@ -7,26 +7,26 @@
 #include "compat/runtime.h"
 #include "engine/threads.h"
 
-static sm_about about(void) {
-    return (sm_about){.meta = sm_engine.meta,
-                      .host = sm_engine.host,
-                      .argv = sm_engine.argv,
-                      .interpreter = sm_engine.interpreter,
-                      .source = sm_engine.pairs[0].source->name,
-                      .waits = sm_engine_keeps_time() ? sm_waits_known() : NULL,
-                      .exit = sm_engine.exit,
-                      .start_ns = sm_engine.start_ns,
-                      .boot_ns = sm_engine.began.boot_ns,
-                      .unix_bound_ns = sm_engine.began.unix_bound_ns,
-                      .end_ns = sm_engine.running ? sm_moment_since(&sm_engine.began) : sm_engine.end_ns};
+static sm_about about(const sm_recording *recording) {
+    return (sm_about){.meta = recording->meta,
+                      .host = recording->host,
+                      .argv = recording->argv,
+                      .interpreter = recording->interpreter,
+                      .source = recording->pairs[0].source->name,
+                      .waits = recording == &sm_main && sm_engine_keeps_time() ? sm_waits_known() : NULL,
+                      .exit = recording->exit,
+                      .start_ns = recording->began.unix_ns,
+                      .boot_ns = recording->began.boot_ns,
+                      .unix_bound_ns = recording->began.unix_bound_ns,
+                      .end_ns = recording->running ? sm_moment_since(&recording->began) : recording->end_ns};
 }
 
-bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
+bool sm_engine_open(sm_recording *recording, sm_output *output, sm_writer *writer, bool whole) {
     static const char *const clocks[] = {"tsc", "monotonic", "simulated"};
     char clock[256];
     snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
-    sm_about of = about();
-    of.clock = clock;
+    sm_about of = about(recording);
+    of.clock = recording == &sm_main ? clock : NULL;
     return sm_output_open(output, writer, whole, &of);
 }
 
@@ -34,7 +34,9 @@ static double cost_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-static void write_process(sm_output *output) {
+/* Write the facts of the process. Costs are the main recording's. */
+static void write_process(const sm_recording *recording, sm_output *output) {
+    sm_about of = about(recording);
     double reals[SM_MAX_COLUMNS] = {0};
     reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.costs.python.inside);
     reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.costs.python.outside);
@@ -46,14 +48,13 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_COST_ERROR] = sm_engine.costs.error;
     reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.costs.piece);
     reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.costs.deep);
-    sm_about of = about();
-    of.costs = reals;
+    of.costs = recording == &sm_main ? reals : NULL;
     sm_output_process(output, &of);
 }
 
 /* Update a thread's CPU time, unless it has ended or cannot be read. */
 static void look_at_cpu(sm_thread *thread) {
-    if (sm_engine.running)
+    if (sm_main.running)
         sm_thread_take_cpu(thread);
     if (!thread->ended)
         sm_thread_take_rest(thread);
@@ -86,7 +87,7 @@ void sm_engine_announce(sm_thread *thread) {
     thread = thread->home;
     if (thread->announced)
         return;
-    write_thread(&sm_engine.output, thread, sm_clock_read(&sm_engine.clock), sm_moment_since(&sm_engine.began));
+    write_thread(&sm_main.output, thread, sm_clock_read(&sm_engine.clock), sm_moment_since(&sm_main.began));
     thread->announced = true;
 }
 
@@ -111,15 +112,8 @@ static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     return folded;
 }
 
-void sm_engine_save(sm_output *output, bool last) {
-    int64_t now_ns = sm_moment_since(&sm_engine.began);
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    sm_clock_anchor(&sm_engine.clock);
-    output->losses = 0;
-    write_process(output);
-    uint64_t folded = write_threads(output, now, now_ns);
-    SM_EACH_PAIR (pair)
-        pair->recorder->save(output);
+/* Write what only the main recording can lose. */
+static void write_losses(sm_output *output, uint64_t folded) {
     sm_output_loss(output, "repaired", sm_engine.repaired, -1,
                    "times that a path did not match the interpreter's frames and was corrected");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
@@ -129,20 +123,39 @@ void sm_engine_save(sm_output *output, bool last) {
              "threads that began after %d had ended, or fewer with paths of %d MB, counted together by name and entry",
              SM_THREADS_APART, SM_THREADS_KEEP >> 20);
     sm_output_loss(output, "threads-folded", folded, -1, detail);
-    sm_output_loss(output, "hook-lost", sm_engine.hook_lost, -1,
-                   "the program or another tool took the hook away; what came after is missing");
     sm_output_loss(
         output, "source-changed", sm_engine.source_changes, -1,
         "deep recursion: from there on the profile function was used, whose cost is not taken out of the times");
-    if (sm_engine.running)
-        sm_engine.interpreters = sm_interpreters_made() - sm_engine.interpreters_gone;
-    sm_output_interpreters(output, sm_engine.interpreters);
     sm_output_loss(output, "cython-unseen", sm_engine.cython_unseen, -1,
                    "the profile function does not report calls of Cython 3's functions: their time is their callers'");
-    /* A failed write is no loss: a reader of these rows has everything that was written before. */
-    sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost + sm_writer_lost(output->writer), -1,
-                   "events or rows dropped for want of memory");
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,
                    "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
+}
+
+void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
+    bool main = recording == &sm_main;
+    int64_t now_ns = sm_moment_since(&recording->began);
+    uint64_t now = sm_clock_read(&sm_engine.clock), folded = 0;
+    output->losses = 0;
+    if (main)
+        sm_clock_anchor(&sm_engine.clock);
+    write_process(recording, output);
+    if (main)
+        folded = write_threads(output, now, now_ns);
+    SM_EACH_PAIR (recording, pair) {
+        pair->recorder->save(output);
+        if (last && pair->recorder->keeps_sources)
+            sm_output_sources(output, recording->folder);
+    }
+    if (main)
+        write_losses(output, folded);
+    sm_output_loss(output, "hook-lost", recording->hook_lost, -1,
+                   "the program or another tool took the hook away; what came after is missing");
+    if (recording->running)
+        recording->interpreters = sm_interpreters_made() - recording->interpreters_gone;
+    sm_output_interpreters(output, recording->interpreters);
+    /* A failed write is no loss: a reader of these rows has everything that was written before. */
+    sm_output_loss(output, "out-of-memory", recording->lost_memory + output->lost + sm_writer_lost(output->writer), -1,
+                   "events or rows dropped for want of memory");
     sm_output_unended(output, !last);
 }

@@ -71,7 +71,7 @@ static sm_thread *group_of(const sm_thread *thread) {
 bool sm_thread_fold(sm_thread *thread) {
     sm_thread *group = group_of(thread);
     if (group == NULL) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         return false;
     }
     thread->home = group;

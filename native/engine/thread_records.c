@@ -122,11 +122,11 @@ int64_t sm_thread_cpu_ns(const sm_thread *thread) {
 }
 
 bool sm_thread_enter(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
     sm_sampler_remove(&thread->timing); /* it may begin again in another group */
     if (sm_engine_keeps_time())
         sm_timing_start(&thread->timing);
-    if (recorder->thread != NULL && !recorder->thread(thread, SM_THREAD_BEGINS))
+    if (states != NULL && !states->step(thread, SM_THREAD_BEGINS))
         return false;
     if (sm_engine_keeps_time() && !thread->is_group)
         sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id);
@@ -134,13 +134,13 @@ bool sm_thread_enter(sm_thread *thread) {
 }
 
 void sm_thread_leave(sm_thread *thread) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
-    if (recorder->thread == NULL)
+    const sm_recorder *recorder = sm_main.pairs[0].recorder;
+    if (recorder->threads == NULL)
         return;
     recorder->hold(thread, true);
     sm_thread_take_rest(thread);
     sm_sampler_remove(&thread->timing);
-    (void)recorder->thread(thread, SM_THREAD_ENDS);
+    (void)recorder->threads->step(thread, SM_THREAD_ENDS);
 }
 
 void sm_threads_forget(void) {

@@ -25,15 +25,15 @@ static void note_end(sm_thread *thread) {
     if (pthread_equal(thread->pthread, pthread_self()))
         sm_thread_take_cpu(thread);
     thread->end_ticks = sm_clock_read(&sm_engine.clock);
-    thread->end_ns = sm_moment_since(&sm_engine.began);
+    thread->end_ns = sm_moment_since(&sm_main.began);
 }
 
 /* End a thread; idempotent. With the engine's lock. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
         return;
-    sm_engine_stir();
-    if (sm_engine.running && thread->session == sm_engine.session) {
+    sm_engine_stir(&sm_main);
+    if (sm_main.running && thread->session == sm_engine.session) {
         note_end(thread);
         sm_thread_leave(thread);
         if (thread->home != thread) {
@@ -71,7 +71,7 @@ static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t
     thread->below_frames = count > 0 ? sm_malloc(count * sizeof *thread->below_frames) : NULL;
     thread->below = thread->below_frames ? count : 0;
     if (thread->below < count)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     for (size_t i = 0; i < thread->below; i++)
         thread->below_frames[i][0] = frames[i].frame, thread->below_frames[i][1] = frames[i].code;
 }
@@ -82,7 +82,8 @@ static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size
 }
 
 static bool walk(sm_thread *thread, bool entering, bool first) {
-    if (!sm_engine.pairs[0].recorder->needs_stacks)
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
+    if (states == NULL)
         return true;
     size_t count = 0, size = 0;
     sm_engine.walks++;
@@ -119,9 +120,9 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     if (below > 0)
         thread->below = below; /* the others have ended; calls in their place are recorded */
     if (whole)
-        same = sm_engine.pairs[0].recorder->resync(thread, frames, below, count);
+        same = states->resync(thread, frames, below, count);
     else
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     for (size_t i = 0; i < count; i++) {
         Py_DECREF(frames[i].code);
         Py_XDECREF(frames[i].globals);
@@ -139,8 +140,8 @@ static void note_chunk(sm_thread *thread) {
 
 /* Make the thread part of the recording. folds: with a shared row and paths. With the engine's lock. */
 static bool enter_recording(sm_thread *thread, bool folds) {
-    sm_engine_stir();
-    thread->start_ns = sm_moment_since(&sm_engine.began);
+    sm_engine_stir(&sm_main);
+    thread->start_ns = sm_moment_since(&sm_main.began);
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
     thread->rest_ticks = thread->kept = 0;
@@ -153,7 +154,7 @@ static bool enter_recording(sm_thread *thread, bool folds) {
     thread->session = sm_engine.session;
     if (sm_thread_enter(thread))
         return true;
-    sm_engine.lost_memory++;
+    sm_main.lost_memory++;
     thread->session = 0; /* its next event tries again */
     if (thread->home != thread)
         sm_thread_unfold(thread);
@@ -224,16 +225,16 @@ static sm_thread *new_thread(PyThreadState *tstate) {
 /* Handle an event while the interpreter clears the thread's state. Each event may be the last, after which the state is
  * gone. So the recorders use a copy until the next one. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
     sm_engine_lock();
-    bool goes_on = thread->late || recorder->thread == NULL || recorder->thread(thread, SM_THREAD_GOES_ON);
+    bool goes_on = thread->late || states == NULL || states->step(thread, SM_THREAD_GOES_ON);
     copy = *tstate;
     if (goes_on)
         thread->tstate = &copy;
     sm_engine_unlock();
     if (!goes_on) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         return NULL;
     }
     sm_chunk *chunk = sm_tstate_chunk(&copy);
@@ -261,7 +262,7 @@ static sm_thread *thread_here(bool entering) {
         if (thread == NULL)
             thread = new_thread(tstate);
         if (thread == NULL || !sm_thread_attach(thread)) {
-            sm_engine.lost_memory++;
+            sm_main.lost_memory++;
             return NULL;
         }
     }
@@ -272,8 +273,8 @@ static sm_thread *thread_here(bool entering) {
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
-    const sm_recorder *recorder = sm_engine.pairs[0].recorder;
-    bool follows = recorder->follows != NULL && recorder->follows(thread, entering);
+    const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
+    bool follows = states != NULL && states->follows != NULL && states->follows(thread, entering);
     if ((!(grown || shrunk) || chunk == NULL) && !follows) {
         sm_engine_hold(thread, true);
         walk(thread, entering, false); /* another stack, which needs no repair */
@@ -284,8 +285,7 @@ static sm_thread *thread_here(bool entering) {
 }
 
 sm_thread *sm_engine_thread_here(bool entering) {
-    if (!sm_engine.running || sm_engine.forked || sm_is_finalizing() ||
-        sm_is_apart(&sm_engine.apart, PyThreadState_Get()))
+    if (!sm_main.running || sm_main.forked || sm_is_finalizing() || sm_is_apart(&sm_main.apart, PyThreadState_Get()))
         return NULL;
     sm_exception kept = sm_exception_keep();
     bool held = sm_collection_hold();
@@ -303,10 +303,10 @@ static void find_group(sm_thread *thread) {
     if (!sm_thread_fold(thread))
         return;
     before->folded--;
-    if (sm_engine.settings.journal)
+    if (sm_main.settings.journal)
         sm_thread_leave(thread); /* its journal names the other group, so another one begins */
     if (!sm_thread_enter(thread)) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         thread->session = 0;
     }
 }

@@ -34,7 +34,7 @@ void sm_ticker_stop(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
+    sm_worker_before_fork(&worker);
 }
 
 static bool parent_forked(void) {

@@ -93,7 +93,7 @@ static bool is_wanted(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker, 0);
+    sm_worker_before_fork(&worker);
 }
 
 static bool parent_forked(void) {

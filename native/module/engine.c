@@ -11,9 +11,11 @@
 #include "engine/engine.h"
 #include "engine/flush.h"
 #include "engine/recording.h"
+#include "module/coverage.h"
 #include "module/filter.h"
 #include "module/module.h"
 #include "module/objects.h"
+#include "module/settings.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/coverage/coverage.h"
@@ -24,17 +26,6 @@
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
 static const char *const choices_timing[] = {"sampled", "every", "none", NULL}; /* in the order of sm_timing_way */
-static const char *const choices_objects[] = {"lines", "types", NULL};
-
-/* Return the equal static string, so that settings need not own it, or NULL with a ValueError set. */
-static const char *choose(const char *what, const char *given, const char *const *choices) {
-    for (; *choices != NULL; choices++) {
-        if (strcmp(*choices, given) == 0)
-            return *choices;
-    }
-    PyErr_Format(PyExc_ValueError, "%s cannot be '%s'", what, given);
-    return NULL;
-}
 
 static const sm_known_recorder *choose_recorder(const char *name) {
     for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++) {
@@ -45,6 +36,17 @@ static const sm_known_recorder *choose_recorder(const char *name) {
     return NULL;
 }
 
+/* Take the name of a recorder for its recording (PyArg_Parse). */
+static int as_recording(PyObject *name, void *to) {
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const sm_known_recorder *known = text != NULL ? choose_recorder(text) : NULL;
+    if (known != NULL)
+        *(sm_recording **)to = known->recorder->beside ? &sm_beside : &sm_main;
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "the name of a recorder must be a str");
+    return known != NULL;
+}
+
 /* Facts about this process that every recording carries. */
 static void replace(char **target, PyObject *text) {
     sm_replace_chars(target, text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL);
@@ -53,12 +55,10 @@ static void replace(char **target, PyObject *text) {
 
 /* Options of start() that need checking. */
 typedef struct {
-    const char *source, *c_functions, *clock, *timing, *recorder, *objects;
+    const char *source, *c_functions, *clock, *timing, *recorder;
     int paths, apart, journal;
     unsigned rate;
     unsigned long flush_ms;
-    unsigned long depth;
-    unsigned long long max_paths, max_live, min_duration_ns;
     PyObject *where, *span;
     bool only_c; /* where= leaves all Python functions out */
 } start_options;
@@ -82,7 +82,7 @@ static const char *objection_to(const sm_source *source, const start_options *gi
 
 static const sm_source *choose_source(const sm_known_recorder *known, const char *name, const start_options *given,
                                       const sm_settings *settings) {
-    const char *why_not = sm_interpreter_objection();
+    const char *why_not = NULL;
     for (const sm_source *const *source = known->sources; *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
@@ -99,21 +99,17 @@ static const sm_source *choose_source(const sm_known_recorder *known, const char
     return NULL;
 }
 
-/* -1 with an exception. The settings' texts are static. */
-static int check_options(const start_options *given, sm_settings *settings, sm_tree_settings *of_calls,
-                         sm_objects_settings *of_objects) {
-    settings->flush_ns = given->flush_ms * 1000000ull;
-    settings->c_functions = choose("c_functions", given->c_functions, choices_c);
-    settings->clock = settings->c_functions ? choose("clock", given->clock, choices_clock) : NULL;
-    const char *timing = settings->clock ? choose("timing", given->timing, choices_timing) : NULL;
-    const char *objects = timing ? choose("objects", given->objects, choices_objects) : NULL;
-    if (objects == NULL)
+/* Return -1 with an exception set. The settings' texts are static, so that settings need not own them. */
+static int check_options(const start_options *given, sm_settings *settings) {
+    int c_functions = sm_settings_word("c_functions", given->c_functions, choices_c);
+    int clock = c_functions < 0 ? -1 : sm_settings_word("clock", given->clock, choices_clock);
+    int timing = clock < 0 ? -1 : sm_settings_word("timing", given->timing, choices_timing);
+    if (timing < 0)
         return -1;
-    while (timing != choices_timing[settings->timing])
-        settings->timing++;
-    *of_objects = (sm_objects_settings){strcmp(objects, "lines") == 0, given->max_live};
-    uint32_t depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
-    *of_calls = (sm_tree_settings){given->max_paths, depth, given->min_duration_ns};
+    settings->c_functions = choices_c[c_functions];
+    settings->clock = choices_clock[clock];
+    settings->timing = (sm_timing_way)timing;
+    settings->flush_ns = given->flush_ms * 1000000ull;
     settings->rate = given->rate;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
@@ -128,32 +124,32 @@ static int check_options(const start_options *given, sm_settings *settings, sm_t
         why_not = "a trace is of calls: leave journal out";
     else if (settings->timing == SM_TIMING_NONE && settings->journal)
         why_not = "a trace has times: timing cannot be none";
-    else if ((given->paths || given->span != Py_None) && !of_objects->lines)
-        why_not = "call paths and spans of objects can be recorded by line only, not by type";
     if (why_not != NULL)
         PyErr_SetString(PyExc_ValueError, why_not);
     return why_not != NULL ? -1 : 0;
 }
 
-/* Who records: the one that was asked for, or for call paths of objects the call tree and that. What the source cannot
- * see is left out of the settings. Returns how many there are; -1 with an exception. */
-static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair pairs[SM_MOST_PAIRS]) {
-    const sm_known_recorder *known = choose_recorder(given->recorder);
-    if (known == NULL)
-        return -1;
-    int count = 1;
-    if (given->paths && known->recorder == &sm_objects_recorder) {
-        pairs[count++] = (sm_pair){known->recorder, choose_source(known, NULL, given, settings)};
-        known = choose_recorder(sm_calltree.name);
+/* Choose who records: the one that was asked for, or for call paths of objects the call tree and that. Return how many
+ * there are, or -1 with an exception set. */
+static int choose_recorders(const start_options *given, const sm_known_recorder *known[SM_MOST_PAIRS]) {
+    int count = 0;
+    if (given->paths && strcmp(given->recorder, sm_objects_recorder.name) == 0)
+        known[count++] = choose_recorder(sm_calltree.name);
+    known[count] = choose_recorder(given->recorder);
+    return known[count] != NULL ? count + 1 : -1;
+}
+
+/* Choose their sources, and leave out of the settings what these cannot see. Return -1 with an exception set. */
+static int choose_sources(const sm_known_recorder *const known[SM_MOST_PAIRS], int count, const start_options *given,
+                          sm_settings *settings, sm_pair pairs[SM_MOST_PAIRS]) {
+    for (int i = 0; i < count; i++) {
+        pairs[i].source = choose_source(known[i], i == 0 ? given->source : NULL, given, settings);
+        if (pairs[i].source == NULL)
+            return -1;
     }
-    if (count > 1 && pairs[1].source == NULL)
-        return -1;
-    pairs[0] = (sm_pair){known->recorder, choose_source(known, given->source, given, settings)};
-    if (pairs[0].source == NULL)
-        return -1;
     if (pairs[0].source->python_only)
         settings->c_functions = "none";
-    return count;
+    return 0;
 }
 
 /* Set the filter of start()'s argument, or NULL for None. Return -1 with an exception set. */
@@ -162,103 +158,123 @@ static int filter_from(PyObject *given, sm_filter **filter) {
     return *filter == NULL && given != Py_None ? -1 : 0;
 }
 
-static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {
-        "source",    "c_functions", "clock", "timing",  "fd",      "flush_ms",        "max_paths", "hide",    "meta",
-        "calibrate", "interpreter", "host",  "argv",    "running", "where",           "recorder",  "objects", "paths",
-        "max_live",  "span",        "apart", "journal", "depth",   "min_duration_ns", "rate",      NULL};
+/* Start with the given options; `own`: those that recorders declare. */
+static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
+    static char *names[] = {"source",   "c_functions", "clock",       "timing", "fd",      "flush_ms", "hide",
+                            "meta",     "calibrate",   "interpreter", "host",   "argv",    "running",  "where",
+                            "recorder", "paths",       "span",        "apart",  "journal", "rate",     NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "sampled",
                            .recorder = "calltree",
-                           .objects = "lines",
                            .flush_ms = SM_FLUSH_MS,
-                           .max_paths = SM_MAX_PATHS,
-                           .max_live = SM_MAX_LIVE,
                            .where = Py_None,
                            .span = Py_None};
-    const char *hide = "";
+    sm_settings settings = {.hide = ""};
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$zsssikKsUpUUUpOsspKOppkKI:start", names, &given.source, &given.c_functions, &given.clock,
-            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
-            &running, &given.where, &given.recorder, &given.objects, &given.paths, &given.max_live, &given.span,
-            &given.apart, &given.journal, &given.depth, &given.min_duration_ns, &given.rate))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssiksUpUUUpOspOppI:start", names, &given.source,
+                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
+                                     &settings.hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.paths, &given.span, &given.apart,
+                                     &given.journal, &given.rate))
         return NULL;
-    sm_filter *where, *span;
-    if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
+    sm_filter *span;
+    if (filter_from(given.where, &settings.where) < 0 || filter_from(given.span, &span) < 0)
         return NULL;
-    if (sm_interpreter_objection() == NULL && sm_engine.running) {
-        PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
+    uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
+    given.only_c = settings.where != NULL && (sm_filter_kinds(settings.where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
+    const sm_known_recorder *known[SM_MOST_PAIRS];
+    int count = check_options(&given, &settings) < 0 ? -1 : choose_recorders(&given, known);
+    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}", *objection = sm_interpreter_objection();
+    if (count < 0 || meta_text == NULL)
+        return NULL;
+    sm_recording *recording = known[0]->recorder->beside ? &sm_beside : &sm_main;
+    if (objection == NULL && recording->running)
+        objection = recording == &sm_main ? "a recording is running already" : "coverage is being recorded already";
+    if (objection != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, objection);
         return NULL;
     }
-    sm_settings settings = {0};
-    uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
-    given.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
-    sm_tree_settings of_calls;
-    sm_objects_settings of_objects;
-    sm_pair pairs[SM_MOST_PAIRS];
-    int count =
-        check_options(&given, &settings, &of_calls, &of_objects) < 0 ? -1 : choose_pairs(&given, &settings, pairs);
-    if (count < 0 || sm_engine_init() < 0)
-        return NULL;
+    sm_pair pairs[SM_MOST_PAIRS] = {{known[0]->recorder, NULL}, {known[count - 1]->recorder, NULL}};
     bool objects = pairs[count - 1].recorder == &sm_objects_recorder;
-    if (objects && sm_module_objects_prepare(span) < 0)
+    if (sm_settings_take(pairs, (uint32_t)count, own) < 0)
         return NULL;
-    sm_functions_hide(hide);
-    sm_filter_functions(where);
-    replace(&sm_engine.interpreter, interpreter);
-    replace(&sm_engine.host, host);
-    replace(&sm_engine.argv, argv);
-    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
-    if (meta_text == NULL)
+    if (objects && (count > 1 || span != NULL) && sm_objects_chosen.by != SM_OBJECTS_BY_LINE) {
+        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
         return NULL;
-    sm_tree_chosen = of_calls;
-    sm_objects_chosen = of_objects;
-    sm_wire(pairs, (uint32_t)count, &settings);
-    if (sm_engine_start(pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
+    }
+    if (choose_sources(known, count, &given, &settings, pairs) < 0 || sm_engine_init() < 0 ||
+        (objects && sm_module_objects_prepare(span) < 0))
+        return NULL;
+    replace(&recording->interpreter, interpreter);
+    replace(&recording->host, host);
+    replace(&recording->argv, argv);
+    if (recording == &sm_main) {
+        sm_functions_hide(settings.hide);
+        sm_filter_functions(settings.where);
+        sm_wire(pairs, (uint32_t)count, &settings);
+    }
+    if (sm_engine_start(recording, pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     if (objects && span != NULL && sm_module_objects_spans_start(span) < 0) {
         sm_exception kept = sm_exception_keep();
-        sm_engine_stop("");
+        sm_engine_stop(&sm_main, "");
         sm_exception_restore(kept);
         return NULL;
     }
     Py_RETURN_NONE;
 }
 
+static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    PyObject *rest = keywords ? PyDict_Copy(keywords) : PyDict_New(), *own = PyDict_New(), *result = NULL;
+    if (rest != NULL && own != NULL && sm_settings_split(rest, own) == 0)
+        result = start(args, rest, own);
+    Py_XDECREF(rest);
+    Py_XDECREF(own);
+    return result;
+}
+
 static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"exit", NULL};
+    static char *names[] = {"exit", "recorder", NULL};
     const char *exit = "";
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s:stop", names, &exit))
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|sO&:stop", names, &exit, as_recording, &recording))
         return NULL;
-    sm_module_objects_spans_stop();
-    sm_engine_stop(exit);
+    if (recording == &sm_main)
+        sm_module_objects_spans_stop();
+    sm_engine_stop(recording, exit);
     Py_RETURN_NONE;
 }
 
-static PyObject *engine_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return sm_engine_snapshot();
+static PyObject *engine_snapshot(PyObject *Py_UNUSED(module), PyObject *args) {
+    sm_recording *recording = &sm_main;
+    return PyArg_ParseTuple(args, "|O&:snapshot", as_recording, &recording) ? sm_engine_snapshot(recording) : NULL;
 }
 
-static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    sm_engine_flush();
+static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *args) {
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "|O&:flush", as_recording, &recording))
+        return NULL;
+    sm_engine_poll(recording);
+    sm_engine_flush(recording);
     Py_RETURN_NONE;
 }
 
-static PyObject *engine_move(PyObject *Py_UNUSED(module), PyObject *number) {
-    int fd = (int)PyLong_AsLong(number);
-    if (fd == -1 && PyErr_Occurred())
+static PyObject *engine_move(PyObject *Py_UNUSED(module), PyObject *args) {
+    int fd;
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "i|O&:move", &fd, as_recording, &recording))
         return NULL;
-    return PyBool_FromLong(sm_engine_move(fd));
+    return PyBool_FromLong(sm_engine_move(recording, fd));
 }
 
-static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
-    const char *text = PyUnicode_AsUTF8(exit);
-    if (text == NULL)
+static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *args) {
+    const char *exit;
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "s|O&:ahead", &exit, as_recording, &recording))
         return NULL;
-    sm_engine_ahead(text);
+    sm_engine_ahead(recording, exit);
     Py_RETURN_NONE;
 }
 
@@ -269,14 +285,14 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
-    bool running = sm_engine.running;
+    bool running = sm_main.running;
     sm_thread *thread = running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
     uint32_t session = sm_engine.session;
     PyThreadState_EnterTracing(tstate);
     if (running)
         sm_engine_hold(thread, true);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), NULL);
-    if (running && sm_engine.running && sm_engine.session == session)
+    if (running && sm_main.running && sm_engine.session == session)
         sm_engine_hold(thread, false);
     PyThreadState_LeaveTracing(tstate);
     return result;
@@ -285,13 +301,15 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
 static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
     int fd;
     const char *meta;
-    if (!PyArg_ParseTuple(args, "is:after_fork", &fd, &meta))
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "is|O&:after_fork", &fd, &meta, as_recording, &recording))
         return NULL;
-    if (fd == -2)
+    if (fd == -2 && recording == &sm_main)
         sm_module_objects_spans_stop();
-    if (sm_engine_after_fork(fd, meta) < 0)
+    if (sm_engine_after_fork(recording, fd, meta) < 0)
         return NULL;
-    sm_module_objects_spans_forked();
+    if (recording == &sm_main)
+        sm_module_objects_spans_forked();
     Py_RETURN_NONE;
 }
 
@@ -299,11 +317,6 @@ static PyObject *clock_facts(const sm_clock *clock) {
     static const char *const names[] = {"tsc", "monotonic", "simulated"};
     return Py_BuildValue("{sssssdsd}", "name", names[clock->kind], "reason", clock->reason, "cost_ns",
                          sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick);
-}
-
-/* Return the device and inode of an output's file, which change when it is rewritten. */
-static PyObject *pair_of(const uint64_t identity[2]) {
-    return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
 
 static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -316,48 +329,60 @@ static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
     return written < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromSsize_t(written);
 }
 
-static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+/* Return the device and inode, which change when the file is rewritten. */
+static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *args) {
+    uint64_t identity[2] = {0, 0};
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "|O&:file", as_recording, &recording))
+        return NULL;
     sm_engine_lock(); /* the flush worker may exchange it */
-    uint64_t identity[2] = {0, 0};
-    if (sm_engine.output.writer != NULL)
-        sm_writer_identity(sm_engine.output.writer, identity);
+    if (recording->output.writer != NULL)
+        sm_writer_identity(recording->output.writer, identity);
     sm_engine_unlock();
-    return pair_of(identity);
+    return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
 
-static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    uint64_t identity[2] = {0, 0};
-    sm_cover_identity(identity);
-    return pair_of(identity);
-}
-
-static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    bool started = sm_engine.pair_count > 0;
-    const sm_recorder *recorder = started ? sm_engine.pairs[sm_engine.pair_count - 1].recorder : NULL;
-    sm_objects_quiet(true);
-    sm_engine_lock();
-    sm_writer *writer = sm_engine.output.writer;
-    int error = writer != NULL ? sm_writer_error(writer) : 0;
-    bool kept =
-        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
-    sm_engine_unlock();
-    PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
-        started ? sm_engine.pairs[0].source->name : "", "recorder", started ? recorder->name : "", "c_functions",
-        started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
-        sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
-        (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
-        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
-        error, "journal_kept", (int)kept, "clock", clock_facts(&sm_engine.clock), "python_inside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside), "python_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
+/* Return facts about the main recording alone. */
+static PyObject *main_status(void) {
+    PyObject *facts = Py_BuildValue(
+        "{sssIsKsKsKsNsdsdsdsdsdsdsdsd}", "c_functions", sm_main.pair_count > 0 ? sm_main.settings.c_functions : "",
+        "sites_room", (unsigned)sm_sites_room(), "paths", (unsigned long long)sm_calltree_paths(), "path_bytes",
+        (unsigned long long)sm_calltree_bytes(), "repaired", (unsigned long long)sm_engine.repaired, "clock",
+        clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.inside),
+        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.costs.python.outside), "c_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.inside), "c_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error, "piece",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
-    if (status != NULL && sm_module_objects_status(status) < 0)
+    if (facts != NULL && sm_module_objects_status(facts) < 0)
+        Py_CLEAR(facts);
+    return facts;
+}
+
+static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *args) {
+    sm_recording *recording = &sm_main;
+    if (!PyArg_ParseTuple(args, "|O&:status", as_recording, &recording))
+        return NULL;
+    const sm_pair *last = recording->pair_count > 0 ? &recording->pairs[recording->pair_count - 1] : NULL;
+    const sm_source *source = recording->pairs[0].source;
+    sm_objects_quiet(true);
+    sm_engine_lock();
+    sm_writer *writer = recording->output.writer;
+    int error = writer != NULL ? sm_writer_error(writer) : 0;
+    bool kept =
+        recording->settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
+    sm_engine_unlock();
+    PyObject *facts = recording == &sm_main ? main_status() : sm_module_coverage_status();
+    PyObject *status = Py_BuildValue(
+        "{sOsOsssssisKsKsisO}", "running", recording->running ? Py_True : Py_False, "forked",
+        recording->forked ? Py_True : Py_False, "source", last ? source->name : "", "recorder",
+        last ? last->recorder->name : "", "tool_id", last && source->tool_id ? source->tool_id() : -1, "hook_lost",
+        (unsigned long long)recording->hook_lost, "lost_memory", (unsigned long long)recording->lost_memory,
+        "write_error", error, "journal_kept", kept ? Py_True : Py_False);
+    if (facts == NULL || (status != NULL && PyDict_Update(status, facts) < 0))
         Py_CLEAR(status);
+    Py_XDECREF(facts);
     sm_objects_quiet(false);
     return status;
 }
@@ -391,8 +416,9 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool right = sm_codes_check();
-    SM_EACH_PAIR (pair) {
-        for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++)
+    for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++) {
+        const sm_recording *recording = known->recorder->beside ? &sm_beside : &sm_main;
+        SM_EACH_PAIR (recording, pair)
             right = right && (known->recorder != pair->recorder || known->check());
     }
     return PyBool_FromLong(right);
@@ -422,7 +448,7 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     if (ticks == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
     sm_simulated_ticks += ticks;
-    if (sm_engine.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+    if (sm_main.running && sm_engine.clock.kind == SM_CLOCK_SIMULATED)
         sm_sampler_look();
     Py_RETURN_NONE;
 }
@@ -442,28 +468,30 @@ static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 }
 
 static PyMethodDef functions[] = {
+    /* The last argument of many is the name of a recorder, for its recording: by default the main one, which is that of
+     * all recorders but coverage. */
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
      "Start recording. Raises RuntimeError, with a sentence that says why, where that is impossible."},
     {"stop", (PyCFunction)(void (*)(void))engine_stop, METH_VARARGS | METH_KEYWORDS,
      "Remove the hooks and write the rest. Does nothing when nothing is being recorded."},
-    {"snapshot", engine_snapshot, METH_NOARGS, "Return the recording so far, as the bytes of a .seismo file."},
-    {"flush", engine_flush, METH_NOARGS, "Write to the file, if there is one, what has changed since the last write."},
+    {"snapshot", engine_snapshot, METH_VARARGS, "Return the recording so far, as the bytes of a .seismo file."},
+    {"flush", engine_flush, METH_VARARGS, "Write to the file, if there is one, what has changed since the last write."},
     {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
      "quietly(function, *args): call the function without recording what it does or how long it takes."},
-    {"move", engine_move, METH_O,
-     "move(fd): continue in the file that fd is an opening of, a copy of the recording's. False: it is no copy."},
-    {"ahead", engine_ahead, METH_O,
-     "ahead(exit): write everything and the end of the file, as if the process ended now in this way. '' revokes it."},
+    {"move", engine_move, METH_VARARGS,
+     "move(fd, recorder): continue in the file that fd is an opening of, a copy of the recording's. False: it is no "
+     "copy."},
+    {"ahead", engine_ahead, METH_VARARGS,
+     "ahead(exit, recorder): write everything and the end of the file, as if the process ended now in this way. '' "
+     "revokes it."},
     {"after_fork", engine_after_fork, METH_VARARGS,
      "In a forked child: discard the parent's counts and continue into fd (-1: in memory; -2: stop recording)."},
-    {"status", engine_status, METH_NOARGS, "Return facts about the current recording, or about the last one."},
+    {"status", engine_status, METH_VARARGS, "Return facts about the current recording, or about the last one."},
     {"sources", engine_sources, METH_NOARGS, "Return, for each source, whether it can be used here and why."},
     {"write", engine_write, METH_VARARGS,
      "write(fd, content, /)\n\nAs os.write, but a limit of file sizes is an OSError and sends the program no signal."},
-    {"file", engine_file, METH_NOARGS,
+    {"file", engine_file, METH_VARARGS,
      "Return device and inode of the file that is recorded into, or 0 and 0 where there is none."},
-    {"cover_file", cover_file, METH_NOARGS,
-     "Return device and inode of the file that coverage is recorded into, or 0 and 0 where there is none."},
     {"clock_info", engine_clock_info, METH_NOARGS, "Return the clock that a recording would use."},
     {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
     {"_limit_waits", limit_waits, METH_O,
@@ -477,9 +505,9 @@ static PyMethodDef functions[] = {
 };
 
 int sm_module_add_engine(PyObject *module) {
-    PyObject *defaults =
-        Py_BuildValue("{sIsIsI}", "flush_ms", SM_FLUSH_MS, "max_paths", SM_MAX_PATHS, "max_live", SM_MAX_LIVE);
-    int status = defaults ? PyModule_AddObjectRef(module, "DEFAULTS", defaults) : -1;
+    PyObject *defaults = Py_BuildValue("{sI}", "flush_ms", SM_FLUSH_MS);
+    int status =
+        defaults && sm_settings_defaults(defaults) == 0 ? PyModule_AddObjectRef(module, "DEFAULTS", defaults) : -1;
     Py_XDECREF(defaults);
     return status < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

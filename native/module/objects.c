@@ -71,7 +71,7 @@ static PyObject *objects_mark(PyObject *Py_UNUSED(module), PyObject *name) {
 }
 
 static PyObject *objects_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
-    if (sm_objects.on && sm_engine.running)
+    if (sm_objects.on && sm_main.running)
         sm_objects_note_end();
     Py_RETURN_NONE;
 }

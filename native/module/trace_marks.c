@@ -4,7 +4,7 @@
 #include "recorder/calls/trace.h"
 
 static bool journaling(void) {
-    return sm_engine.running && !sm_engine.forked && sm_engine.settings.journal;
+    return sm_main.running && !sm_main.forked && sm_main.settings.journal;
 }
 
 static PyObject *is_journaling(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {

@@ -3,6 +3,7 @@
 
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/start_receiver.h"
+#include "recorder/coverage/coverage.h"
 #include "recorder/lines/lines.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/span_births.h"
@@ -246,10 +247,16 @@ static const sm_source *const calltree_sources[] = {&sm_source_starts, &sm_sourc
                                                     &sm_source_profilefunc, NULL};
 static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
 static const sm_source *const objects_sources[] = {&sm_source_reftracer, NULL};
+#if SM_HAS_MONITORING
+static const sm_source *const coverage_sources[] = {&sm_source_places, NULL};
+#else
+static const sm_source *const coverage_sources[] = {&sm_source_probes, NULL};
+#endif
 
 const sm_known_recorder sm_recorders[] = {{&sm_calltree, calltree_sources, sm_calltree_check},
                                           {&sm_lines_recorder, linetimes_sources, sm_lines_check},
                                           {&sm_objects_recorder, objects_sources, sm_objects_check},
+                                          {&sm_cover_recorder, coverage_sources, sm_cover_check},
                                           {NULL, NULL, NULL}};
 
 const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_objects_span_close, sm_objects_span_run,
@@ -257,9 +264,9 @@ const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_obje
 
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings) {
     bool paths = count > 1; /* objects are recorded with the call tree, which is first */
-    sm_reftracer_in_use = paths                     ? &objects_by_path_functions
-                          : sm_objects_chosen.lines ? &objects_by_line_functions
-                                                    : &objects_by_type_functions;
+    sm_reftracer_in_use = paths                                        ? &objects_by_path_functions
+                          : sm_objects_chosen.by == SM_OBJECTS_BY_LINE ? &objects_by_line_functions
+                                                                       : &objects_by_type_functions;
     sm_tree_way way = settings->timing == SM_TIMING_NONE ? SM_WAY_BARE
                                                          : (settings->journal ? SM_WAY_JOURNAL : 0) |
                                                                (settings->timing == SM_TIMING_EVERY ? SM_WAY_EVERY : 0);

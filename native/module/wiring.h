@@ -12,7 +12,9 @@ typedef struct {
 
 extern const sm_known_recorder sm_recorders[]; /* the first one is the default */
 
-/* Install the sources' callbacks for the recorders of a recording that is about to start. */
+/* Install the sources' callbacks for the recorders of the main recording, which is about to start. Coverage has its
+ * own.
+ */
 void sm_wire(const sm_pair *pairs, uint32_t count, const sm_settings *settings);
 
 /* The objects recorder's receiver of spans. */

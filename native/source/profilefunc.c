@@ -64,4 +64,4 @@ static void poll(void) {
     sm_engine.cython_unseen = sm_profilefunc_c_functions && (sm_engine.cython_unseen || cython_is_here());
 }
 
-const sm_source sm_source_profilefunc = {"profilefunc", objection, start, stop, poll, NULL, false, false, false};
+const sm_source sm_source_profilefunc = {"profilefunc", objection, start, stop, poll, NULL, false, false, false, NULL};

@@ -26,8 +26,8 @@ int sm_profile_threads_start(void) {
 
 void sm_profile_threads_stop(void) {
     sm_thread_slots_leave(&user);
-    sm_engine.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_PROFILE] - evicted_before;
-    sm_engine.lost_memory += sm_thread_slots.lost - lost_before;
+    sm_main.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_PROFILE] - evicted_before;
+    sm_main.lost_memory += sm_thread_slots.lost - lost_before;
 }
 
 unsigned sm_profile_threads_look(void) {
@@ -62,7 +62,7 @@ static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
     PyObject *frame, *event, *arg;
     if (!PyArg_ParseTuple(args, "OOO", &frame, &event, &arg))
         return NULL;
-    if (!sm_engine.running || !started) {
+    if (!sm_main.running || !started) {
         (void)sm_set_profile(PyThreadState_Get(), NULL);
         Py_RETURN_NONE;
     }
@@ -130,7 +130,7 @@ void sm_profile_threads_stop(void) {
     started = false;
     unwatch_threading();
     if (PyThreadState_Get()->c_profilefunc != sm_profilefunc_in_use)
-        sm_engine.hook_lost += sm_engine.hook_lost == 0;
+        sm_main.hook_lost += sm_main.hook_lost == 0;
     (void)each_thread(false);
 }
 

@@ -35,4 +35,4 @@ static void stop(void) {
 }
 
 const sm_source sm_source_reftracer = {
-    "reftracer", sm_reference_objection, start, stop, NULL, begin_again, false, false, false};
+    "reftracer", sm_reference_objection, start, stop, NULL, begin_again, false, false, false, NULL};

@@ -67,14 +67,13 @@ typedef struct {
 } sm_monitoring_callbacks;
 
 extern const sm_source sm_source_monitoring, sm_source_starts, sm_source_profilefunc, sm_source_evalframe,
-    sm_source_tracefunc, sm_source_reftracer;
+    sm_source_tracefunc, sm_source_reftracer, sm_source_places, sm_source_probes;
 
 /* Callbacks that wiring.c sets before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;
 extern Py_tracefunc sm_profilefunc_in_use, sm_tracefunc_in_use;
 extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
-int sm_monitoring_tool_id(void); /* -1 if none is held */
-uint32_t sm_sites_room(void);    /* the size of the table of call sites */
+uint32_t sm_sites_room(void); /* the size of the table of call sites */
 
 #endif

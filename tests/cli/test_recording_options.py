@@ -52,20 +52,29 @@ def test_python_refuses_what_is_no_option(verb):
 
 @pytest.mark.parametrize("name", options.SETTINGS)
 def test_the_core_takes_each_option(name):
-    """All else is checked before the recorder is looked for."""
+    """All else is checked before the source is looked for."""
     setting = options.SETTINGS[name]
+    recorder = {"profile": "calltree", "trace": "calltree", "lines": "linetimes", "objects": "lifetimes"}[
+        setting.verbs[0]
+    ]
     for value in setting.choices or ([None] if name in ("where", "span") else [1] if setting.read else [False, True]):
-        with pytest.raises(ValueError, match=r"no recorder 'nothing'|only calls are timed|only calls can be recorded"):
-            _core.start(recorder="nothing", **{name: value})
+        given = {"recorder": "nothing", name: value} if name == "source" else {"source": "nothing", name: value}
+        with pytest.raises(ValueError, match=r"no (recorder|source) 'nothing'"):
+            _core.start(**{"recorder": recorder, **given})
     if setting.choices and name != "source":  # which there are is the interpreter's
         with pytest.raises(ValueError, match=f"{name} cannot be 'another'"):
-            _core.start(recorder="nothing", **{name: "another"})
+            _core.start(recorder=recorder, **{name: "another"})
+
+
+def test_the_core_refuses_settings_of_other_recorders():
+    with pytest.raises(ValueError, match=r"lifetimes .*\{'max_paths': 1\}"):
+        _core.start(recorder="lifetimes", max_paths=1)
 
 
 def test_the_core_takes_each_option_of_coverage():
     flags = {setting.name: False for setting in options.COVERAGE if setting.is_flag}
     with pytest.raises(TypeError, match="expected a Filter, not str"):
-        _core.cover_start(where="nothing", **flags)
+        _core.start(recorder="coverage", where="nothing", **flags)
 
 
 def test_guests_have_the_options_that_say_so():

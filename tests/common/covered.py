@@ -90,15 +90,15 @@ def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None =
     """Run the program, then run(its names), under the recorder."""
     code = compiled(text) if isinstance(text, str) else text
     names: dict[str, Any] = {"__name__": "program"}
-    _core.cover_start(**options)
+    _core.start(recorder="coverage", **options)
     try:
         exec(code, names)
         if run is not None:
             run(names)
-        assert _core.cover_check()
+        assert _core.check()
     finally:
-        _core.cover_stop()
-    return Covered(_core.cover_snapshot(), code.co_filename)
+        _core.stop(recorder="coverage")
+    return Covered(_core.snapshot("coverage"), code.co_filename)
 
 
 def traced(text: str | CodeType) -> Counter[int]:

@@ -45,16 +45,14 @@ def asked(*questions):
     return ask
 
 
-def fail_each(fresh, begin, *meanwhile, forever, after, recorder=""):
+def fail_each(fresh, begin, *meanwhile, forever, after, recorder="calltree"):
     """Record a program repeatedly, until it makes fewer allocations than the number of the failing one.
 
     `fresh()` returns the program, whose result shows if it was disturbed. `begin(n)` starts the recording. The
     functions in `meanwhile` are called before it stops. With `forever`, all allocations after the n-th fail, too.
-    `after(n)` returns the next n. `recorder` is the prefix of the recorder's functions in the core. Return the last n,
-    and the numbers of recordings that failed to start and that started.
+    `after(n)` returns the next n. `recorder` is the one that `begin` starts. Return the last n, and the numbers of
+    recordings that failed to start and that started.
     """
-    names = ("status", "stop", "snapshot", "check")
-    status, stop, snapshot, check = (getattr(_core, recorder + name) for name in names)
     truth = fresh()()
     failed = started = 0
     n = 1
@@ -67,18 +65,18 @@ def fail_each(fresh, begin, *meanwhile, forever, after, recorder=""):
             failed += 1
             _core._fail_allocation(0)
             assert program() == truth
-            assert not status()["running"]
+            assert not _core.status(recorder)["running"]
             n = after(n)
             continue
         started += 1
         assert program() == truth, n
         for step in meanwhile:
             step()
-        stop()
+        _core.stop(recorder=recorder)
         made = _core._fail_allocation(0)
         with suppress(MemoryError):
-            _core.read(snapshot())
-        assert check(), n
+            _core.read(_core.snapshot(recorder))
+        assert _core.check(), n
         if made < n:
             break
         n = after(n)

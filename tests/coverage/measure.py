@@ -53,8 +53,8 @@ def under_coverage(path, patterns):
 def under_seismo(path, patterns):
     coverage.Coverage(data_file=None, config_file=False)
     meta = json.dumps({"recorder": "coverage", "branch": True})
-    run(path, lambda: _core.cover_start(branch=True, meta=meta), _core.cover_stop)
-    report = analyze(read(_core.cover_snapshot()), Settings(include=tuple(patterns)))
+    run(path, lambda: _core.start(recorder="coverage", branch=True, meta=meta), lambda: _core.stop(recorder="coverage"))
+    report = analyze(read(_core.snapshot("coverage")), Settings(include=tuple(patterns)))
     assert not [problem for problem in report.problems if not problem.minor], report.problems
     found = {}
     for file in report.files:

@@ -366,7 +366,7 @@ from app.calc import mul
 from seismo import _core
 def test_crash():
     mul(1, 2)
-    _core.cover_flush()  # as happens every second
+    _core.flush("coverage")  # as happens every second
     os.kill(os.getpid(), 9)
 """,
     )

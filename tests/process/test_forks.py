@@ -77,7 +77,7 @@ def holder(ready, done):
 session = {KINDS[kind]}
 thread, done = beside(holder)
 def nothing_runs():
-    return not (_core.status()["running"] or _core.cover_status()["running"] or session._inside)
+    return not (_core.status()["running"] or _core.status("coverage")["running"] or session._inside)
 def use():
     assert nothing_runs()
     f()
@@ -136,13 +136,13 @@ def test_who_starts_the_core_himself_answers_for_his_children(run):
 from seismo import _core
 with seismo.profile(), seismo.cover(): f()
 _core.start()
-_core.cover_start()
+_core.start(recorder="coverage")
 def use():
     _core.after_fork(-1, "{{}}")
-    _core.cover_after_fork(-1, "{{}}")
+    _core.after_fork(-1, "{{}}", "coverage")
     f()
     assert _core.status()["running"] and _core.snapshot()
-    assert _core.cover_status()["running"] and _core.cover_snapshot()
+    assert _core.status("coverage")["running"] and _core.snapshot("coverage")
 assert child(use) == 0
 """)
 

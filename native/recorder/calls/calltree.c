@@ -11,7 +11,7 @@
 static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
     sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
     if (child == NULL)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     else if (sm_trace_has_file())
         sm_calltree_announce(thread, child);
     return child;
@@ -60,7 +60,7 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
 static bool room_to_fold(sm_tree_thread *tree) {
     sm_fold *grown = sm_grown(tree->fold, tree->fold_count + 1, &tree->fold_size, sizeof *grown, 256);
     tree->fold = grown != NULL ? grown : tree->fold;
-    sm_engine.lost_memory += grown == NULL;
+    sm_main.lost_memory += grown == NULL;
     return grown != NULL;
 }
 
@@ -86,12 +86,12 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
     sm_function *function =
         kind == SM_PYTHON ? sm_function_of_code((PyCodeObject *)object, globals) : sm_function_of_c(key, object);
     if (function == NULL)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     if (function == NULL || function->left_out)
         return NULL;
     sm_tree_function *known = sm_tree_function_of(function);
     if (known == NULL)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     return known;
 }
 
@@ -285,7 +285,7 @@ void sm_tree_suspended(sm_thread *thread, sm_node *node) {
     assert(thread == sm_this_thread && node->awaits);
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (!sm_awaits_begin(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key, now))
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
 }
 
 void sm_tree_awaited(sm_thread *thread, sm_node *node) {
@@ -295,7 +295,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
         return;
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         return;
     }
     more->awaits++;
@@ -305,7 +305,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 void sm_tree_carry(sm_node *node, bool calls) {
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
         return;
     }

@@ -159,7 +159,7 @@ void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t
     uint32_t *depths = sm_frame_depths(thread, frames, count, is_at);
     bool ready = begin_again(&tree->shadows, (uint32_t)sm_tstate_depth(thread->tstate));
     if (depths == NULL || !ready) {
-        sm_engine.lost_memory += count > 0 || !ready;
+        sm_main.lost_memory += count > 0 || !ready;
         sm_free(depths);
         return;
     }

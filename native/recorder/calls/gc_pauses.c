@@ -8,9 +8,9 @@ static bool notified; /* guard: the GIL */
 
 static void note(const sm_pause *of) {
     sm_thread *thread = sm_this_thread;
-    if (!sm_engine.running || sm_engine.forked || thread->session != sm_engine.session || thread->ended)
+    if (!sm_main.running || sm_main.forked || thread->session != sm_engine.session || thread->ended)
         return; /* this thread has had no event yet */
-    if (sm_engine.ahead)
+    if (sm_main.ahead)
         return; /* the journal has ended, and the merge of the children's parts collects */
     sm_trace_pause(thread, of);
 }

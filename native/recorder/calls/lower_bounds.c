@@ -56,7 +56,7 @@ static void note_site(sm_function *caller, sm_function *callee) {
     sm_engine.sites_off++;
     sm_tree_function *known = caller != NULL ? sm_tree_function_of(caller) : NULL;
     if (callee == NULL || known == NULL || !add(caller->left_out ? ANY : caller->id, callee->id)) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         bounds.everything = true;
         return;
     }

@@ -36,7 +36,7 @@ static void note_off(sm_node *node, const sm_off *off) {
     if (more != NULL)
         add_off(&more->off, off);
     else
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
 }
 
 static void mature(sm_tree_function *function) {
@@ -57,7 +57,7 @@ static void account(sm_node *node, const sm_piece *ended) {
     function->ticks += own;
     if (own > function->longest)
         function->longest = own;
-    if (SM_UNLIKELY(function->entries >= YOUNG) && sm_engine.settings.timing != SM_TIMING_EVERY && function->young &&
+    if (SM_UNLIKELY(function->entries >= YOUNG) && sm_main.settings.timing != SM_TIMING_EVERY && function->young &&
         (double)function->ticks < worth_ticks() * (double)function->pieces)
         mature(function);
 }
@@ -110,7 +110,7 @@ void sm_tree_look(sm_thread *thread) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
-    if (SM_UNLIKELY(sm_engine.settings.timing == SM_TIMING_NONE)) { /* slow paths call this in any case */
+    if (SM_UNLIKELY(sm_main.settings.timing == SM_TIMING_NONE)) { /* slow paths call this in any case */
         if (sm_tree_of(thread)->gate)
             sm_tree_look(thread);
         return;
@@ -188,7 +188,7 @@ const sm_sampled sm_tree_clocked = {current, add, wake};
 
 void sm_tree_hold(sm_thread *thread, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_engine.settings.timing == SM_TIMING_NONE)
+    if (sm_main.settings.timing == SM_TIMING_NONE)
         return;
     if (!on) {
         if (--tree->held == 0)

@@ -40,7 +40,7 @@ static void forget(void) {
 static void code_died(sm_code_entry *entry) {
     uint32_t id = entry->function->id;
     sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
-    if (function != NULL && sm_engine.running)
+    if (function != NULL && sm_main.running)
         sm_node_code_died(entry, function);
 }
 
@@ -49,7 +49,7 @@ static void start(void) {
     sm_codes_on_function_death(code_died);
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
-    sm_trace_start(sm_engine.output.writer);
+    sm_trace_start(sm_main.output.writer);
     sm_pauses_start();
 }
 
@@ -60,7 +60,7 @@ static sm_node *new_root(sm_tree_thread *tree) {
 }
 
 static bool reserve_shadows(sm_tree_thread *tree) {
-    return !sm_engine.pairs[0].source->starts_only || sm_shadows_reserve(&tree->shadows, 0);
+    return !sm_main.pairs[0].source->starts_only || sm_shadows_reserve(&tree->shadows, 0);
 }
 
 static bool begin_thread(sm_thread *thread) {
@@ -74,8 +74,8 @@ static bool begin_thread(sm_thread *thread) {
     tree->node = tree->root;
     if (!sm_trace_thread(thread) || !reserve_shadows(tree))
         return false;
-    tree->gate = sm_engine.settings.timing != SM_TIMING_NONE;
-    tree->shadows.open = sm_engine.settings.timing == SM_TIMING_NONE ? tree->shadows.size : 0;
+    tree->gate = sm_main.settings.timing != SM_TIMING_NONE;
+    tree->shadows.open = sm_main.settings.timing == SM_TIMING_NONE ? tree->shadows.size : 0;
     return true;
 }
 
@@ -172,7 +172,7 @@ uint64_t sm_calltree_paths(void) {
 }
 
 uint64_t sm_calltree_bytes(void) {
-    if (sm_engine.pairs[0].recorder != &sm_calltree)
+    if (sm_main.pairs[0].recorder != &sm_calltree)
         return 0; /* the threads' data belongs to another recorder */
     uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -186,15 +186,21 @@ uint64_t sm_calltree_bytes(void) {
     return bytes;
 }
 
+static const sm_setting settings[] = {
+    {"max_paths", SM_NUMBER, &sm_tree_chosen.max_paths, 1000000, NULL},
+    {"depth", SM_NUMBER, &sm_tree_chosen.trace_depth, 0, NULL},
+    {"min_duration_ns", SM_NUMBER, &sm_tree_chosen.trace_least_ns, 0, NULL},
+    {NULL, SM_FLAG, NULL, 0, NULL},
+};
+
+static const sm_thread_states threads = {follow_thread, resync, sm_shadows_follow};
+
 const sm_recorder sm_calltree = {
     .name = "calltree",
-    .thread_size = sizeof(sm_tree_thread),
-    .needs_stacks = true,
+    .settings = settings,
+    .threads = &threads,
     .clock = &sm_tree_clocked,
     .start = start,
-    .thread = follow_thread,
-    .resync = resync,
-    .follows = sm_shadows_follow,
     .hold = sm_tree_hold,
     .wake = sm_tree_wake,
     .settle = settle,

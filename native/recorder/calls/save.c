@@ -72,7 +72,7 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
 
 void sm_calltree_announce(const sm_thread *thread, const sm_node *node) {
     sm_engine_lock();
-    save_node(&sm_engine.output, thread->home, node, sums_of(sm_rest(node)));
+    save_node(&sm_main.output, thread->home, node, sums_of(sm_rest(node)));
     sm_engine_unlock();
 }
 
@@ -143,7 +143,7 @@ void sm_calltree_save(sm_output *output) {
             save_thread(output, thread, nodes);
     }
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL && sm_engine.settings.timing != SM_TIMING_NONE;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL && sm_main.settings.timing != SM_TIMING_NONE;
          thread = thread->next) {
         if (thread->session == sm_engine.session)
             save_open(output, thread, nodes, now);

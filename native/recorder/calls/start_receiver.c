@@ -18,7 +18,7 @@ static sm_node *reach(sm_thread *thread, sm_reach from, bool entering) {
 static sm_shadow *here(sm_thread *thread) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
     if (!sm_shadows_reserve(shadows, (uint32_t)sm_tstate_depth(thread->tstate)))
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     return sm_shadows_here(shadows, thread->tstate);
 }
 
@@ -31,7 +31,7 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
     if (SM_UNLIKELY(++*entries == 0))
         sm_tree_carry(child, !resumed);
-    if (sm_engine.settings.timing == SM_TIMING_NONE && sm_tree_of(thread)->gate)
+    if (sm_main.settings.timing == SM_TIMING_NONE && sm_tree_of(thread)->gate)
         sm_tree_look(thread);
 }
 
@@ -39,7 +39,7 @@ static void count(sm_thread *thread, sm_node *child, bool resumed) {
 
 /* Read the clock where an event may end a piece or make a path. */
 static uint64_t now_if(bool wanted) {
-    return wanted && sm_engine.settings.timing != SM_TIMING_NONE ? sm_clock_read(&sm_engine.clock) : NOT_READ;
+    return wanted && sm_main.settings.timing != SM_TIMING_NONE ? sm_clock_read(&sm_engine.clock) : NOT_READ;
 }
 
 static void entered(sm_thread *thread, sm_node *node, uint64_t now) {
@@ -192,9 +192,9 @@ static sm_node *running_node(sm_thread *thread) {
 
 bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
     sm_node *node = running_node(thread), *child = node != NULL ? sm_node_child(node, key) : NULL;
-    if (child != NULL && sm_engine.settings.timing != SM_TIMING_NONE)
+    if (child != NULL && sm_main.settings.timing != SM_TIMING_NONE)
         return sm_tree_is_trivial(child);
-    if (SM_LIKELY(!sm_engine.settings.narrow))
+    if (SM_LIKELY(!sm_main.settings.narrow))
         return false; /* without a clock none is proved trivial */
     const sm_function *function = sm_function_of_c(key, callable);
     return function != NULL && function->left_out;

@@ -22,7 +22,7 @@ sm_tree_function *sm_tree_function_of(sm_function *function) {
         *place = sm_calloc(1, sizeof **place);
         if (*place != NULL)
             **place = (sm_tree_function){.function = function,
-                                         .young = sm_engine.settings.timing != SM_TIMING_NONE &&
+                                         .young = sm_main.settings.timing != SM_TIMING_NONE &&
                                                   function->kind != SM_SYNTHETIC};
     }
     return *place;
@@ -196,7 +196,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     if (parent != NULL)
         node->depth = parent->depth == SM_TREE_DEPTH ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
     node->timed = function->young;
-    node->awaits = sm_engine.settings.timing != SM_TIMING_NONE &&
+    node->awaits = sm_main.settings.timing != SM_TIMING_NONE &&
                    (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     rest->function = function;
     if (parent == NULL)

@@ -253,7 +253,7 @@ void sm_trace_pause(sm_thread *thread, const sm_pause *pause) {
 }
 
 bool sm_trace_has_file(void) {
-    return journal.file && !sm_engine.forked;
+    return journal.file && !sm_main.forked;
 }
 
 bool sm_trace_thread(sm_thread *thread) {
@@ -293,10 +293,10 @@ void sm_trace_thread_end(sm_thread *thread) {
 }
 
 void sm_trace_start(sm_writer *writer) {
-    bool on = sm_engine.settings.journal;
+    bool on = sm_main.settings.journal;
     sm_trace_stop(); /* recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
-    sm_engine.lost_memory += on && !journal.on;
+    sm_main.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;
     journal.gaps = journal.pauses = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
@@ -305,8 +305,10 @@ void sm_trace_start(sm_writer *writer) {
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
            sm_clock_ns(&sm_engine.clock, (double)(2u << sm_trace_unit)) <= UNIT_NS)
         sm_trace_unit++;
-    journal.filtered = sm_tree_chosen.trace_depth != 0 || sm_tree_chosen.trace_least_ns != 0;
-    journal.depth = sm_tree_chosen.trace_depth != 0 ? sm_tree_chosen.trace_depth : UINT32_MAX;
+    uint64_t depth = sm_tree_chosen.trace_depth;
+    depth = depth < UINT16_MAX / 2 ? depth : 0; /* of none that deep */
+    journal.filtered = depth != 0 || sm_tree_chosen.trace_least_ns != 0;
+    journal.depth = depth != 0 ? (uint32_t)depth : UINT32_MAX;
     sm_blocks_filter filter = {sm_tree_chosen.trace_least_ns, journal.depth, sm_trace_unit};
     if (on)
         sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);

@@ -502,7 +502,7 @@ void sm_blocks_stop(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&blocks.worker, 0);
+    sm_worker_before_fork(&blocks.worker);
     pthread_mutex_lock(&blocks.disk);
     pthread_mutex_lock(&blocks.sums);
     pthread_mutex_lock(&blocks.lists);

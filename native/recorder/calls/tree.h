@@ -77,10 +77,9 @@ typedef enum {
 /* Settings of the recording. Guard: the GIL; changed only before a start. */
 typedef struct {
     uint64_t max_paths;   /* calls on more paths are counted flat */
-    uint32_t trace_depth; /* depth of the deepest calls in a trace, or 0 for all */
+    uint64_t trace_depth; /* depth of the deepest calls in a trace, or 0 for all */
     uint64_t trace_least_ns;
 } sm_tree_settings;
-#define SM_MAX_PATHS 1000000u
 
 extern sm_tree_settings sm_tree_chosen;
 

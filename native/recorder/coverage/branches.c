@@ -44,7 +44,7 @@ static bool grow_steps(sm_cover_function *of) {
 /* Return the step's number, from 1, and make it if it is new, or 0 if out of memory. With the lock. */
 static uint32_t step_of(sm_cover_function *of, int from, int to) {
     if (!grow_steps(of)) {
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
         return 0;
     }
     uint32_t *slot = slot_of(of, from, to);
@@ -58,13 +58,7 @@ static uint32_t step_of(sm_cover_function *of, int from, int to) {
 static bool hit_step(sm_cover_function *of, uint32_t number) {
     if (number == 0)
         return false;
-    sm_cover_step *step = &of->steps[number - 1];
-    if (step->place.row == 0)
-        sm_cover_put_step(of, step);
-    if (step->place.row == 0)
-        return false;
-    step->place.stamp = sm_cover.stamp;
-    sm_cover_note(SM_COVER_STEPS, step->place.row);
+    sm_cover_hit(of, &of->steps[number - 1].place, SM_COVER_STEPS);
     return true;
 }
 
@@ -76,7 +70,7 @@ bool sm_cover_arc_seen(const sm_cover_code *code, int from, int to) {
 
 bool sm_cover_arc(sm_cover_code *code, int from, int to) {
     sm_cover_function *of = code->of;
-    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked || of == NULL))
+    if (SM_UNLIKELY(!sm_beside.running || sm_beside.forked || of == NULL))
         return false;
     uint32_t *slot = of->index_size != 0 ? slot_of(of, from, to) : NULL;
     if (slot != NULL && *slot != 0) {
@@ -85,12 +79,12 @@ bool sm_cover_arc(sm_cover_code *code, int from, int to) {
         if (step->place.stamp == sm_cover.stamp)
             return sm_cover_wasted(code);
     }
-    sm_cover_lock();
+    sm_engine_lock();
     uint32_t number = step_of(of, from, to);
     if (number != 0 && (slot == NULL || of->steps[number - 1].place.row == 0))
         of->steps[number - 1].count = sm_cover.counts ? 1 : 0;
     bool hit = hit_step(of, number);
-    sm_cover_unlock();
+    sm_engine_unlock();
     return hit && sm_cover_after_news(code);
 }
 
@@ -102,15 +96,14 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
     if (jumps == NULL) {
         sm_branches_free(table);
         of->no_table = true;
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
         return false;
     }
-    sm_cover_lock();
+    sm_engine_lock();
     of->table = table;
     of->jumps = jumps;
-    for (uint32_t i = 0; i < table->count; i++)
-        sm_cover_put_jump(of, i);
-    sm_cover_unlock();
+    sm_cover_number_jumps(of);
+    sm_engine_unlock();
     return true;
 }
 
@@ -122,16 +115,17 @@ static inline bool has_reported_all(const sm_cover_code *code, const sm_branch *
 }
 
 static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
-    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
+    if (SM_UNLIKELY(!sm_beside.running || sm_beside.forked))
         return false;
     sm_cover_function *of = code->of;
     const sm_branch *branch = &of->table->branches[number];
     sm_cover_jump *jump = &of->jumps[number];
     bool hit = true;
-    sm_cover_lock();
+    sm_engine_lock();
     if (!sm_cover.counts && jump->taken[way] == 0) {
         jump->taken[way] = 1;
-        sm_cover_put_jump(of, number);
+        of->news = true;
+        sm_engine_stir(&sm_beside);
     }
     if (branch->from_line != 0 && branch->to_line[way] != 0) {
         if (jump->step[way] == 0)
@@ -140,7 +134,7 @@ static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
     }
     if (hit)
         jump->stamp[way] = sm_cover.stamp;
-    sm_cover_unlock();
+    sm_engine_unlock();
     return hit && has_reported_all(code, branch, jump, !way) && sm_cover_after_news(code);
 }
 
@@ -202,7 +196,7 @@ bool sm_cover_check_branches(const sm_cover_function *of) {
     for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++) {
         const sm_cover_jump *jump = &of->jumps[i];
         if (jump->step[0] > of->steps_count || jump->step[1] > of->steps_count ||
-            jump->row > sm_cover_store.branch_rows)
+            jump->row > sm_cover_store.rows[SM_COVER_BRANCHES])
             return false;
     }
     return true;

@@ -63,7 +63,7 @@ static sm_cover_function *function_of(const sm_function *function, PyCodeObject 
     sm_cover_function *of = new_function(function, code);
     if (of == NULL)
         return NULL;
-    sm_cover_lock();
+    sm_engine_lock();
     sm_cover_function **by_id = sm_grown_to(store->by_id, function->id, &store->by_id_size, sizeof *by_id);
     bool room = by_id != NULL;
     if (room) {
@@ -73,7 +73,7 @@ static sm_cover_function *function_of(const sm_function *function, PyCodeObject 
         of->next = store->functions;
         store->functions = of;
     }
-    sm_cover_unlock();
+    sm_engine_unlock();
     if (!room) {
         sm_free(of->lines);
         sm_free(of->counts);
@@ -143,12 +143,12 @@ static void unlink_code(sm_cover_code *record) {
 
 sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
     assert(PyCode_Check(code) && PyGILState_Check());
-    if (!sm_cover.running)
+    if (!sm_beside.running)
         return NULL;
     const sm_function *function = sm_function_of_code(code, globals);
     sm_code_entry *entry = sm_code_entry_of(code);
     if (function == NULL || entry == NULL) {
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
         return NULL;
     }
     sm_cover_code *known = sm_cover_known(code);
@@ -162,7 +162,7 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
     sm_cover_function *of = wanted ? function_of(function, code) : NULL;
     sm_cover_code *record = wanted && of == NULL ? NULL : sm_calloc(1, sizeof *record);
     if (record == NULL) {
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
         return NULL;
     }
     record->of = of;
@@ -203,7 +203,7 @@ void sm_cover_release_codes(void) {
 
 bool sm_cover_line_news(sm_cover_code *code, int line) {
     assert(code != NULL && code != sm_cover_unwanted);
-    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
+    if (SM_UNLIKELY(!sm_beside.running || sm_beside.forked))
         return false;
     sm_cover_function *of = code->of;
     uint32_t i = (uint32_t)line - (uint32_t)code->first;
@@ -211,23 +211,17 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
         sm_cover.odd_lines += of != NULL && line > 0; /* an empty module is at line 0 */
         return !sm_cover.counts;
     }
-    sm_cover_place *place = &of->lines[i];
-    sm_cover_lock();
-    if (place->row == 0)
-        sm_cover_put_line(of, i);
-    if (place->row != 0) { /* out of memory otherwise: its next event tries again */
-        place->stamp = sm_cover.stamp;
-        sm_cover_note(SM_COVER_LINES, place->row);
-    }
-    sm_cover_unlock();
-    return place->row != 0 && sm_cover_after_news(code);
+    sm_engine_lock();
+    sm_cover_hit(of, &of->lines[i], SM_COVER_LINES);
+    sm_engine_unlock();
+    return sm_cover_after_news(code);
 }
 
 /* ---- contexts ---- */
 
 static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
     char *copy = *name != '\0' ? sm_copy_chars(name) : NULL;
-    sm_cover.lost_memory += copy == NULL && *name != '\0';
+    sm_beside.lost_memory += copy == NULL && *name != '\0';
     return copy;
 }
 
@@ -237,25 +231,26 @@ static void switch_context(const char *name) {
     if (strcmp(now, name) == 0)
         return;
     char *copy = copied(name);
-    sm_cover_lock();
+    sm_engine_lock();
     sm_cover_end_context();
     sm_free(store->context_name);
     store->context_name = copy;
     store->context = 0;
     sm_cover_new_stamp();
-    sm_cover_unlock();
-    if (sm_cover.forked)
+    sm_engine_unlock();
+    if (sm_beside.forked)
         return;
     if (!sm_cover.in_contexts) {
         sm_cover.in_contexts = true;
-        sm_cover.source->contexts();
+        if (sm_cover.source->contexts != NULL)
+            sm_cover.source->contexts();
     }
     sm_cover_rearm();
 }
 
 void sm_cover_context(const char *name) {
     assert(name != NULL && PyGILState_Check());
-    if (!sm_cover.running)
+    if (!sm_beside.running)
         return;
     sm_cover.test = NULL;
     sm_free(sm_cover_store.given_name);
@@ -287,7 +282,7 @@ void sm_cover_enter(sm_cover_code *code, const void *frame) {
         return;
     char *name = name_of_test(sm_code_entry_of(code->code)->function);
     if (name == NULL) {
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
         return;
     }
     sm_cover.test = frame;

@@ -1,8 +1,8 @@
 /* The coverage recorder, as its sources see it: which lines and branches ran, on request how often and in which context
  * (which test).
  *
- * It is not on the engine, because it needs no thread, stack or clock, and must run beside other recorders. It has its
- * own start and end, tool id and file.
+ * It needs no thread, stack or clock, and must run beside other recorders. So its recording is the engine's second one
+ * (sm_beside), with a tool id of its own.
  *
  * Data is kept by *function*, interned by content. So code that is made again (exec, reload, templates) continues where
  * its like stopped, and the program's text bounds the memory. A function's lines are a dense array of *places*; the
@@ -14,12 +14,11 @@
  * as a hundred events without news. So in a context places stay enabled until their code object has wasted that much.
  * This costs at most twice the best choice.
  *
- * Rows go into the writer at the first hit. So a flush touches no Python object and needs no GIL: a worker writes news
- * within a second, even while the whole program waits. One lock guards all that the flush touches; an event takes it
- * only with news. The flush reads counts while they grow: aligned words.
+ * A place gets the number of its row at the first hit. A save writes what has a number since the last one, and counts
+ * that have grown: aligned words, read while they grow. An event takes the engine's lock only with news.
  *
- * Contexts cost memory only while they are current: the rows that were hit are a list, and become rows of 64 bits each
- * at the end. The file has a row for each time that one was current, until it is rewritten (rewrite.c).
+ * Contexts cost memory only until a save: the rows that were hit are a list, and become rows of 64 bits each at the
+ * end. The file has a row for each time that one was current, until it is rewritten (carry_contexts.c).
  *
  * Sources call these with the GIL and no exception set; none raises, or runs code of the program:
  *
@@ -36,11 +35,11 @@
 
 #include "code/function.h"
 #include "code/jumps.h"
-#include "engine/skipped_threads.h"
+#include "engine/engine.h"
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
-typedef struct {  /* a line or an arc. Guard: the GIL, and to change it the lock of the rows (store.h) as well */
+typedef struct {  /* a line or an arc. Guard: the GIL, and to change it the engine's lock as well */
     uint32_t row; /* of its table, from 1; 0: never hit */
     uint32_t
         stamp; /* of the context that it was last hit in; FRESH: of none; NO_LINE: the line table has no such line */
@@ -53,14 +52,15 @@ typedef struct { /* guard: as of a place; counts: the GIL, and a flush reads the
 } sm_cover_step;
 
 typedef struct {       /* one of a function's branches; numbered as in its sm_branches. Guard: as of a step */
-    uint32_t row;      /* of its table, from 1; 0: not written */
+    uint32_t row;      /* of its table, from 1 */
     uint32_t step[2];  /* by way: number in steps, from 1; 0: none */
     uint32_t stamp[2]; /* by way: as a place's */
     uint64_t taken[2]; /* by way: how often; without counts 0 or 1 */
     uint64_t saved;    /* the sum of taken, as written */
 } sm_cover_jump;
 
-/* Lives as long as the recording. Changed with the GIL and the lock, except counts, which need only the GIL. */
+/* Lives as long as the recording. Changed with the GIL and the engine's lock, except counts, which need only the GIL.
+ */
 typedef struct sm_cover_function {
     const sm_function *function;
     int first; /* lowest line of its line table */
@@ -74,6 +74,7 @@ typedef struct sm_cover_function {
     uint32_t *steps_index; /* by (from, to): open addressing, numbers from 1 */
     uint32_t index_size;
     bool no_table;
+    bool news; /* since the last save */
     struct sm_cover_function *next;
 } sm_cover_function;
 
@@ -93,37 +94,26 @@ typedef struct sm_cover_code { /* a code object's record, freed with it or with 
     struct sm_cover_code *next, **link, *next_off, **link_off;
 } sm_cover_code;
 
-/* A source of this recorder. All functions are called with the GIL. */
+/* What this recorder asks of its source. All functions are called with the GIL; any may be NULL. */
 typedef struct {
-    const char *name;
-    bool both_ways;                 /* a branch is disabled for both ways at once (3.12, 3.13) */
-    const char *(*objection)(void); /* why it cannot be used now, as a plain sentence, or NULL */
-    int (*start)(void);
-    void (*stop)(void);                 /* the records all still exist; no exception is set, before or after */
-    void (*rearm)(sm_cover_code *code); /* enables its disabled events again; may be NULL */
+    bool both_ways;                     /* a branch is disabled for both ways at once (3.12, 3.13) */
+    void (*rearm)(sm_cover_code *code); /* enables its disabled events again */
     void (*contexts)(void);             /* contexts begin: enables everything again */
-    void (*switched)(void);             /* sm_cover.stamp has changed; may be NULL */
-    void (*died)(sm_cover_code *code);  /* before a record is freed, at the end, too; may be NULL */
-    bool (*holds)(void);                /* true if the hook is still seismo's */
-    int (*tool_id)(void);
+    void (*switched)(void);             /* sm_cover.stamp has changed */
+    void (*died)(sm_cover_code *code);  /* before a record is freed, at the end, too */
 } sm_cover_source;
 
-typedef struct {          /* guard: the GIL; `running` and `forked` are changed while the flush's thread is not there */
-    bool running, forked; /* forked: a child that does not record until it is set up */
-    bool branch, counts, tests;
-    bool in_contexts;         /* there has been one */
-    sm_skipped_threads apart; /* threads of which sources report nothing */
-    uint32_t stamp;           /* of the present context; changes at each switch */
-    void *unwanted;           /* this recording's mark on code objects that it does not want */
+typedef struct {                /* guard: the GIL */
+    bool branch, counts, tests; /* settings */
+    bool in_contexts;           /* there has been one */
+    uint32_t stamp;             /* of the present context; changes at each switch */
+    void *unwanted;             /* this recording's mark on code objects that it does not want */
     const sm_cover_source *source;
     sm_cover_code *codes;
     sm_cover_code *off;
     const void *test; /* the frame whose context this is, or NULL */
-    uint64_t lost_memory, hook_lost, odd_lines, odd_branches;
+    uint64_t odd_lines, odd_branches;
 } sm_cover_state;
-
-/* For 3.12 and later, and for 3.11. */
-extern const sm_cover_source sm_cover_source_monitoring, sm_cover_source_trace;
 
 /* Guard: the GIL. */
 extern sm_cover_state sm_cover;
@@ -140,6 +130,7 @@ static inline sm_cover_code *sm_cover_known(PyCodeObject *code) {
     return record == sm_cover.unwanted ? sm_cover_unwanted : NULL; /* or an earlier recording's mark */
 }
 sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals);
+void sm_cover_rearm(void); /* after a switch of contexts, and when a forked child records again */
 
 /* The slow paths of events. They return what the events return. */
 bool sm_cover_line_news(sm_cover_code *code, int line);

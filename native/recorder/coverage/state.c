@@ -38,7 +38,7 @@ bool sm_cover_after_news(sm_cover_code *code) {
 }
 
 bool sm_cover_wasted(sm_cover_code *code) {
-    if (sm_cover.counts || sm_cover.forked)
+    if (sm_cover.counts || sm_beside.forked)
         return false;
     if (sm_cover.in_contexts && !code->off) {
         if (code->wasted_stamp != sm_cover.stamp) {

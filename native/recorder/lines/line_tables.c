@@ -73,7 +73,7 @@ sm_line_table *sm_lines_table(const void *code, PyObject *globals) {
     }
     sm_engine_unlock();
     if (table == NULL)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     return table;
 }
 
@@ -145,7 +145,7 @@ sm_line *sm_lines_at(sm_line_table *table, int number) {
     else
         line = table->lines[index] = new_line(table, number);
     if (line == NULL)
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     return line;
 }
 
@@ -183,7 +183,7 @@ bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
         state->open = state->open != 0 ? size : 0;
     }
     sm_sampler_unlock();
-    sm_engine.lost_memory += grown == NULL;
+    sm_main.lost_memory += grown == NULL;
     return grown != NULL;
 }
 

@@ -82,8 +82,6 @@ typedef struct { /* guarded by the GIL, except as noted */
     uint32_t lines_count;
     sm_line_block *blocks; /* atomic; newest first */
     sm_line *elsewhere;    /* stands for all that runs while no recorded frame does; NULL: out of memory */
-    bool stopped;          /* the recording has ended, so the next save is the last */
-    char folder[4096];     /* the folder of relative file names, or "" if unknown */
     uint64_t outside;      /* hits that were counted for another line, because a wrong line table had too many */
     uint64_t looks;        /* number of looks so far; guard: the sampler's lock */
     double cost;           /* cost of the probes in ticks per hit */

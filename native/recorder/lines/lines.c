@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "recorder/frame_depths.h"
@@ -244,7 +243,7 @@ bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, 
 
 static void suspended(sm_lines_thread *state, const void *frame, sm_line *line) {
     if (!sm_awaits_begin(&state->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
 }
 
 static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
@@ -291,11 +290,9 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
 
 static void start(void) {
     sm_lines_free();
-    sm_lines.way = SM_HAS_MONITORING && !sm_engine.settings.narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
+    sm_lines.way = SM_HAS_MONITORING && !sm_main.settings.narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
     sm_lines.cost = sm_engine.costs.python.inside;
     sm_lines_add_elsewhere();
-    if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
-        sm_lines.folder[0] = '\0';
 }
 
 /* Free the data of a thread that ends, or make it for one that begins. */
@@ -318,7 +315,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
     uint32_t depth = by_ends ? 0 : depth_of(thread), at = 0, *depths = NULL;
     if (!by_ends && (depths = sm_frame_depths(thread, frames, count, is_at)) == NULL && count > 0) {
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
         return true;
     }
     if (!sm_lines_reserve(state, by_ends ? (uint32_t)count : depth)) {
@@ -351,7 +348,6 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
 static void end(bool forget) {
     if (forget)
         sm_lines_free();
-    sm_lines.stopped = !forget;
 }
 
 static void sum(double sums[2]) {
@@ -379,15 +375,15 @@ bool sm_lines_check(void) {
 
 _Static_assert(sizeof(sm_lines_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
 
+static const sm_thread_states threads = {.step = follow_thread, .resync = resync};
+
 const sm_recorder sm_lines_recorder = {
     .name = "linetimes",
-    .thread_size = sizeof(sm_lines_thread),
-    .needs_stacks = true,
     .counts_lines = true,
+    .keeps_sources = true,
+    .threads = &threads,
     .clock = &clocked,
     .start = start,
-    .thread = follow_thread,
-    .resync = resync,
     .hold = hold,
     .wake = wake,
     .save = sm_lines_save,

@@ -50,8 +50,6 @@ void sm_lines_save(sm_output *output) {
                 line->saved = sum;
         }
     }
-    if (output->whole || sm_lines.stopped)
-        sm_output_sources(output, sm_lines.folder[0] ? sm_lines.folder : NULL);
     sm_output_loss(output, "lines-outside", sm_lines.outside, -1,
                    "hits of lines that a function's line table has no room for, counted on one of its lines");
 }

@@ -91,7 +91,7 @@ void sm_objects_note_end(void) {
 }
 
 void sm_objects_poked(void) {
-    sm_engine_stir();
+    sm_engine_stir(&sm_main);
     sm_objects_note_time();
 }
 
@@ -157,5 +157,5 @@ void sm_objects_times_free(void) {
 
 int64_t sm_objects_unix_ns(uint64_t ticks) {
     double since = (double)ticks - (double)sm_engine.start_ticks;
-    return sm_engine.start_ns + (int64_t)(since * sm_engine.clock.ns_per_tick);
+    return sm_main.began.unix_ns + (int64_t)(since * sm_engine.clock.ns_per_tick);
 }

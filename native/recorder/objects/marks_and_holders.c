@@ -15,7 +15,7 @@ bool sm_objects_add_mark(const char *name) {
     if (made)
         marks[notes->marks_count++] = (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
     sm_engine_unlock();
-    sm_engine_stir();
+    sm_engine_stir(&sm_main);
     if (!made)
         sm_free(copy);
     return made;

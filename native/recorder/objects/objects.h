@@ -127,10 +127,9 @@ void sm_objects_poke(void);
 
 /* Settings of the recording. Guard: the GIL; changed only before a start. */
 typedef struct {
-    bool lines;        /* record the line that made an object, not only its type */
+    enum { SM_OBJECTS_BY_LINE, SM_OBJECTS_BY_TYPE } by; /* record the line that made an object, or only its type */
     uint64_t max_live; /* objects in the live table; if there are more, it has a sample */
 } sm_objects_settings;
-#define SM_MAX_LIVE 16000000u
 
 extern sm_objects_settings sm_objects_chosen;
 

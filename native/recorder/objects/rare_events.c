@@ -134,7 +134,7 @@ void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *
         if (!born)
             return;
     }
-    bool quiet = sm_objects_here.quiet > 0 || sm_is_apart(&sm_engine.apart, tstate);
+    bool quiet = sm_objects_here.quiet > 0 || sm_is_apart(&sm_main.apart, tstate);
     if (quiet && (born || !sm_objects.lines)) {
         if (born)
             quiet_birth(object);

@@ -16,14 +16,14 @@ static void forget(void) {
 }
 
 static void code_died(sm_code_entry *entry) {
-    if (sm_objects.on && sm_engine.running)
+    if (sm_objects.on && sm_main.running)
         sm_objects_code_died(entry->code);
 }
 
 static void start(void) {
     forget();
     sm_codes_on_function_death(code_died);
-    sm_objects.lines = sm_objects_chosen.lines;
+    sm_objects.lines = sm_objects_chosen.by == SM_OBJECTS_BY_LINE;
     sm_objects.max_live = sm_objects_chosen.max_live;
     sm_objects.weight = 1;
     sm_objects_hot.unsampled = 0;
@@ -33,7 +33,7 @@ static void start(void) {
         sm_objects_types_prepare() && (!sm_objects.lines || (sm_objects_live_start() && sm_objects_sites_start()));
     if (!sm_objects.on) { /* the recording has only its settings */
         PyErr_Clear();
-        sm_engine.lost_memory++;
+        sm_main.lost_memory++;
     }
     sm_objects_set_rare();
     sm_objects_rows_start();
@@ -86,8 +86,16 @@ bool sm_objects_check(void) {
     return right && (!sm_objects.lines || (sm_objects_live_check() && sm_objects_sites_check()));
 }
 
+static const char *const ways[] = {"lines", "types", NULL};
+static const sm_setting settings[] = {
+    {"objects", SM_WORD, &sm_objects_chosen.by, SM_OBJECTS_BY_LINE, ways},
+    {"max_live", SM_NUMBER, &sm_objects_chosen.max_live, 16000000, NULL},
+    {NULL, SM_FLAG, NULL, 0, NULL},
+};
+
 const sm_recorder sm_objects_recorder = {
     .name = "lifetimes",
+    .settings = settings,
     .start = start,
     .hold = hold,
     .wake = wake,

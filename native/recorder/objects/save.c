@@ -322,7 +322,7 @@ static void write_losses(sm_output *output, uint64_t uncounted) {
                    "they seem to live on until their address is used again; 3.14.8 and 3.15.1 report it");
     sm_output_loss(output, "survivors-old", (uint64_t)sm_clock_ns(&sm_engine.clock, (double)uncounted), -1,
                    "nanoseconds before the last flush: when it was counted what calls left alive");
-    sm_output_loss(output, "refs-unspecialised", sm_engine.pair_count > 1, -1,
+    sm_output_loss(output, "refs-unspecialised", sm_main.pair_count > 1, -1,
                    "with call paths there are a few more births: CPython makes tuples, bound methods and the like for "
                    "calls that would otherwise need none");
 }
@@ -341,7 +341,7 @@ void sm_objects_save(sm_output *output) {
     write_times(output);
     sm_objects_write_spans(output);
     write_marks(output);
-    if (output->whole || sm_engine.end_ns != 0)
+    if (output->whole || sm_main.end_ns != 0)
         write_holders(output);
     write_losses(output, uncounted);
 }

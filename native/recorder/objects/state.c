@@ -11,7 +11,7 @@ __thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exe
 
 void sm_objects_set_rare(void) {
     sm_reference_set_quiet(sm_objects_passed.busy || sm_objects_passed.quiet > 0 || sm_objects_passed.list != NULL ||
-                           !sm_objects.on || sm_engine.apart.last != 0);
+                           !sm_objects.on || sm_main.apart.last != 0);
 }
 
 void sm_objects_set_busy(bool on) {

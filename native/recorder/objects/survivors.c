@@ -186,7 +186,7 @@ static bool is_worth_it(uint64_t now) {
 
 uint64_t sm_objects_count_survivors(sm_output *output) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    bool must = output->whole || sm_engine.end_ns != 0;
+    bool must = output->whole || sm_main.end_ns != 0;
     if (sm_objects_spans.count == 0)
         return 0;
     if (!must && !is_worth_it(now)) {

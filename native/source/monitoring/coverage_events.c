@@ -17,6 +17,7 @@
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
 #include "recorder/coverage/places.h"
+#include "source/sources.h"
 
 #if SM_HAS_MONITORING
 
@@ -65,7 +66,7 @@ static long events_of(const sm_cover_code *record) {
 static void set_local(sm_cover_code *record, long events) {
     if (sm_monitoring_set_local(tool_id, record->code, events) < 0) {
         PyErr_Clear();
-        sm_cover.lost_memory++;
+        sm_beside.lost_memory++;
     }
 }
 
@@ -105,7 +106,7 @@ static inline sm_cover_code *record_of(PyObject *const *args) {
 
 /* Return the record of the code that begins, or NULL if it is unwanted. */
 static sm_cover_code *begin(PyObject *const *args, bool start) {
-    if (!PyCode_Check(args[0]) || !sm_cover.running)
+    if (!PyCode_Check(args[0]) || !sm_beside.running)
         return NULL;
     PyCodeObject *code = (PyCodeObject *)args[0];
     sm_cover_code *record = sm_cover_known(code);
@@ -243,7 +244,7 @@ static const event_kind events[EVENTS] = {
  * nothing. */
 #define ASKED(name)                                                                                                    \
     CALLBACK(name##_asked) {                                                                                           \
-        if (sm_is_apart(&sm_cover.apart, PyThreadState_Get()))                                                         \
+        if (sm_is_apart(&sm_beside.apart, PyThreadState_Get()))                                                        \
             return Py_None;                                                                                            \
         return name(NULL, args, 0, NULL);                                                                              \
     }
@@ -271,7 +272,7 @@ static vectorcallfunc asked(int event) {
 
 static int find_events(void) {
     static bool asking = false;
-    bool ask = sm_cover.apart.last != 0, same = ask == asking;
+    bool ask = sm_beside.apart.last != 0, same = ask == asking;
     asking = ask;
     for (int i = 0; i < EVENTS; i++) {
         if (events[i].name == NULL || (callbacks[i] != NULL && same))
@@ -307,7 +308,12 @@ static void walk_frames(void) {
     PyErr_Clear();
 }
 
+static void poll(void) {
+    sm_beside.hook_lost += sm_beside.hook_lost == 0 && !holds();
+}
+
 static void stop(void) {
+    poll();
     if (holds()) {
         /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
@@ -338,7 +344,17 @@ static long global_events(void) {
     return set;
 }
 
-static int start(void) {
+static void contexts(void) {
+    forget_hot();
+    if (!holds() || sm_monitoring_restart() < 0)
+        PyErr_Clear();
+}
+
+static const sm_cover_source asked_of = {
+    .both_ways = !SM_BRANCH_HAS_SIDES, .rearm = rearm, .contexts = contexts, .died = died};
+
+static int start(const sm_settings *Py_UNUSED(settings)) {
+    sm_cover.source = &asked_of;
     if (sm_monitoring_find() < 0 || find_events() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
         return -1;
     bool fine = true;
@@ -354,31 +370,11 @@ static int start(void) {
     return 0;
 }
 
-static void contexts(void) {
-    forget_hot();
-    if (!holds() || sm_monitoring_restart() < 0)
-        PyErr_Clear();
-}
-
-static const char *objection(void) {
-    return NULL;
-}
-
 static int id(void) {
     return tool_id;
 }
 
-const sm_cover_source sm_cover_source_monitoring = {
-    .name = "monitoring",
-    .both_ways = !SM_BRANCH_HAS_SIDES,
-    .objection = objection,
-    .start = start,
-    .stop = stop,
-    .rearm = rearm,
-    .contexts = contexts,
-    .died = died,
-    .holds = holds,
-    .tool_id = id,
-};
+const sm_source sm_source_places = {
+    .name = "monitoring", .start = start, .stop = stop, .poll = poll, .begin_again = sm_cover_rearm, .tool_id = id};
 
 #endif

@@ -52,12 +52,12 @@ static bool ask(PyCodeObject *code) {
 
 bool sm_monitoring_meet(PyObject *code) {
     sm_exception kept = sm_exception_keep(); /* a throw comes with an exception set */
-    bool wanted = !sm_engine.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
+    bool wanted = !sm_main.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
-    if (entry != NULL && sm_engine.running) {
+    if (entry != NULL && sm_main.running) {
         entry->session = sm_engine.session;
         if (!ask((PyCodeObject *)code))
-            sm_engine.lost_memory++;
+            sm_main.lost_memory++;
         PyErr_Clear();
     }
     sm_exception_restore(kept);
@@ -69,7 +69,7 @@ static void meet_frames(PyFrameObject *frame) { /* steals the reference */
         PyCodeObject *code = PyFrame_GetCode(frame);
         PyObject *globals = PyFrame_GetGlobals(frame);
         if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) && !ask(code))
-            sm_engine.lost_memory++;
+            sm_main.lost_memory++;
         PyErr_Clear();
         Py_DECREF(code);
         Py_XDECREF(globals);

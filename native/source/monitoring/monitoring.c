@@ -31,10 +31,6 @@ static int tool_id = -1;
 static long events_set = 0;
 static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
-int sm_monitoring_tool_id(void) {
-    return tool_id;
-}
-
 /* Ids that others expect come last, for a recorded program to find them free: cProfile needs 2, hypothesis 3,
  * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
@@ -73,7 +69,7 @@ static void stop(void) {
         PyErr_Clear();
         sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
-        sm_engine.hook_lost++;
+        sm_main.hook_lost++;
         places_were_off = places_were_off || sm_sites_on;
     }
     tool_id = -1;
@@ -116,30 +112,30 @@ static void begin_again(void) {
     sm_monitoring_local_stop(tool_id);
     if (sm_monitoring_set(tool_id, events_set) < 0) {
         PyErr_Clear();
-        sm_engine.hook_lost++;
+        sm_main.hook_lost++;
     }
 }
 
 /* Another tool may have freed our id or taken it over. */
 static void poll(void) {
     if (tool_id >= 0 && !still_ours())
-        sm_engine.hook_lost += sm_engine.hook_lost == 0;
+        sm_main.hook_lost += sm_main.hook_lost == 0;
 }
 
-const sm_source sm_source_monitoring = {"monitoring", NULL, start, stop, poll, begin_again, false, false, false};
-const sm_source sm_source_starts = {"starts", NULL, start, stop, poll, begin_again, false, true, false};
+static int id(void) {
+    return tool_id;
+}
+
+const sm_source sm_source_monitoring = {"monitoring", NULL, start, stop, poll, begin_again, false, false, false, id};
+const sm_source sm_source_starts = {"starts", NULL, start, stop, poll, begin_again, false, true, false, id};
 
 #else
-
-int sm_monitoring_tool_id(void) {
-    return -1;
-}
 
 static const char *objection(void) {
     return "sys.monitoring was added in Python 3.12";
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, NULL, NULL, NULL, NULL, false, false, false};
-const sm_source sm_source_starts = {"starts", objection, NULL, NULL, NULL, NULL, false, true, false};
+const sm_source sm_source_monitoring = {"monitoring", objection, NULL, NULL, NULL, NULL, false, false, false, NULL};
+const sm_source sm_source_starts = {"starts", objection, NULL, NULL, NULL, NULL, false, true, false, NULL};
 
 #endif

@@ -45,14 +45,14 @@ bool sm_evalframe_deep(char *here) {
         return false;
     sm_evalframe_on = false;
     sm_exception kept = sm_exception_keep();
-    sm_settings settings = sm_engine.settings;
+    sm_settings settings = sm_main.settings;
     settings.c_functions = "none";
     if (sm_source_profilefunc.start(&settings) == 0) {
         escaped = true;
         sm_engine.source_changes++;
     } else {
         PyErr_Clear();
-        sm_engine.hook_lost++;
+        sm_main.hook_lost++;
     }
     if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == sm_evalframe_in_use)
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), sm_evalframe_below);
@@ -84,7 +84,7 @@ static void stop(void) {
     if (escaped)
         sm_source_profilefunc.stop();
     else if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != sm_evalframe_in_use)
-        sm_engine.hook_lost += sm_engine.hook_lost == 0; /* ours stays below another function and passes calls on */
+        sm_main.hook_lost += sm_main.hook_lost == 0; /* ours stays below another function and passes calls on */
     else
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_evalframe_below);
     escaped = sm_evalframe_on = false;
@@ -95,7 +95,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", NULL, start, stop, poll, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", NULL, start, stop, poll, NULL, true, false, true, NULL};
 
 #else
 
@@ -103,6 +103,6 @@ static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: no call through C, no loss of specialisation";
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, NULL, NULL, NULL, NULL, true, false, true};
+const sm_source sm_source_evalframe = {"evalframe", objection, NULL, NULL, NULL, NULL, true, false, true, NULL};
 
 #endif

@@ -109,8 +109,8 @@ static void stop(void) {
     sm_tracefunc_on = false;
     put_evaluator(false);
     sm_thread_slots_leave(&user);
-    sm_engine.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
-    sm_engine.lost_memory += sm_thread_slots.lost - lost_before;
+    sm_main.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
+    sm_main.lost_memory += sm_thread_slots.lost - lost_before;
     sm_exception_restore(kept);
 }
 
@@ -118,7 +118,7 @@ static void poll(void) {
     sm_engine.late_threads += sm_thread_slots_look();
 }
 
-const sm_source sm_source_tracefunc = {"tracefunc", NULL, start, stop, poll, NULL, false, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", NULL, start, stop, poll, NULL, false, false, false, NULL};
 
 #else
 
@@ -126,6 +126,6 @@ static const char *objection(void) {
     return "sys.monitoring is better from 3.12 on: it leaves other code at its speed";
 }
 
-const sm_source sm_source_tracefunc = {"tracefunc", objection, NULL, NULL, NULL, NULL, false, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", objection, NULL, NULL, NULL, NULL, false, false, false, NULL};
 
 #endif

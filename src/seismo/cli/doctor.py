@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo import recording_kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -190,7 +192,7 @@ def examine() -> dict[str, Any]:
     facts["core"] = os.path.basename(_core.__file__ or "built in")
     facts["sources"] = [dict(source) for source in _core.sources()]
     facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
-    facts["hooks"]["coverage"] = _coverage(_core.cover_status(), facts["hooks"].get("tool_ids", {}))
+    facts["hooks"]["coverage"] = _coverage(_core.status(recording_kinds.COVERAGE), facts["hooks"].get("tool_ids", {}))
     facts["hooks"]["objects"] = _objects(_core.ref_objection(), _core.status(), facts["hooks"].get("references", ""))
     facts["clock"] = dict(_core.clock_info())
     facts["waits"] = _core.waits_told()

@@ -1,6 +1,6 @@
 """The coverage recorder of this process, shared by `seismo cover`, seismo.cover() and followed children.
 
-It is not a recorder of the engine: it needs no thread and no clock, and runs beside a profile and any number of
+Its recording is the engine's second one: it needs no thread and no clock, and runs beside a profile and any number of
 watches.
 
 The files to record. The settings (coverage.settings) become an expression about files and modules, which the native
@@ -20,7 +20,7 @@ import sys
 
 from seismo import recording_kinds
 from seismo.coverage.pattern_globs import absolute, globs
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import UsageError
 from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -231,18 +231,9 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
 
     def begin() -> None:
         global _settings, _fd
-        from seismo.expression import parse
-
-        how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
-        how |= engine.about_process()
-        how["apart"] = bool(settings.get("apart"))
-        if settings.get("flush_ms"):
-            how["flush_ms"] = settings["flush_ms"]
-        where = _core.Filter(parse(expression(settings)).program)
-        try:
-            _core.cover_start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
-        except (RuntimeError, ValueError) as reason:
-            raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
+        how = {name: settings[name] for name in (*_HOW, "apart", "flush_ms") if settings.get(name)}
+        how |= {"recorder": recording_kinds.COVERAGE, "where": expression(settings)}
+        engine.start_core(how, fd, meta(settings), what="coverage")
         _settings = settings
         _fd = fd
 
@@ -268,7 +259,7 @@ def stop(exit_: str = "", user: object = None) -> bool:
 
     def end() -> None:
         global _context
-        _core.cover_stop(exit_)
+        _core.stop(exit_, recording_kinds.COVERAGE)
         _context = ""
         _parts.clear()
 
@@ -317,21 +308,21 @@ def _switch() -> None:
 def so_far() -> bytes:
     """Return the recording up to now as a file's content. Of a recording into a file, much is only in that file."""
     if _fd < 0:
-        return _core.cover_snapshot()
+        return _core.snapshot(recording_kinds.COVERAGE)
     if users:
-        _core.cover_flush()
+        _core.flush(recording_kinds.COVERAGE)
     try:
         with open(f"/proc/self/fd/{_fd}", "rb") as file:  # reopens the same file, even if it was renamed
             content = file.read()
     except OSError:
         content = b""
-    return content if content.startswith(b"\x8fseismo\n") else _core.cover_snapshot()
+    return content if content.startswith(b"\x8fseismo\n") else _core.snapshot(recording_kinds.COVERAGE)
 
 
 def after_fork(fd: int, about: str = "{}") -> None:
     """Forget the parent's events in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
     global _fd
-    _core.cover_after_fork(fd, about)
+    _core.after_fork(fd, about, recording_kinds.COVERAGE)
     _fd = fd
     if fd == -2:
         users.clear()
@@ -371,7 +362,6 @@ class CoverageRecorder(engine.Recorder):
     """The recorder of coverage."""
 
     users = users
-    core = "cover_"
 
     def __init__(self, name: str = recording_kinds.COVERAGE) -> None:
         super().__init__(name)

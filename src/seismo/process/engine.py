@@ -105,7 +105,7 @@ def start(
 
     def begin() -> None:
         global _settings
-        _start(wanted, fd, meta, frames, hide)
+        start_core(wanted, fd, meta, frames, hide)
         _settings = wanted
 
     return users.start(user, begin, lambda: _agree(wanted))
@@ -202,7 +202,15 @@ def _agree(wanted: dict[str, object]) -> None:
             )
 
 
-def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: Iterable[str]) -> None:
+def start_core(
+    settings: dict[str, object],
+    fd: int,
+    meta: str,
+    frames: bool = True,
+    hide: Iterable[str] = (),
+    what: str = "this program",
+) -> None:
+    """Start a recording of the native core. what: is recorded, for the RecordingError if that is impossible here."""
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
@@ -213,7 +221,7 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: 
     try:
         _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
-        raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+        raise RecordingError(f"{what} cannot be recorded", str(reason), "see: seismo doctor") from None
 
 
 def about_process() -> dict[str, str]:
@@ -245,13 +253,9 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder as one who records a whole process has it (process.children.Process): by default one of the engine.
-
-    users: who uses it. core: how the names of its functions in the native core begin.
-    """
+    """A recorder as one who records a whole process has it (process.children.Process). users: who uses it."""
 
     users = users
-    core = ""
 
     def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
         """Set the recorder's name. hide: as start() takes it."""
@@ -326,7 +330,7 @@ class Recorder:
         return bytes(self._core("snapshot"))
 
     def _core(self, name: str, *args: object) -> Any:
-        return getattr(_core, self.core + name)(*args)
+        return getattr(_core, name)(*args, self.name)
 
     def meta(self, settings: dict[str, object]) -> str:
         """Return the recording's metadata about its settings, as JSON."""

@@ -1,4 +1,4 @@
-"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, the flushes of the engine and of coverage.
+"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, the flush of two recordings.
 
 Each runs beside threads that hold a lock like the interpreter's, and one that forks without it. A small C program has
 the real sources in it and stands in for the interpreter. That it can fail is tested, too.
@@ -31,8 +31,8 @@ def workers(tmp_path_factory):
     if subprocess.run([folder / "empty"], capture_output=True).returncode:
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
-    sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
-    sources += [native / "engine" / name for name in ("ticker.c", "flush.c", "mutex.c", "save.c", "output.c")]
+    sources = [Path(__file__).with_name("workers_harness.c")]
+    sources += [native / "engine" / f"{name}.c" for name in ("ticker", "flush", "mutex", "save", "state", "output")]
     sources += [native / "file" / name for name in ("tables.c", "writer.c", "writer_renew.c")]
     sources += [native / name for name in ("hooks/safepoint.c", "compat/forks.c")]
     sources += [*sorted((native / "engine").glob("thread*.c")), *sorted((native / "base").glob("*.c"))]
@@ -49,7 +49,7 @@ def workers(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("part", ["ticker", "flush", "sampler", "safepoint", "coverage"])
+@pytest.mark.parametrize("part", ["ticker", "flush", "sampler", "safepoint"])
 def test_no_two_threads_touch_what_only_one_may(workers, part):
     status, said = workers(part)
     assert (status, said) == (0, "done\n")

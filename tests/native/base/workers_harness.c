@@ -18,16 +18,10 @@
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "hooks/safepoint.h"
-#include "recorder/coverage/store.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 
 /* ---- what the core takes for the interpreter and for the rest of itself ---- */
-
-sm_engine_state sm_engine;
-PyThreadState sm_no_tstate;
-sm_cover_state sm_cover;
-sm_cover_store_state sm_cover_store;
 
 static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -139,13 +133,15 @@ static void drive_ticker(void) {
         _exit(3);
 }
 
-/* ---- the flush of the engine's file: threads come and go, counters grow, a table moves ---- */
+/* ---- the flush of recordings: threads come and go, counters grow, a table moves, the second one ends and begins ----
+ */
 
 static struct {
     uint64_t *rows; /* with the engine's lock; what they hold is atomic */
     uint32_t count;
 } counters;
-static uint32_t saves;
+static uint32_t saves, saves_beside; /* with the engine's lock */
+static uint32_t hits;                /* of the second recording, with it as well */
 
 static void wake(sm_thread *thread) {
     __atomic_store_n(thread->recorder, 1, __ATOMIC_SEQ_CST);
@@ -161,9 +157,23 @@ static void save_counters(sm_output *output) {
     saves++;
 }
 
+static void save_hits(sm_output *output) {
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_MARKS_BORN] = hits;
+    sm_writer_row(output->writer, SM_MARKS, row, NULL);
+    saves_beside++;
+}
+
+static bool has_hits(void) {
+    sm_engine_lock();
+    bool has = hits > 0;
+    sm_engine_unlock();
+    return has;
+}
+
 void sm_engine_look_after(void) {
     __atomic_store_n(&sm_engine.unattended, false, __ATOMIC_SEQ_CST);
-    sm_engine_stir();
+    sm_engine_stir(&sm_main);
 }
 
 static sm_thread *meet_thread(void) { /* with the GIL */
@@ -191,7 +201,17 @@ static void *count(void *unused) {
             sm_engine_attend();
         __atomic_fetch_add(&counters.rows[i % counters.count], 1, __ATOMIC_RELAXED);
         if (i % 50 == 25)
-            sm_engine_flush();
+            sm_engine_flush(i % 100 == 25 ? &sm_main : &sm_beside);
+        if (i % 2 == 0) {
+            sm_engine_lock();
+            hits++;
+            sm_engine_stir(&sm_beside);
+            sm_engine_unlock();
+        }
+        if (i % 100 == 75) {
+            sm_flush_stop(&sm_beside);
+            sm_flush_start(&sm_beside);
+        }
         if (i % 50 == 49) {
             sm_engine_lock();
             thread->ended = true;
@@ -203,29 +223,44 @@ static void *count(void *unused) {
     return unused;
 }
 
-static void drive_flush(void) {
-    static const sm_recorder recorder = {.name = "none", .thread_size = 1, .wake = wake, .save = save_counters};
+static void begin(sm_recording *recording, const sm_recorder *recorder) {
     static const sm_source source = {.name = "none"};
     char path[] = "/tmp/seismo-flush-XXXXXX";
     int fd = mkstemp(path);
-    sm_engine.pairs[0] = (sm_pair){&recorder, &source};
-    sm_engine.pair_count = 1;
+    unlink(path);
+    recording->pairs[0] = (sm_pair){recorder, &source};
+    recording->pair_count = 1;
+    recording->settings.flush_ns = 1000000;
+    recording->running = true;
+    if (fd < 0 || !sm_engine_open(recording, &recording->output, sm_writer_new(fd), false))
+        _exit(2);
+    sm_writer_hold(recording->output.writer);
+    sm_flush_start(recording);
+}
+
+static void end(sm_recording *recording) {
+    sm_flush_stop(recording);
+    sm_flush_end(recording, true);
+    if (sm_writer_error(recording->output.writer) != 0)
+        _exit(3);
+}
+
+static void drive_flush(void) {
+    static const sm_thread_states states = {NULL};
+    static const sm_recorder recorder = {.name = "none", .threads = &states, .wake = wake, .save = save_counters},
+                             beside = {.name = "beside", .has_news = has_hits, .save = save_hits};
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
     sm_engine.session = 1;
-    sm_engine.settings.flush_ns = 1000000;
-    sm_engine.running = true;
-    if (fd < 0 || !sm_flush_init() || sm_threads_init() < 0 ||
-        !sm_engine_open(&sm_engine.output, sm_writer_new(fd), false))
+    if (!sm_flush_init() || sm_threads_init() < 0)
         _exit(2);
-    sm_writer_hold(sm_engine.output.writer);
-    sm_flush_start();
+    begin(&sm_main, &recorder);
+    begin(&sm_beside, &beside);
     run_beside_forks(count);
-    sm_flush_stop();
-    sm_flush_end(true);
-    if (saves < 10 || sm_writer_error(sm_engine.output.writer) != 0)
+    end(&sm_beside);
+    end(&sm_main);
+    if (saves < 10 || saves_beside < 10)
         _exit(3);
-    unlink(path);
 }
 
 /* ---- the sampler ---- */
@@ -348,53 +383,6 @@ static void drive_safepoint(void) {
         _exit(3);
 }
 
-/* ---- the flush of coverage ---- */
-
-static uint32_t gathered, written; /* the second with the file's lock */
-
-static bool gather_rows(void) { /* with the lock */
-    gathered = sm_cover_store.rows[SM_COVER_LINES];
-    return true;
-}
-
-static void send_rows(void) {
-    nap(500); /* a slow disk */
-    written++;
-}
-
-static bool more_rows(void) { /* with the lock: once again, as a file that is written anew is */
-    return gathered % 2 == 1 && ++gathered > 0;
-}
-
-static const sm_cover_steps cover_steps = {gather_rows, send_rows, more_rows};
-
-static void *hit_lines(void *unused) {
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_mutex_lock(&gil);
-        run_pending();
-        sm_cover_lock();
-        sm_cover_store.rows[SM_COVER_LINES]++;
-        sm_cover_changed();
-        sm_cover_unlock();
-        pthread_mutex_unlock(&gil);
-        nap(200);
-    }
-    return unused;
-}
-
-static void drive_coverage(void) {
-    sm_cover.running = true;
-    if (!sm_cover_flush_init())
-        _exit(2);
-    for (int i = 0; i < 2; i++) {
-        sm_cover_flush_begin(2000000, i == 1, &cover_steps);
-        run_beside_forks(hit_lines);
-        sm_cover_flush_end();
-    }
-    if (written == 0 || gathered == 0)
-        _exit(3);
-}
-
 /* ---- what has to be found ---- */
 
 static int plain;
@@ -415,8 +403,6 @@ int main(int argc, char **argv) {
         drive_sampler();
     else if (strcmp(part, "safepoint") == 0)
         drive_safepoint();
-    else if (strcmp(part, "coverage") == 0)
-        drive_coverage();
     else if (strcmp(part, "race") == 0)
         run_beside_forks(add_plainly);
     else

@@ -266,19 +266,19 @@ def test_coverage_with_counts(tmp_path):
     path = tmp_path / "a.seismo"
     fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     some = functions()
-    _core.cover_start(counts=True, fd=fd, flush_ms=1_000_000)
+    _core.start(recorder="coverage", counts=True, fd=fd, flush_ms=1_000_000)
     try:
         for _ in range(300):
             for function in some:
                 function()
-            _core.cover_flush()
+            _core.flush("coverage")
         size = path.stat().st_size
         recording = read(path, running=True)
         assert size <= 4 * len(recording.to_bytes())
         qualname = recording.functions["qualname"]
         assert {row.hits for row in recording.lines if qualname[row.function][1:].isdigit()} == {300}
     finally:
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         os.close(fd)
     assert read(path).problems == []
     assert not list(read(path).losses)
@@ -297,7 +297,7 @@ def served(path, fd, requests, threads=0):
             exec("def fresh():\n    x = 1\n    return x\nfresh()", {})
 
     beside = [threading.Thread(target=others) for _ in range(threads)]
-    _core.cover_start(fd=fd, flush_ms=1_000_000)
+    _core.start(recorder="coverage", fd=fd, flush_ms=1_000_000)
     inodes, largest = set(), 0.0
     for thread in beside:
         thread.start()
@@ -308,7 +308,7 @@ def served(path, fd, requests, threads=0):
             for function in some[kind::CONTEXTS]:
                 function()
             if request % 10 == 9:
-                _core.cover_flush()
+                _core.flush("coverage")
                 inodes.add(path.stat().st_ino)
             if request % 500 == 499:
                 largest = max(largest, path.stat().st_size / len(read(path, running=True).to_bytes()))
@@ -317,7 +317,7 @@ def served(path, fd, requests, threads=0):
         stop.set()
         for thread in beside:
             thread.join()
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
     return inodes, largest
 
 
@@ -372,17 +372,17 @@ def test_contexts_that_somebody_has_cut_off_the_file_are_not_written_anew(tmp_pa
     """What is left of them stays as it is, and the reader says what is missing."""
     path = tmp_path / "a.seismo"
     fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    _core.cover_start(fd=fd, flush_ms=1_000_000)
+    _core.start(recorder="coverage", fd=fd, flush_ms=1_000_000)
     some = functions()
     try:
         for number in range(300):
             _core.cover_context(f"kind {number % 10}")
             for function in some[number % 10 :: 10]:
                 function()
-            _core.cover_flush()
+            _core.flush("coverage")
             if number == 20:
                 os.truncate(path, 200)
     finally:
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         os.close(fd)
     assert read(path).problems

@@ -1,6 +1,7 @@
 /* The coverage recorder's source on 3.11: a receiver for the probes. */
 #include "recorder/coverage/places.h"
 #include "source/py311/probes/probes.h"
+#include "source/sources.h"
 
 #if SM_HAS_EVALFRAME
 
@@ -15,7 +16,7 @@ static void *meet(PyCodeObject *code, PyObject *globals, bool *frames) {
 /* Return true on a skipped thread. With such threads the trace function reports: a hit probe is gone for all
  * threads. */
 static bool is_apart(void) {
-    return sm_cover.apart.last != 0 && sm_is_apart(&sm_cover.apart, PyThreadState_Get());
+    return sm_beside.apart.last != 0 && sm_is_apart(&sm_beside.apart, PyThreadState_Get());
 }
 
 static void line(void *record, int number) {
@@ -48,37 +49,26 @@ static void leave(void *record, const void *frame) {
 
 static const sm_probe_receiver receiver = {meet, line, step, line_is_new, step_is_new, enter, leave};
 
-static const char *objection(void) {
-    return NULL;
-}
+/* A new context makes everything new by its stamp, and probes are freed with the code object. */
+static const sm_cover_source asked_of = {.switched = sm_probes_again};
 
-static int start(void) {
-    sm_probe_wish wish = {.steps = sm_cover.branch, .every = sm_cover.counts || sm_cover.apart.last != 0};
+static int start(const sm_settings *Py_UNUSED(settings)) {
+    sm_probe_wish wish = {.steps = sm_cover.branch, .every = sm_cover.counts || sm_beside.apart.last != 0};
+    sm_cover.source = &asked_of;
     return sm_probes_start(&receiver, &wish);
 }
 
+static void poll(void) {
+    sm_beside.hook_lost += sm_beside.hook_lost == 0 && !sm_probes_hold();
+}
+
 static void stop(void) {
-    sm_probe_facts facts = sm_probes_facts();
-    sm_cover.lost_memory += facts.lost;
+    poll();
+    sm_beside.lost_memory += sm_probes_facts().lost;
     sm_probes_stop();
 }
 
-static void contexts(void) {} /* The stamp alone makes everything new. */
-
-static void died(sm_cover_code *Py_UNUSED(record)) {} /* its probes are freed with the code object */
-
-static int tool_id(void) {
-    return -1;
-}
-
-const sm_cover_source sm_cover_source_trace = {.name = "probes",
-                                               .objection = objection,
-                                               .start = start,
-                                               .stop = stop,
-                                               .contexts = contexts,
-                                               .switched = sm_probes_again,
-                                               .died = died,
-                                               .holds = sm_probes_hold,
-                                               .tool_id = tool_id};
+const sm_source sm_source_probes = {
+    .name = "probes", .start = start, .stop = stop, .poll = poll, .begin_again = sm_cover_rearm};
 
 #endif

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from seismo import recording_kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
@@ -107,7 +108,7 @@ def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], 
         try:
             return run() if calls is None else frame_of(item, "call")(lambda _: run(), item)
         finally:
-            if _core.cover_status()["counts"]:
+            if _core.status(recording_kinds.COVERAGE)["counts"]:
                 counted.lines = _core.cover_executed() - before
             counted.calls, counted.coverage = _ended(calls), _ended(lines)
 
@@ -139,7 +140,7 @@ def _lines(counted: Counted) -> Cover | None:
     from seismo.process import coverage
 
     if coverage.users:
-        if not _core.cover_status()["counts"]:
+        if not _core.status(recording_kinds.COVERAGE)["counts"]:
             counted.trouble["lines"] = "coverage is being recorded without counts: add --seismo-cover-counts"
         return None
     session: Cover = seismo.cover(rcfile="", counts=True)

@@ -55,15 +55,16 @@ def contexts():
 from failing import asked, fail_each
 print(*fail_each(
     made,
-    lambda n: _core.cover_start(
+    lambda n: _core.start(
+        recorder="coverage",
         branch=True, counts=counts, tests=True, fd=file(sys.argv[3]) if n % 2 else -1, flush_ms=1),
-    contexts, asked(_core.cover_snapshot), _core.cover_flush,
-    forever=forever, after=lambda n: n + (5 if forever else 3), recorder="cover_",
+    contexts, asked(lambda: _core.snapshot("coverage")), lambda: _core.flush("coverage"),
+    forever=forever, after=lambda n: n + (5 if forever else 3), recorder="coverage",
 ))
 program = fresh()
-_core.cover_start(); program(); _core.cover_stop()
+_core.start(recorder="coverage"); program(); _core.stop(recorder="coverage")
 from covered import Covered
-found = Covered(_core.cover_snapshot(), "/nowhere/program.py")
+found = Covered(_core.snapshot("coverage"), "/nowhere/program.py")
 assert set(found.lines) == {3, 4, 6, 7, 9, *range(13, 25)}, sorted(found.lines)
 """
 

@@ -61,15 +61,15 @@ def test_only_what_runs_hot_is_switched_off_and_on():
 
     def tests(names):
         _core.cover_context("first")
-        rearmed.append(_core.cover_status()["rearmed"])
+        rearmed.append(_core.status("coverage")["rearmed"])
         for i in range(50):
             _core.cover_context(f"tiny {i}")
             names["two"]()
-        rearmed.append(_core.cover_status()["rearmed"])
+        rearmed.append(_core.status("coverage")["rearmed"])
         _core.cover_context("long")
         names["helper"](10_000)
         _core.cover_context("tiny again")
-        rearmed.append(_core.cover_status()["rearmed"])
+        rearmed.append(_core.status("coverage")["rearmed"])
         names["two"]()
         _core.cover_context("")
 
@@ -86,7 +86,7 @@ def test_contexts_of_enormous_number(tmp_path):
         """
         import resource
         out = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
-        _core.cover_start(fd=out, flush_ms=100, branch=True)
+        _core.start(recorder="coverage", fd=out, flush_ms=100, branch=True)
         exec(compile("def f(n):\\n    if n:\\n        return 1\\n    return 2\\n", "/nowhere/program.py", "exec"))
         def contexts(first, last):
             for i in range(first, last):
@@ -96,7 +96,7 @@ def test_contexts_of_enormous_number(tmp_path):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         contexts(10_000, 60_000)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         """,
         str(tmp_path / "out"),
     )
@@ -246,7 +246,7 @@ def test_nothing_of_it_is_python_memory():
     exec(code, names)
     tracemalloc.start()
     try:
-        _core.cover_start(branch=True)
+        _core.start(recorder="coverage", branch=True)
         names["two"]()
         _core.cover_context("warm")
         names["two"]()
@@ -258,7 +258,7 @@ def test_nothing_of_it_is_python_memory():
                 names["two"]()
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         tracemalloc.stop()
     assert min(grown) < 2000
 

@@ -37,6 +37,16 @@ def lines(path, program):
 # ---- what a killed process has written ----
 
 
+def wait_for_lines(path, program, want, until):
+    while time.monotonic() < until:
+        try:
+            if lines(path, program) == want:
+                break
+        except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
+            pass
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("counts", [False, True], ids=["lines", "counts"])
 def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
     """Though nothing happens any more after the last news, and the main thread waits in C all the while."""
@@ -44,11 +54,12 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
     child = popen(
         """
         sys.path.insert(0, sys.argv[1])
-        _core.cover_start(fd=file(sys.argv[2]), flush_ms=1, counts=sys.argv[3] == "counts", branch=True)
+        _core.start(recorder="coverage", fd=file(sys.argv[2]), flush_ms=1, counts=sys.argv[3] == "counts", branch=True)
         import program
         program.work(10)
         print("done", flush=True)
-        sys.stdin.read()
+        for line in sys.stdin:
+            program.work(10)
         """,
         str(tmp_path),
         str(tmp_path / "out"),
@@ -58,13 +69,12 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
         assert child.stdout.readline() == "done\n"
         want = {2: 1, 3: 1, 4: 11, 5: 10, 6: 1} if counts else dict.fromkeys(range(2, 7), 1)
         until = time.monotonic() + 60
-        while time.monotonic() < until:
-            try:
-                if lines(tmp_path / "out", program) == want:
-                    break
-            except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
-                pass
-            time.sleep(0.01)
+        wait_for_lines(tmp_path / "out", program, want, until)
+        if counts:  # so little that the process's CPU time does not show it
+            child.stdin.write("\n")
+            child.stdin.flush()
+            want = {2: 1, 3: 2, 4: 22, 5: 20, 6: 2}
+            wait_for_lines(tmp_path / "out", program, want, until)
         size = -1
         while size != (size := (tmp_path / "out").stat().st_size):  # nothing new, nothing written
             assert time.monotonic() < until
@@ -78,18 +88,18 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
 def test_flush_by_hand(tmp_path):
     fd = os.open(tmp_path / "out", os.O_CREAT | os.O_RDWR)
     code = compiled(WORK + "work(2)\n")
-    _core.cover_start(fd=fd, flush_ms=0)
+    _core.start(recorder="coverage", fd=fd, flush_ms=0)
     try:
         exec(code, {})
         assert not Image((tmp_path / "out").read_bytes()).tables["lines"] if os.fstat(fd).st_size else True
-        _core.cover_flush()
+        _core.flush("coverage")
         assert sorted(Covered((tmp_path / "out").read_bytes(), code.co_filename).lines) == [1, 2, 3, 4, 5, 6]
         size = os.fstat(fd).st_size
-        copy = Covered(_core.cover_snapshot(), code.co_filename)
+        copy = Covered(_core.snapshot("coverage"), code.co_filename)
         assert sorted(copy.lines) == [1, 2, 3, 4, 5, 6]
         assert os.fstat(fd).st_size == size
     finally:
-        _core.cover_stop("7")
+        _core.stop("7", "coverage")
         os.close(fd)
     whole = Image((tmp_path / "out").read_bytes())
     assert whole.problems == []
@@ -103,15 +113,15 @@ def test_sources(tmp_path, monkeypatch):
     (tmp_path / "here.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     os.utime("here.py", ns=(10**18, 10**18 + 123))
-    _core.cover_start()
+    _core.start(recorder="coverage")
     try:
         exec(compile(text, "./here.py", "exec"), {})
         exec(compile(text, "<made>", "exec"), {})
         exec(compile(text, "/nowhere/archive.zip/gone.py", "exec"), {})
         monkeypatch.chdir("/")
     finally:
-        _core.cover_stop()
-    image = Image(_core.cover_snapshot())
+        _core.stop(recorder="coverage")
+    image = Image(_core.snapshot("coverage"))
     rows = {row["file"]: row for row in image.tables["sources"]}
     here = rows["./here.py"]
     assert (here["path"], here["size"], here["mtime_ns"]) == (str(tmp_path / "here.py"), len(text), 10**18 + 123)
@@ -143,7 +153,7 @@ warnings.simplefilter("error")
 folder, how, kind = sys.argv[1:4]
 os.chdir(folder)
 sys.path.insert(0, folder)
-_core.cover_start(fd=file("parent"), flush_ms=1, counts=kind == "counts", branch=True)
+_core.start(recorder="coverage", fd=file("parent"), flush_ms=1, counts=kind == "counts", branch=True)
 import program
 program.work(3)
 _core.cover_context("before")
@@ -153,15 +163,16 @@ for round in range(2):
     if child == 0:
         program.child_only()
         if how != "silent":
-            _core.cover_after_fork(file("child") if how == "file" else {"memory": -1, "stop": -2}[how], '{"child": 1}')
+            fd = file("child") if how == "file" else {"memory": -1, "stop": -2}[how]
+            _core.after_fork(fd, '{"child": 1}', "coverage")
         program.work(7)
         if how == "memory":
-            with open("child", "wb") as out: out.write(_core.cover_snapshot())
-        _core.cover_stop()
-        os._exit(0 if _core.cover_check() else 9)
+            with open("child", "wb") as out: out.write(_core.snapshot("coverage"))
+        _core.stop(recorder="coverage")
+        os._exit(0 if _core.check() else 9)
     assert os.waitpid(child, 0)[1] == 0
 program.after()
-_core.cover_stop()
+_core.stop(recorder="coverage")
 """
 
 
@@ -187,6 +198,27 @@ def test_fork(tmp_path, how, kind):
         assert not (tmp_path / "child").exists()
 
 
+@pytest.mark.parametrize("recorder", ["coverage", "calltree"])
+def test_a_process_that_forks_all_the_time_is_written(tmp_path, recorder):
+    """Its forks are closer together than the writes, and each stops the worker."""
+    run(
+        """
+        import time
+        path, recorder = sys.argv[1:]
+        _core.start(recorder=recorder, calibrate=False, fd=file(path), flush_ms=1000)
+        size, until = os.path.getsize(path), time.monotonic() + 60
+        while os.path.getsize(path) == size:
+            assert time.monotonic() < until
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        _core.stop(recorder=recorder)
+        """,
+        str(tmp_path / "out"),
+        recorder,
+    )
+
+
 # ---- beside other tools ----
 
 
@@ -195,15 +227,15 @@ def test_a_tool_id_of_its_own_and_nothing_left_behind():
     before = [sys.monitoring.get_tool(i) for i in range(6)]
     sys.monitoring.use_tool_id(5, "somebody")
     try:
-        _core.cover_start()
+        _core.start(recorder="coverage")
         assert sys.monitoring.get_tool(4) == "seismo cover"
-        assert _core.cover_status()["tool_id"] == 4
+        assert _core.status("coverage")["tool_id"] == 4
         code = compiled(WORK)
         names: dict = {}
         exec(code, names)
         names["work"](3)
         assert sys.monitoring.get_local_events(4, names["work"].__code__)
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         assert sys.monitoring.get_events(5) == 0
         sys.monitoring.use_tool_id(4, "another")
         assert sys.monitoring.get_local_events(4, names["work"].__code__) == 0
@@ -221,7 +253,7 @@ def test_all_ids_taken():
         sys.monitoring.use_tool_id(i, "somebody")
     try:
         with pytest.raises(RuntimeError, match="taken"):
-            _core.cover_start()
+            _core.start(recorder="coverage")
     finally:
         for i in taken:
             sys.monitoring.free_tool_id(i)
@@ -231,8 +263,8 @@ def test_all_ids_taken():
 @monitoring
 def test_the_hook_is_stolen():
     """Who takes the tool id by force keeps it, and the recording says that something may be missing."""
-    _core.cover_start()
-    stolen = _core.cover_status()["tool_id"]
+    _core.start(recorder="coverage")
+    stolen = _core.status("coverage")["tool_id"]
     sys.monitoring.set_events(stolen, 0)
     sys.monitoring.free_tool_id(stolen)
     sys.monitoring.use_tool_id(stolen, "thief")
@@ -241,11 +273,11 @@ def test_the_hook_is_stolen():
         exec(cover_context_works, {})
         _core.cover_context("one")
         _core.cover_context("")
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
         assert sys.monitoring.get_tool(stolen) == "thief"
     finally:
         sys.monitoring.free_tool_id(stolen)
-    assert Image(_core.cover_snapshot()).losses["hook-lost"] == 1
+    assert Image(_core.snapshot("coverage")).losses["hook-lost"] == 1
     assert cover(WORK).losses == {}
 
 
@@ -255,15 +287,15 @@ def test_beside_a_profile(first):
     from recorded import image
 
     code = compiled(WORK + "work(10)\nwork(20)\n")
-    starts = {"cover": _core.cover_start, "profile": lambda: _core.start(calibrate=False, running=False)}
+    recorders = {"cover": "coverage", "profile": "calltree"}
     order = [first, "profile" if first == "cover" else "cover"]
     for name in order:
-        starts[name]()
+        _core.start(recorder=recorders[name], calibrate=False, running=False)
     exec(code, {"__name__": "program"})
-    {"cover": _core.cover_stop, "profile": _core.stop}[order[0]]()
+    _core.stop(recorder=recorders[order[0]])
     exec(code, {"__name__": "program"})
-    {"cover": _core.cover_stop, "profile": _core.stop}[order[1]]()
-    assert sorted(Covered(_core.cover_snapshot(), code.co_filename).lines) == [1, 2, 3, 4, 5, 6, 7]
+    _core.stop(recorder=recorders[order[1]])
+    assert sorted(Covered(_core.snapshot("coverage"), code.co_filename).lines) == [1, 2, 3, 4, 5, 6, 7]
     assert image().calls()["work"] == (2 if first == "profile" else 4)
 
 
@@ -301,7 +333,7 @@ def test_the_interpreter_exits_without_a_stop(tmp_path):
     run(
         """
         sys.path.insert(0, sys.argv[1])
-        _core.cover_start(fd=file(sys.argv[2]), flush_ms=1)
+        _core.start(recorder="coverage", fd=file(sys.argv[2]), flush_ms=1)
         import program, threading
         class Late:
             def __del__(self):
@@ -323,26 +355,26 @@ def test_code_objects_die(tmp_path):
     import gc
 
     text = "def f_{0}(x):\n    if x:\n        return {0}\n    return lambda: {0}\nf_{0}({1})\n"
-    _core.cover_start(branch=True)
+    _core.start(recorder="coverage", branch=True)
     try:
-        codes = _core.cover_status()["codes"]
+        codes = _core.status("coverage")["codes"]
         for i in range(300):
             exec(compile(text.format(i, i % 2), "/nowhere/dying.py", "exec"), {})
             if i % 50 == 0:
                 _core.cover_context(f"context {i}" if i % 100 else "")
         gc.collect()
-        assert _core.cover_check()
-        assert _core.cover_status()["codes"] < codes + 20
+        assert _core.check()
+        assert _core.status("coverage")["codes"] < codes + 20
     finally:
-        _core.cover_stop()
-    found = Covered(_core.cover_snapshot(), "/nowhere/dying.py")
+        _core.stop(recorder="coverage")
+    found = Covered(_core.snapshot("coverage"), "/nowhere/dying.py")
     assert sum(1 for name in found.by_function() if name.startswith("f_")) == 300
 
 
 @pytest.mark.parametrize("wrong", [{"fd": "x"}, {"where": 3}, {"unknown": 1}, {"meta": 3}])
 def test_wrong_arguments(wrong):
     with pytest.raises(TypeError):
-        _core.cover_start(**wrong)
+        _core.start(recorder="coverage", **wrong)
     with pytest.raises(TypeError):
         _core.cover_context(3)
-    assert not _core.cover_status()["running"]
+    assert not _core.status("coverage")["running"]

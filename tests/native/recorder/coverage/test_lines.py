@@ -374,9 +374,9 @@ def test_code_objects_of_one_function_share_it():
             names["made"](i % 2)
     """)
     made = Covered.__new__(Covered)
-    made.__init__(_core.cover_snapshot(), "/nowhere/made.py")
+    made.__init__(_core.snapshot("coverage"), "/nowhere/made.py")
     assert made.by_function() == {"<module>": {1: 1}, "made": {2: 1, 3: 1, 4: 1}}
-    assert _core.cover_status()["functions"] < 100
+    assert _core.status("coverage")["functions"] < 100
     assert found.losses == {}
 
 
@@ -410,7 +410,7 @@ def test_what_ran_before_the_start_is_not_told():
             x = 3
         one = numbers()
         next(one)
-        _core.cover_start()
+        _core.start(recorder="coverage")
         after = 1
         def late():
             return 1
@@ -418,10 +418,10 @@ def test_what_ran_before_the_start_is_not_told():
         list(one)
         lambda_ = lambda: 0
         lambda_()
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
     """)
     exec(program, {})
-    found = Covered(_core.cover_snapshot(), program.co_filename)
+    found = Covered(_core.snapshot("coverage"), program.co_filename)
     assert sorted(found.lines) == [5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18]
 
 
@@ -439,13 +439,13 @@ def test_other_threads_that_run_already_are_heard():
         thread.start()
         started.wait()
         from seismo import _core
-        _core.cover_start()
+        _core.start(recorder="coverage")
         go.set()
         thread.join()
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
     """)
     exec(program, {})
-    found = Covered(_core.cover_snapshot(), program.co_filename)
+    found = Covered(_core.snapshot("coverage"), program.co_filename)
     assert found.by_function()["work"] == {7: 1}
 
 
@@ -464,27 +464,27 @@ def test_a_second_recording_begins_anew():
     for branch in (False, True, False):
         found = cover(code, branch=branch)
         assert sorted(found.lines) == truth
-    _core.cover_start()
+    _core.start(recorder="coverage")
     exec(code, names)
-    _core.cover_stop()
+    _core.stop(recorder="coverage")
     names["f"](0)
     for _ in range(2):  # the code object has not run between the two
-        _core.cover_start()
+        _core.start(recorder="coverage")
         names["f"](0)
-        _core.cover_stop()
-        again = Covered(_core.cover_snapshot(), code.co_filename)
+        _core.stop(recorder="coverage")
+        again = Covered(_core.snapshot("coverage"), code.co_filename)
         assert sorted(again.lines) == [2, 4]
 
 
 def test_it_runs_once_at_a_time():
-    _core.cover_start()
+    _core.start(recorder="coverage")
     try:
         with pytest.raises(RuntimeError, match="recorded already"):
-            _core.cover_start()
+            _core.start(recorder="coverage")
     finally:
-        _core.cover_stop()
-    _core.cover_stop()
-    assert not _core.cover_status()["running"]
+        _core.stop(recorder="coverage")
+    _core.stop(recorder="coverage")
+    assert not _core.status("coverage")["running"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no branch events")
@@ -521,4 +521,4 @@ def test_counts_of_code_that_comes_and_goes():
         expected[k % 7 + 1] += 1
         expected[k % 7 + 2] += k % 5 + 1
         expected[k % 7 + 3] += k % 5
-    assert dict(Covered(_core.cover_snapshot(), "/made").lines) == dict(expected)
+    assert dict(Covered(_core.snapshot("coverage"), "/made").lines) == dict(expected)

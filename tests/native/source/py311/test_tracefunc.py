@@ -53,11 +53,11 @@ def test_code_looks_as_the_compiler_made_it():
         return one.co_code, replaced.co_code, copy.copy(one) is one, list(dis.get_instructions(one))
 
     seen = []
-    _core.cover_start(branch=True)
+    _core.start(recorder="coverage", branch=True)
     try:
         exec(code, {"seen": seen, "look": look})
     finally:
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
     assert seen == [(before[1][0], before[1][0], True, before[1][1])]
     assert [(one.co_code, list(dis.get_instructions(one))) for one in (code, code_of(code, "f"))] == before
     raw = code_of(code, "f")._co_code_adaptive  # the line that never ran had a probe
@@ -198,12 +198,12 @@ def test_conditional_jumps_are_done_right():
     def run(values, ends, covering):
         names = {"sys": sys, "values": values, "ends": ends}
         if covering is not None:
-            _core.cover_start(branch=covering)
+            _core.start(recorder="coverage", branch=covering)
         try:
             exec(compiled(JUMPS), names)
         finally:
             if covering is not None:
-                _core.cover_stop()
+                _core.stop(recorder="coverage")
         return names["log"]
 
     for values in ([True] * 3, [False] * 3, [None] * 2, [True, False, None, True, False]):
@@ -319,14 +319,14 @@ def test_a_tracer_beside_hears_what_it_hears_without_us():
 
         names = {"switch": switch}
         if covering:
-            _core.cover_start(**options)
+            _core.start(recorder="coverage", **options)
         try:
             exec(code, names)
             assert sys.gettrace() is None
         finally:
             sys.settrace(None)
             if covering:
-                _core.cover_stop()
+                _core.stop(recorder="coverage")
         return events
 
     code = compiled(program)
@@ -334,7 +334,7 @@ def test_a_tracer_beside_hears_what_it_hears_without_us():
     assert len(truth) > 40
     for options in ({}, {"branch": True}, {"counts": True}):
         assert run(code, True, **options) == truth
-        found = Covered(_core.cover_snapshot(), code.co_filename)
+        found = Covered(_core.snapshot("coverage"), code.co_filename)
         assert set(found.lines) == set(range(1, 23)) - {4}
         if "branch" in options:
             assert {(2, 3), (2, 5), (8, 9), (8, -7)} <= set(found.arcs)
@@ -396,18 +396,18 @@ def test_another_coverage_tool_inside(tmp_path):
         tool = coverage.Coverage(data_file=None, branch=True, include=[str(path)], config_file=False, messages=False)
         tool.set_option("run:core", "ctrace")
         if covering:
-            _core.cover_start(branch=True)
+            _core.start(recorder="coverage", branch=True)
         try:
             exec(code, {"tool": tool})
         finally:
             if covering:
-                _core.cover_stop()
+                _core.stop(recorder="coverage")
         return sorted(tool.get_data().arcs(str(path)))
 
     alone = run(covering=False)
     assert (2, 3) in alone
     assert run(covering=True) == alone
-    found = Covered(_core.cover_snapshot(), code.co_filename)
+    found = Covered(_core.snapshot("coverage"), code.co_filename)
     assert set(found.lines) == set(range(1, 15))
     assert {(2, 3), (2, 4)} <= set(found.arcs)
 
@@ -424,7 +424,7 @@ def test_our_own_hooks_beside():
     assert set(found.lines) == truth
     nodes = {function.qualname: function for function in session.recording.functions}
     assert "f" in nodes
-    _core.cover_start(branch=True)
+    _core.start(recorder="coverage", branch=True)
     try:
         tool = seismo.hooks.set_trace(lambda frame, event, arg: calls.append(event))
         try:
@@ -433,8 +433,8 @@ def test_our_own_hooks_beside():
             tool.remove()
         exec(code, {})
     finally:
-        _core.cover_stop()
-    found = Covered(_core.cover_snapshot(), code.co_filename)
+        _core.stop(recorder="coverage")
+    found = Covered(_core.snapshot("coverage"), code.co_filename)
     assert set(found.lines) == truth
     assert calls
 
@@ -482,7 +482,7 @@ def test_code_that_dies_takes_its_probes_along():
         gc.collect()
 
     cover("x = 1", run, branch=True)
-    assert _core.cover_check()
+    assert _core.check()
 
 
 def test_a_context_reaches_what_runs():
@@ -504,12 +504,12 @@ def test_a_context_reaches_what_runs():
         outer()
     """)
     names = {"context": _core.cover_context, "__name__": "program"}
-    _core.cover_start()
+    _core.start(recorder="coverage")
     try:
         exec(code, names)
     finally:
-        _core.cover_stop()
-    found = Covered(_core.cover_snapshot(), code.co_filename)
+        _core.stop(recorder="coverage")
+    found = Covered(_core.snapshot("coverage"), code.co_filename)
     both = {2, 3, 4, 5, 9, 11, 12}
     assert found.contexts() == {"x": both | {10}, "y": both | {13}}
 
@@ -536,16 +536,16 @@ def test_a_forked_child_goes_on():
     """)
     names = {
         "os": os,
-        "after_fork": _core.cover_after_fork,
-        "snapshot": _core.cover_snapshot,
+        "after_fork": lambda fd, meta: _core.after_fork(fd, meta, "coverage"),
+        "snapshot": lambda: _core.snapshot("coverage"),
         "dumps": pickle.dumps,
     }
-    _core.cover_start()
+    _core.start(recorder="coverage")
     try:
         exec(code, names)
     finally:
-        _core.cover_stop()
+        _core.stop(recorder="coverage")
     child = Covered(pickle.loads(names["data"]), code.co_filename)
     assert set(child.lines) == {2, 4, 10, 11}
-    parent = Covered(_core.cover_snapshot(), code.co_filename)
+    parent = Covered(_core.snapshot("coverage"), code.co_filename)
     assert set(parent.lines) == {1, 2, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17}
