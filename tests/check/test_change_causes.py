@@ -4,7 +4,7 @@ import pytest
 
 from seismo.check import Function, Measurement, compare, exact, read_text, text_of
 from seismo.check.change_causes import suspects
-from seismo.check.writers.words import reason
+from seismo.check.writers.wording import reason
 
 
 def function(name):

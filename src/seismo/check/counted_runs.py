@@ -197,10 +197,10 @@ def measured(
     runs: int = 2,
     objects: bool = True,
     show: Callable[[bytes, bool], None] | None = None,
-    tell: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> CountedRuns:
     """Measure a side by some runs of calls and lines, and one of births, with progress messages."""
-    found = CountedRuns(side, tell=tell)
+    found = CountedRuns(side, progress=progress)
     for number in range(runs):
         found.again(RUN_OF_CALLS, show if not number else None)
     if objects:
@@ -215,13 +215,13 @@ class CountedRuns:
     side: Side
     calls: list[Measurement] = field(default_factory=list)
     objects: list[Measurement] = field(default_factory=list)
-    tell: Callable[[str], None] | None = None
+    progress: Callable[[str], None] | None = None
 
     def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
         """Make another run."""
-        if self.tell is not None:
+        if self.progress is not None:
             what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
-            self.tell(f"{self.side.name or 'now'}: counts {what}")
+            self.progress(f"{self.side.name or 'now'}: counts {what}")
         (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:

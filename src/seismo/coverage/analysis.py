@@ -246,9 +246,9 @@ def executed_arcs(parsed: ParsedSource, recorded: ExecutedLines, executed: set[i
                 continue
             (end,) = ends
             lines, arcs = function
-            told = any(parsed.first_line(start) == line for start, _ in arcs)
+            has_arc = any(parsed.first_line(start) == line for start, _ in arcs)
             ran = line in {parsed.first_line(one) for one in lines}
-            if ran and not told and (end < 0 or end in executed):
+            if ran and not has_arc and (end < 0 or end in executed):
                 taken.add((line, end))
     quiet = {line for line, exits in parsed.exit_counts.items() if exits > 1} & executed
     quiet.difference_update([line for line, _ in taken])

@@ -302,7 +302,7 @@ class _Finder(ast.NodeVisitor):
                 operand.note = "its value is passed on, not tested"
             elif len(rows) % tested:
                 operand.true = operand.false = None
-                operand.note = "its branches cannot be told from those of the other comparisons"
+                operand.note = "its branches cannot be distinguished from those of the other comparisons"
             else:
                 self._fill(operand, node, rows[i::tested], decision)
         return _Group(False, tuple(_Leaf(first + i) for i in range(len(node.ops))))
@@ -323,7 +323,7 @@ class _Finder(ast.NodeVisitor):
                 self._fill(operand, value, [], decision)
             elif len(rows) % len(tested):
                 operand.true = operand.false = None
-                operand.note = "its branches cannot be told from those of the other operands"
+                operand.note = "its branches cannot be distinguished from those of the other operands"
             else:
                 self._fill(operand, None, rows[tested.index(value) :: len(tested)], decision)
                 self._jumped_past(operand, value, decision)
@@ -364,7 +364,7 @@ class _Finder(ast.NodeVisitor):
             decision.exact = decision.exact and not row.flags & BranchFlags.RAN_ONLY
         operand.true, operand.false = true, false
         if operand.doubtful and not (true and false):
-            operand.note = "an outcome may be missing: this interpreter could not tell"
+            operand.note = "an outcome may be missing: this interpreter cannot distinguish its two directions"
 
     def _jumped_past(self, operand: Operand, value: ast.expr, decision: Decision) -> None:
         """Complete the outcomes of `a and b` in `a and b or c`: if a is false, 3.14 jumps past its test."""

@@ -6,7 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.lines import tables
+from seismo.model.columns import rows_of
+from seismo.model.lines.merge import context_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ class ExecutedFiles:
         if contexts:
             expression = re.compile("|".join(f"(?:{context})" for context in contexts))
             wanted = expression.search
-        for row, (function, line, hits, *_) in enumerate(tables.rows_of(recording, "lines")):
+        for row, (function, line, hits, *_) in enumerate(rows_of(recording, "lines")):
             of = self._of_function[function]
             names = lines.get(row)
             if of is None or line <= 0 or (wanted and not any(map(wanted, names or ("",)))):
@@ -75,7 +76,7 @@ class ExecutedFiles:
             recorded.hits[line] = recorded.hits.get(line, 0) + hits
             if names:
                 recorded.line_contexts.setdefault(line, set()).update(names)
-        for row, (function, start, end, hits, *_) in enumerate(tables.rows_of(recording, "arcs")):
+        for row, (function, start, end, hits, *_) in enumerate(rows_of(recording, "arcs")):
             of = self._of_function[function]
             names = arcs.get(row)
             if of is None or (wanted and not any(map(wanted, names or ("",)))):
@@ -86,13 +87,13 @@ class ExecutedFiles:
             recorded.arcs[arc] = recorded.arcs.get(arc, 0) + hits
             if names:
                 recorded.arc_contexts.setdefault(arc, set()).update(names)
-        for values in tables.rows_of(recording, "branches"):
+        for values in rows_of(recording, "branches"):
             of = self._of_function[values[0]]
             if of is not None:
                 of[0].conditions.append(values)
 
     def _functions(self, recording: Recording) -> None:
-        for kind, module, qualname, file, line, *_ in tables.rows_of(recording, "functions"):
+        for kind, module, qualname, file, line, *_ in rows_of(recording, "functions"):
             recorded = self._file(file) if kind == PYTHON else None
             if recorded is None:
                 self._of_function.append(None)
@@ -121,9 +122,9 @@ class ExecutedFiles:
         return recorded
 
     def _context_names(self, recording: Recording) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
-        names = [name for (name,) in tables.rows_of(recording, "contexts")]
+        names = [name for (name,) in rows_of(recording, "contexts")]
         found: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
-        for context, kind, row in tables.context_rows(recording):
+        for context, kind, row in context_rows(recording):
             if kind < len(found):
                 found[kind].setdefault(row, set()).add(names[context])
         return found
@@ -132,7 +133,7 @@ class ExecutedFiles:
 def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
     """Map each co_filename to its absolute path ("" if it is no file) and its recorded versions."""
     places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
-    for file, path, size, _, crc, *_ in tables.rows_of(recording, "sources"):
+    for file, path, size, _, crc, *_ in rows_of(recording, "sources"):
         known = places.get(file)
         if known is None or not known[0]:
             places[file] = path, {(size, crc)} | (known[1] if known else set())

@@ -10,9 +10,9 @@ Recorded processes import this package, so it avoids re, typing and dataclasses.
 from __future__ import annotations
 
 from seismo.errors import UsageError
+from seismo.expression.compiler import LEAST, MOST, Program
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
-from seismo.expression.program import LEAST, MOST, Program
 from seismo.expression.terms import BITS, KINDS, Kind, Number, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 

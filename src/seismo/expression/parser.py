@@ -6,8 +6,8 @@ hint shows it.
 
 from __future__ import annotations
 
+from seismo.expression.compiler import MOST
 from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, fail, quoted, tokens
-from seismo.expression.program import MOST
 from seismo.expression.terms import KINDS, UNITS, Join, Kind, Not, Number, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
+from seismo.expression.compiler import AND, LEAST, MOST, NOT, OR
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
-from seismo.expression.program import AND, LEAST, MOST, NOT, OR
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seismo.expression import Facts
-    from seismo.expression.program import Program
+    from seismo.expression.compiler import Program
 
     Ranges = tuple[tuple[int, int], ...]
     Literal = str | int | float | bool | None
@@ -325,9 +325,9 @@ class Variable(Term):
         self.operator = "=="
         self.literals: tuple[Literal, ...] = ()
         self.number = 0
-        from seismo.expression import lookup  # at once, so that nothing is imported in the middle of a program
+        from seismo.expression import value_lookup  # at once, so that nothing is imported in the middle of a program
 
-        self.lookup = lookup
+        self.lookup = value_lookup
 
     def text(self) -> str:
         path = "".join(f".{key}" if how == "." else f"[{literal_text(key)}]" for how, key in self.path)

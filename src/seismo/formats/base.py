@@ -71,7 +71,7 @@ class Format:
     needs_sources: True if the writer reads the recorded program's sources
     weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
     mark: bytes at the start of each file that seismo wrote, or empty
-    tells_losses: True if the file lists the losses of the recording
+    lists_losses: True if the file lists the losses of the recording
     of_traces: True if it requires a trace, because it holds events in time
     most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
     counts: True if it holds numbers of calls, and so supports recordings without times
@@ -91,7 +91,7 @@ class Format:
     needs_sources: bool = False
     weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
     mark: bytes = b""
-    tells_losses: bool = False
+    lists_losses: bool = False
     all_times: bool = False
     counts: bool = False
     of_traces: bool = False

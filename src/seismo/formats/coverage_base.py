@@ -53,7 +53,7 @@ class ExecutedFile:
 
 def has_arcs(recording: Recording) -> bool:
     """Return True if the recording, or one that was merged into it, has branches or arcs."""
-    from seismo.model.lines.tables import rows_of
+    from seismo.model.columns import rows_of
 
     merged = recording.meta.get("merged")
     parts = merged if isinstance(merged, list) and merged else [recording.meta]
@@ -65,7 +65,7 @@ class ExecutedByFile:
     """A recording by file: the files that ran or that it names. Code without a file is left out."""
 
     def __init__(self, recording: Recording) -> None:
-        from seismo.model.lines.tables import rows_of
+        from seismo.model.columns import rows_of
 
         self._recording = recording
         paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
@@ -99,7 +99,7 @@ class ExecutedByFile:
         Hits are 1. All contexts at once would need memory for lines times contexts, which is too much for a large test
         suite.
         """
-        from seismo.model.lines.tables import rows_of
+        from seismo.model.columns import rows_of
 
         blocks: dict[str, list[tuple[int, int, int]]] = {}
         names = [name for (name,) in rows_of(self._recording, "contexts")]

@@ -202,5 +202,5 @@ FORMAT = Format(
     of=(CALLS, OBJECTS),
     all_times=True,
     mark=b'{"format":"seismo"',
-    tells_losses=True,
+    lists_losses=True,
 )

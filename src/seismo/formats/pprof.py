@@ -371,5 +371,5 @@ FORMAT = Format(
     reader=_read,
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",
     kept="processes and threads, functions, paths, counts, own and awaited time, lower bounds",
-    tells_losses=True,
+    lists_losses=True,
 )

@@ -33,5 +33,5 @@ FORMAT = Format(
     of=(),
     all_times=True,
     mark=b"\x8fseismo\n",
-    tells_losses=True,
+    lists_losses=True,
 )

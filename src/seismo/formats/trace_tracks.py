@@ -26,7 +26,7 @@ _MANY = 10_000_000  # base of thread numbers for threads that share a row, which
 _PAUSES = 1 << 40  # added to the numbers of collector pauses, to separate them from spans
 
 _SHOWN = ("child", "import")  # kinds of landmarks; tracks already show the starts and ends of threads
-_TOLD = {
+_REMARKS = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",
     CallFlags.RESUMED: "resumed",
@@ -135,7 +135,7 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
 
 def flag_words(flags: int) -> str:
     """Return the remarks about a call for its flags."""
-    return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
+    return ", ".join(text for flag, text in _REMARKS.items() if flags & flag)
 
 
 def mark_data(data: Any) -> Any:

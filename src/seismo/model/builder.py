@@ -8,7 +8,8 @@ import zlib
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.recording import SCHEMA, Recording, Tables
+from seismo.model.columns import SCHEMA, Tables
+from seismo.model.recording import Recording
 from seismo.model.table import Strings
 
 if TYPE_CHECKING:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import array
 import functools
 import json
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
+from seismo.model.columns import SCHEMA, Columns, Tables, floats, ints, taken
 from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects.rows import (
     HolderRow,
@@ -34,6 +34,7 @@ from seismo.model.table import (
     LossRow,
     NodeRow,
     ProcessRow,
+    Row,
     SourceRow,
     StringColumn,
     Strings,
@@ -47,12 +48,8 @@ if TYPE_CHECKING:
 
     from seismo.expression import Expression
     from seismo.model.trace.calls import Calls
-    from seismo.model.trace.pieces import Pieces
+    from seismo.model.trace.file_chunks import Pieces
 
-Columns = dict[str, memoryview]
-Tables = dict[str, Columns]
-
-SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 TIMES = ("cpu", "wall", "wait")
@@ -61,8 +58,6 @@ FOREVER = 2**63 - 1  # ns: later than any time
 UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
 BEHIND = "cut off: its last writes failed, and all that came after them is missing"  # the problem of such a file
 OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
-# The name of a function's place: what makes two functions of different recordings the same one.
-KEY = ("kind", "module", "qualname", "file", "line")
 
 
 def begins(start: bytes) -> bool:
@@ -190,11 +185,28 @@ def _lacks_trace(recording: Recording) -> bool:
 def _trace_pieces(raw: dict[str, Any], data: Any) -> Pieces | None:
     if not len(raw["journal"]):
         return None
-    from seismo.model.trace.pieces import Pieces
+    from seismo.model.trace.file_chunks import Pieces
 
     sound = raw["sound"]
     journal, levels, longest, heads = (memoryview(raw[name]) for name in ("journal", "levels", "longest", "heads"))
     return Pieces(data, journal, sound["nodes"], sound["threads"], levels, longest, raw["finished"], heads)
+
+
+class _TableOf(Generic[Row]):
+    """A table of a recording with the columns of its raw table, made on first use."""
+
+    def __init__(self, row: type[Row], doc: str) -> None:
+        self._row, self.__doc__ = row, doc
+
+    def __set_name__(self, owner: type[Recording], name: str) -> None:
+        self._name = name
+
+    def __get__(self, recording: Recording | None, owner: type[Recording]) -> Table[Row]:
+        if recording is None:
+            return self  # type: ignore[return-value]  # for help(), which shows the docstring
+        raw = recording._table(self._name)
+        table = recording.__dict__[self._name] = Table(self._row, _pick(self._row, raw, {}), len(raw["id"]))
+        return table
 
 
 class Recording:
@@ -258,14 +270,8 @@ class Recording:
 
     def _take_back(self, loss: str) -> None:
         """Remove the losses of this kind. Call it before the first use of the table `losses`."""
-        kinds = self._plain(LossRow, "losses")["kind"]
-        kept = [row for row in range(len(kinds)) if kinds[row] != loss]
-        raw = {
-            name: memoryview(array.array("q", [column[row] for row in kept]))
-            for name, column in self._raw["losses"].items()
-        }
-        raw["id"] = memoryview(array.array("q", range(len(kept))))
-        self._raw = {**self._raw, "losses": raw}
+        kept = [row for row, kind in enumerate(self._table("losses")["kind"].strings()) if kind != loss]
+        self._raw = {**self._raw, "losses": taken(self._raw["losses"], kept)}
 
     def _table(self, kind: str) -> dict[str, Any]:
         raw = self._raw[kind]
@@ -290,7 +296,7 @@ class Recording:
         columns["own_ns"] = estimated["function_own_ns"]
         columns |= self._own_parts("functions", columns)
         columns["own_error_ns"] = estimated["function_own_error_ns"]
-        columns["lower_bound"] = memoryview(array.array("q", [flag & LOWER_BOUND for flag in flags]))
+        columns["lower_bound"] = ints(flag & LOWER_BOUND for flag in flags)
         return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
 
     @functools.cached_property
@@ -306,7 +312,7 @@ class Recording:
         def running() -> memoryview:
             if self.times == "wall":
                 pairs = zip(columns["own_ns"], columns["wait_ns"], strict=True)
-                return memoryview(array.array("d", [max(0.0, own - waiting) for own, waiting in pairs]))
+                return floats(max(0.0, own - waiting) for own, waiting in pairs)
             of_cpu: memoryview = (
                 columns["own_ns"] if self.times == "cpu" else getattr(self.timed("cpu"), table)["own_ns"]
             )
@@ -333,23 +339,9 @@ class Recording:
         """
         return self._estimated["total_square"], self._estimated["total_distortion"]
 
-    @functools.cached_property
-    def threads(self) -> Table[ThreadRow]:
-        """The threads of the recording."""
-        raw = self._table("threads")
-        return Table(ThreadRow, _pick(ThreadRow, raw, {}), len(raw["id"]))
-
-    @functools.cached_property
-    def processes(self) -> Table[ProcessRow]:
-        """The processes; more than one after a merge."""
-        raw = self._table("processes")
-        return Table(ProcessRow, _pick(ProcessRow, raw, {}), len(raw["id"]))
-
-    @functools.cached_property
-    def losses(self) -> Table[LossRow]:
-        """The events and data dropped, capped, missed or repaired while recording."""
-        raw = self._table("losses")
-        return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
+    threads = _TableOf(ThreadRow, "The threads of the recording.")
+    processes = _TableOf(ProcessRow, "The processes; more than one after a merge.")
+    losses = _TableOf(LossRow, "The events and data dropped, capped, missed or repaired while recording.")
 
     @functools.cached_property
     def calls(self) -> Calls:
@@ -369,103 +361,54 @@ class Recording:
         columns = {**raw, **estimated(self._raw, self.times)}
         return Table(LineRow, _pick(LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
 
-    @functools.cached_property
-    def arcs(self) -> Table[ArcRow]:
-        """The arcs taken from lines that have several successors."""
-        return self._plain(ArcRow, "arcs")
-
-    @functools.cached_property
-    def branches(self) -> Table[BranchRow]:
-        """The conditional jumps, with the number of times each direction was taken."""
-        return self._plain(BranchRow, "branches")
-
-    @functools.cached_property
-    def contexts(self) -> Table[ContextRow]:
-        """The contexts that the program named, mostly tests."""
-        return self._plain(ContextRow, "contexts")
-
-    @functools.cached_property
-    def instructions(self) -> Table[InstructionRow]:
-        """Single instructions with their execution counts."""
-        return self._plain(InstructionRow, "instructions")
-
-    @functools.cached_property
-    def sources(self) -> Table[SourceRow]:
-        """The source files of functions, as they were when the recording ended."""
-        return self._plain(SourceRow, "sources")
-
+    arcs = _TableOf(ArcRow, "The arcs taken from lines that have several successors.")
+    branches = _TableOf(BranchRow, "The conditional jumps, with the number of times each direction was taken.")
+    contexts = _TableOf(ContextRow, "The contexts that the program named, mostly tests.")
+    instructions = _TableOf(InstructionRow, "Single instructions with their execution counts.")
+    sources = _TableOf(SourceRow, "The source files of functions, as they were when the recording ended.")
     # ---- tables about objects: what lifetimes record ----
 
-    @functools.cached_property
-    def types(self) -> Table[TypeRow]:
-        """The types whose objects were born or died, with the counts of all their objects."""
-        return self._plain(TypeRow, "types")
-
-    @functools.cached_property
-    def objects(self) -> Table[ObjectRow]:
-        """The objects by type, creating line and call path; seismo.model.objects.groups sums them."""
-        return self._plain(ObjectRow, "objects")
-
-    @functools.cached_property
-    def lifetimes(self) -> Table[LifetimeRow]:
-        """The lifetimes of the objects of each row of `objects`, as a histogram."""
-        return self._plain(LifetimeRow, "lifetimes")
-
-    @functools.cached_property
-    def object_times(self) -> Table[ObjectTimeRow]:
-        """The objects born and died over time, cumulative since the start."""
-        return self._plain(ObjectTimeRow, "object_times")
-
-    @functools.cached_property
-    def object_spans(self) -> Table[ObjectSpanRow]:
-        """The watched calls, with the number of objects born in each and their fates."""
-        return self._plain(ObjectSpanRow, "object_spans")
-
-    @functools.cached_property
-    def object_survivors(self) -> Table[ObjectSurvivorRow]:
-        """The objects that were born in a span and alive at the end of the recording."""
-        return self._plain(ObjectSurvivorRow, "object_survivors")
-
-    @functools.cached_property
-    def holders(self) -> Table[HolderRow]:
-        """The holders of survivors; a holder comes after the object it holds."""
-        return self._plain(HolderRow, "holders")
-
-    @functools.cached_property
-    def marks(self) -> Table[MarkRow]:
-        """The moments that the program named."""
-        return self._plain(MarkRow, "marks")
+    types = _TableOf(TypeRow, "The types whose objects were born or died, with the counts of all their objects.")
+    objects = _TableOf(
+        ObjectRow, "The objects by type, creating line and call path; seismo.model.objects.groups sums them."
+    )
+    lifetimes = _TableOf(LifetimeRow, "The lifetimes of the objects of each row of `objects`, as a histogram.")
+    object_times = _TableOf(ObjectTimeRow, "The objects born and died over time, cumulative since the start.")
+    object_spans = _TableOf(
+        ObjectSpanRow, "The watched calls, with the number of objects born in each and their fates."
+    )
+    object_survivors = _TableOf(
+        ObjectSurvivorRow, "The objects that were born in a span and alive at the end of the recording."
+    )
+    holders = _TableOf(HolderRow, "The holders of survivors; a holder comes after the object it holds.")
+    marks = _TableOf(MarkRow, "The moments that the program named.")
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
-        from seismo.model.lines.tables import context_rows
+        from seismo.model.lines.merge import context_rows
 
         return context_rows(self)
 
     def within(self, contexts: Iterable[int]) -> Recording:
         """Return the recording with only the lines and arcs that ran in one of the contexts (ids)."""
-        from seismo.model.lines.tables import within
+        from seismo.model.lines.merge import within
 
         tables = {**self._raw, **within(self, set(contexts))}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def of_first_process(self) -> Recording:
         """Return the recording with all its processes as the first one, for intervals of a single process."""
-        from seismo.model.objects.tables import of_one_process
+        from seismo.model.objects.merge import of_one_process
 
         processes = self._raw["processes"]
         if len(processes["id"]) < 2:
             return self
         first = {name: column[:1] for name, column in processes.items()}
-        first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
+        first["end_ns"] = ints([max(processes["end_ns"])])
         threads = {name: column[:0] for name, column in self._raw["threads"].items()}
         tables = {**self._raw, "processes": first, "threads": threads}
         tables = {**tables, **of_one_process(tables)}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
-
-    def _plain(self, row: type[Any], kind: str) -> Table[Any]:
-        raw = self._table(kind)
-        return Table(row, _pick(row, raw, {}), len(raw["id"]))
 
     # ---- what is done with whole recordings ----
 

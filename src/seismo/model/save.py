@@ -34,8 +34,8 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
 
 def write_tables(recording: Recording, writer: _core.Writer) -> None:
     """Write everything except the journal."""
+    from seismo.model.columns import SCHEMA
     from seismo.model.combine import problem_losses
-    from seismo.model.recording import SCHEMA
 
     writer.meta(json.dumps(recording.meta, sort_keys=True))
     with_losses = problem_losses(recording)

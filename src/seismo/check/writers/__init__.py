@@ -13,12 +13,12 @@ from seismo.check.writers.junit import junit
 from seismo.check.writers.text import text
 
 if TYPE_CHECKING:
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 
 def markdown(outcome: Outcome) -> str:
     """Return the result for the comment of a pull request."""
-    from seismo.check.writers.story import story
+    from seismo.check.writers.report_sections import story
     from seismo.report.story.markdown import markdown as fitting
 
     return fitting(story(outcome))
@@ -26,7 +26,7 @@ def markdown(outcome: Outcome) -> str:
 
 def as_json(outcome: Outcome) -> str:
     """Return the result for programs; docs/report-schema.json describes it."""
-    from seismo.check.writers.story import story
+    from seismo.check.writers.report_sections import story
     from seismo.report.story.document import document
 
     return document(story(outcome))

@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.model.columns import rows_of
 from seismo.model.enums import (
     OBJECT_AT_MOST,
     OBJECT_ESTIMATED,
@@ -35,7 +36,6 @@ from seismo.model.enums import (
     TYPE_OUTSIDE,
     TYPE_VARIABLE,
 )
-from seismo.model.lines.tables import rows_of
 from seismo.model.objects.rows import (
     IN_BIRTHS,
     IN_NS,

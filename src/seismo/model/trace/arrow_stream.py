@@ -97,7 +97,7 @@ class CallStream:
             return _core.arrow_stream([(name, "l", nothing) for name in columns])
         leaps = times != ALL_TIMES and FROM_THE_BEGINNING.isdisjoint(columns) and self._is_plain()
         numbers = bytes(map(STREAM_COLUMNS.index, columns))
-        return self._journal.batches(*self._window, self._told, times, numbers, leaps)
+        return self._journal.batches(*self._window, self._keep_problems, times, numbers, leaps)
 
     def _is_plain(self) -> bool:
         """Return True if the stream covers all times and no node is folded, so that blocks agree with the tree."""
@@ -108,5 +108,5 @@ class CallStream:
             and not any(flags & NodeFlags.FOLDED for flags in self._recording.tree["flags"])
         )
 
-    def _told(self, wrong: dict[str, int]) -> None:
+    def _keep_problems(self, wrong: dict[str, int]) -> None:
         self.problems = self._words(wrong)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table, readable
-from seismo.model.trace.pieces import take_uvarint
+from seismo.model.trace.file_chunks import take_uvarint
 from seismo.model.trace.process_clocks import starts
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.model.trace.pieces import LONGEST, PIECE, SHEET, take_uvarint, uvarint
+from seismo.model.trace.file_chunks import LONGEST, PIECE, SHEET, take_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,9 +9,9 @@ from seismo.escape import printable
 
 if TYPE_CHECKING:
     from seismo.check.change_causes import Changes, Suspect
-    from seismo.check.growth import Growth
+    from seismo.check.check_result import Outcome
+    from seismo.check.growth_by_size import Growth
     from seismo.check.measurement import Function, Range
-    from seismo.check.outcome import Outcome
 
 WORST = (Verdict.BEYOND, Verdict.UNDECIDED, Verdict.UNMEASURED, Verdict.BETTER, Verdict.WITHIN)
 IN_WORDS = {
@@ -31,6 +31,11 @@ UNSEEN = (
 def number(found: Range) -> str:
     """Return a count with thousands separators, or a range if the runs differ."""
     return f"{found.low:,}" if found.is_exact else f"{found.low:,} to {found.high:,}"
+
+
+def both(old: Range, new: Range) -> str:
+    """Return the counts before and now."""
+    return f"{number(old)} -> {number(new)}"
 
 
 def change(old: Range, new: Range) -> str:
@@ -95,7 +100,7 @@ def reason(suspect: Suspect) -> str:
 
 def changes(counts: Changes) -> str:
     """Return the counts before and now as text."""
-    shown = (f"{name} {number(old)} -> {number(new)}" for name, (old, new) in counts.items() if name != "bytes")
+    shown = (f"{name} {both(old, new)}" for name, (old, new) in counts.items() if name != "bytes")
     return ", ".join(shown)
 
 

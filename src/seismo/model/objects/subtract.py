@@ -12,14 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
+from seismo.model.columns import ints, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.lines.tables import ints, rows_of, taken
-from seismo.model.objects.tables import KINDS, translated, type_key, with_objects
+from seismo.model.objects.merge import KINDS, translated, type_key, with_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.columns import Columns, Tables
+    from seismo.model.recording import Recording
 
 # Columns that are cumulative since the start of a recording; the other numbers are current values.
 GROWING = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.check.cpu_time import CpuTimes
-    from seismo.check.growth import Growth
+    from seismo.check.growth_by_size import Growth
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement, Stamp
 
