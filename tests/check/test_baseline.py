@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo.check import Function, Measurement, Range, Stamp, exact, read, read_text, text_of, write
+from seismo.check.baseline import read, read_text, text_of, write
+from seismo.check.measurement import Function, Measurement, Range, Stamp, exact
 from seismo.errors import CheckError
 
 NAMES = st.text(max_size=12)

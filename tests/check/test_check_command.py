@@ -13,7 +13,9 @@ import pytest
 from paths import DOCS
 
 import seismo
-from seismo.check import Function, Range, counted_runs, read
+from seismo.check import counted_runs
+from seismo.check.baseline import read
+from seismo.check.measurement import Function, Range
 from seismo.errors import CheckError
 from seismo.process.objects.recorder import why_not
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check.measurement import QUANTITIES, Counts, Function, Measurement, Range, Stamp
 from seismo.errors import CheckError
+from seismo.model import replaced_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,15 +65,12 @@ def text_of(measurement: Measurement) -> str:
 
 def write(measurement: Measurement, path: str | os.PathLike[str]) -> None:
     """Write the file, whole or not at all. Raise CheckError on failure."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text_of(measurement), encoding="utf-8", newline="\n")
-        beside.replace(target)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with replaced_file.replaced(os.fspath(path)) as file:
+            file.write(text_of(measurement).encode())
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise CheckError(f"the baseline cannot be written: {error.strerror or error}", str(target)) from None
+        raise CheckError(f"the baseline cannot be written: {error.strerror or error}", os.fspath(path)) from None
 
 
 def read(path: str | os.PathLike[str]) -> Measurement:

@@ -237,6 +237,7 @@ class CountedRuns:
 def stamp_for(side: Side, found: Measurement) -> Stamp:
     """Return the stamp, with the versions of the distributions whose functions ran."""
     import importlib.metadata
+    import shlex
 
     packages = {
         parts[1].removesuffix(".py") for function in found.functions if len(parts := _installed(function.file)) > 1
@@ -251,16 +252,9 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
             for name in known.get(package, ()):
                 dependencies[name] = importlib.metadata.version(name)
     dependencies.pop("seismo", None)
-    return replace(stamp_of_here(said(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
+    return replace(stamp_of_here(shlex.join(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
 
 
 def _installed(name: str) -> list[str]:
     parts = name.split("/")
     return parts if parts[0] in INSTALLED else []
-
-
-def said(words: Sequence[str]) -> str:
-    """Return a program and its arguments as a shell command."""
-    import shlex
-
-    return shlex.join(words)

@@ -250,9 +250,9 @@ class _Checking:
                 "compare with a revision (--against REV), or create this file (--update)",
             )
         if old is not None and not update:
-            from seismo.check.counted_runs import said
+            import shlex
 
-            program = said(self._sized(self.new).words)
+            program = shlex.join(self._sized(self.new).words)
             if old.stamp.program in ("", program):
                 self._check_versions(old, None, path)
             elif given is None and self.sizes is not None:  # growth needs no baseline

@@ -31,6 +31,7 @@ from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, P
 from seismo.coverage.errors import SourceError
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.coverage.file_patterns import Files, below, python_files
+from seismo.coverage.percentages import runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,14 +161,9 @@ def _ran(of: ExecutedLines) -> str:
 
 def _named(lines: list[int]) -> str:
     """Return sorted lines as text: 1-4, 7. At most _RUNS runs are included."""
-    runs: list[list[int]] = []
-    for line in lines:
-        if runs and line == runs[-1][1] + 1:
-            runs[-1][1] = line
-        else:
-            runs.append([line, line])
-    named = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs[:_RUNS])
-    return named + (", ..." if len(runs) > _RUNS else "")
+    found = runs(lines)
+    named = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in found[:_RUNS])
+    return named + (", ..." if len(found) > _RUNS else "")
 
 
 def _shown(path: str) -> str:

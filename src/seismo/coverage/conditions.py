@@ -17,7 +17,7 @@ Some outcomes cannot be known:
 MC/DC (modified condition/decision coverage) requires two evaluations for each operand, in which it is once true and
 once false, the decision differs, and no other operand causes that. The recording has only the outcomes of each operand,
 so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand. There are
-few, and `_Paths` lists them all.
+few, and `_paths` lists them all.
 
 A path is *possible* if every outcome on it was seen. It *shows* an outcome of an operand if no other operand has
 overruled it. In each expression that contains the operand, the later parts are false in an `or` and true in an `and`,
@@ -35,6 +35,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seismo.model.enums import BranchFlags
@@ -127,58 +128,40 @@ class _Choice:
 _Step: TypeAlias = tuple[int, bool]  # an operand and its outcome
 
 
-class _Paths:
-    """All evaluations of a decision: the steps, the outcome, and the steps that no operand has overruled."""
-
-    def __init__(self, tree: Any) -> None:
-        self.paths = list(self._walk(tree))
-
-    def _walk(self, tree: Any) -> Iterator[tuple[tuple[_Step, ...], bool, frozenset[_Step]]]:
-        if isinstance(tree, _Leaf):
-            for value in (True, False):
-                yield ((tree.number, value),), value, frozenset({(tree.number, value)})
-        elif isinstance(tree, _Not):
-            for steps, value, shows in self._walk(tree.inner):
-                yield steps, not value, shows
-        elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
-            for steps, value, _ in self._walk(tree.test):
-                for more, result, shows in self._walk(tree.body if value else tree.orelse):
-                    yield steps + more, result, shows
-        else:
-            yield from self._group(tree.value, tree.parts)
-
-    def _group(self, ends: bool, parts: tuple[Any, ...]) -> Iterator[tuple[tuple[_Step, ...], bool, frozenset[_Step]]]:
-        for steps, value, shows in self._walk(parts[0]):
-            if value == ends or len(parts) == 1:
-                yield steps, value, shows
-                continue
-            for more, result, others in self._group(ends, parts[1:]):
-                # If a later part ended it, the earlier ones did not decide. Otherwise each part did.
-                yield steps + more, result, others if result == ends else shows | others
+_Path: TypeAlias = tuple[tuple[_Step, ...], bool, frozenset[_Step]]  # steps, outcome, those that no operand overruled
 
 
-def _paths_number(tree: Any) -> tuple[int, int]:
-    """Return the numbers of evaluations with a true and with a false result."""
+def _paths(tree: Any) -> Iterator[_Path]:
+    """Yield all evaluations of a decision."""
     if isinstance(tree, _Leaf):
-        return 1, 1
-    if isinstance(tree, _Not):
-        true, false = _paths_number(tree.inner)
-        return false, true
-    if isinstance(tree, _Choice):
-        numbers = [_paths_number(part) for part in (tree.test, tree.body, tree.orelse)]
-        (yes, no), body, orelse = numbers
-        return yes * body[0] + no * orelse[0], yes * body[1] + no * orelse[1]
-    ended, on = 0, 1
-    for part in tree.parts:
-        true, false = _paths_number(part)
-        end, go = (true, false) if tree.value else (false, true)
-        ended, on = ended + on * end, on * go
-    return (ended, on) if tree.value else (on, ended)
+        for value in (True, False):
+            yield ((tree.number, value),), value, frozenset({(tree.number, value)})
+    elif isinstance(tree, _Not):
+        for steps, value, shows in _paths(tree.inner):
+            yield steps, not value, shows
+    elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
+        for steps, value, _ in _paths(tree.test):
+            for more, result, shows in _paths(tree.body if value else tree.orelse):
+                yield steps + more, result, shows
+    else:
+        yield from _group_paths(tree.value, tree.parts)
+
+
+def _group_paths(ends: bool, parts: tuple[Any, ...]) -> Iterator[_Path]:
+    for steps, value, shows in _paths(parts[0]):
+        if value == ends or len(parts) == 1:
+            yield steps, value, shows
+            continue
+        for more, result, others in _group_paths(ends, parts[1:]):
+            # If a later part ended it, the earlier ones did not decide. Otherwise each part did.
+            yield steps + more, result, others if result == ends else shows | others
 
 
 def _judge(tree: Any, operands: list[Operand]) -> None:
     """Set each operand's independence."""
-    if sum(_paths_number(tree)) > MOST_PATHS:
+    too_many = len(operands) > MOST_PATHS  # each operand can end an evaluation
+    every = [] if too_many else list(islice(_paths(tree), MOST_PATHS + 1))
+    if too_many or len(every) > MOST_PATHS:
         for operand in operands:
             operand.note = operand.note or "too many operands to derive MC/DC"
         return
@@ -192,7 +175,7 @@ def _judge(tree: Any, operands: list[Operand]) -> None:
             return step[1] == bool(operand.true)
         return operand.true is None or operand.doubtful or seen(step)
 
-    paths = [path for path in _Paths(tree).paths if all(map(possible, path[0]))]
+    paths = [path for path in every if all(map(possible, path[0]))]
     endings: dict[_Step, list[tuple[bool, frozenset[_Step]]]] = defaultdict(list)
     for steps, outcome, shows in paths:
         endings[steps[-1]].append((outcome, shows))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -30,15 +31,7 @@ class Percentages:
     def __add__(self, other: Percentages) -> Percentages:
         if not isinstance(other, Percentages):
             return NotImplemented
-        return Percentages(
-            self.statements + other.statements,
-            self.missing + other.missing,
-            self.excluded + other.excluded,
-            self.branches + other.branches,
-            self.partial_branches + other.partial_branches,
-            self.missing_branches + other.missing_branches,
-            self.files + other.files,
-        )
+        return Percentages(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def executed(self) -> int:

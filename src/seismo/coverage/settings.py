@@ -212,20 +212,8 @@ OPTIONS = (
 )
 
 # Options without an effect here: seismo always does this, or they concern the implementation of coverage.py.
-_NO_DIFFERENCE = {
-    "run": (
-        "command_line",
-        "concurrency",
-        "core",
-        "debug",
-        "debug_file",
-        "disable_warnings",
-        "parallel",
-        "sigterm",
-        "timid",
-        "_crash",
-    ),
-}
+_NO_DIFFERENCE = {"run": {"command_line", "concurrency", "core", "debug", "debug_file", "disable_warnings"}}
+_NO_DIFFERENCE["run"] |= {"parallel", "sigterm", "timid", "_crash"}
 # Options of coverage.py that seismo lacks.
 _NOT_TAKEN = {"run": ("plugins",), "report": ("format",), "html": ("extra_css",)}
 
@@ -442,6 +430,9 @@ def _did_you_mean(name: str) -> str:
     return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
 
 
+_YES, _NO = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
+
+
 class _Value:
     """One option of a file. read(how) returns its value, or raises UsageError."""
 
@@ -507,22 +498,12 @@ class _Value:
         return kept
 
     def switch(self) -> bool:
-        words = {
-            "1": True,
-            "yes": True,
-            "true": True,
-            "on": True,
-            "0": False,
-            "no": False,
-            "false": False,
-            "off": False,
-        }
         if isinstance(self.raw, bool):
             return self.raw
-        value = words.get(self.text().strip().lower()) if isinstance(self.raw, str) else None
-        if value is None:
+        word = self.text().strip().lower() if isinstance(self.raw, str) else ""
+        if word not in (*_YES, *_NO):
             raise self.wrong(f"cannot be {self.raw!r}", "give true or false")
-        return value
+        return word in _YES
 
     def number(self) -> float:
         raw = self.text() if isinstance(self.raw, str) else self.raw

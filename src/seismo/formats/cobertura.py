@@ -17,9 +17,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from seismo.coverage.percentages import Percentages
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
@@ -34,33 +34,6 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-@dataclass(slots=True)
-class _Sums:
-    """The sums of a class, a package or the whole report."""
-
-    lines: int = 0
-    hits: int = 0
-    branches: int = 0
-    taken: int = 0
-
-    def add(self, other: _Sums) -> None:
-        self.lines += other.lines
-        self.hits += other.hits
-        self.branches += other.branches
-        self.taken += other.taken
-
-    def rates(self, branch: bool) -> str:
-        """Return the attributes of the rates of lines and branches."""
-        branches = _rate(self.taken, self.branches) if branch else "0"
-        return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{branches}"'
-
-
-@dataclass(slots=True)
-class _Package:
-    sums: _Sums = field(default_factory=_Sums)
-    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     from xml.sax.saxutils import escape, quoteattr  # they import the modules of HTTP and mail
 
@@ -68,21 +41,23 @@ def _write(recording: Recording, file: ByteSink) -> None:
     branch = report.branch
     ends = [end for end in recording.processes["end_ns"] if end > 0]
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
-    packages, sources, sums = _packages(report, branch)
+    packages, sources = _packages(report)
+    totals = report.totals
     with TextSink(file) as out:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
-        out.write(f'<coverage {sums.rates(branch)} lines-covered="{sums.hits}" lines-valid="{sums.lines}" ')
-        out.write(f'branches-covered="{sums.taken}" branches-valid="{sums.branches}" complexity="0" ')
+        out.write(f"<coverage {_rates(totals, branch)} ")
+        out.write(f'lines-covered="{totals.executed}" lines-valid="{totals.statements}" ')
+        out.write(f'branches-covered="{totals.executed_branches}" branches-valid="{totals.branches}" complexity="0" ')
         out.write(f'version={quoteattr(tool_version())} timestamp="{stamp}">\n<sources>\n')
         for source in sources:
             out.write(f"<source>{escape(field_text(source))}</source>\n")
         out.write("</sources>\n<packages>\n")
         for name in sorted(packages, key=_as_people_sort):
-            package = packages[name]
-            out.write(f'<package name={quoteattr(name)} {package.sums.rates(branch)} complexity="0">\n<classes>\n')
-            for path, covered, own in sorted(package.classes, key=lambda one: _as_people_sort(one[0])):
+            rates = _rates(sum((covered.numbers for _, covered in packages[name]), Percentages()), branch)
+            out.write(f'<package name={quoteattr(name)} {rates} complexity="0">\n<classes>\n')
+            for path, covered in sorted(packages[name], key=lambda one: _as_people_sort(one[0])):
                 title = quoteattr(path.rpartition("/")[2])
-                out.write(f"<class name={title} filename={quoteattr(path)} {own.rates(branch)}")
+                out.write(f"<class name={title} filename={quoteattr(path)} {_rates(covered.numbers, branch)}")
                 out.write(' complexity="0">\n<methods/>\n<lines>\n')
                 _lines(out, covered, branch)
                 out.write("</lines>\n</class>\n")
@@ -90,25 +65,16 @@ def _write(recording: Recording, file: ByteSink) -> None:
         out.write("</packages>\n</coverage>\n")
 
 
-def _packages(report: CoverageReport, branch: bool) -> tuple[dict[str, _Package], list[str], _Sums]:
-    """Return the packages by name, the folders that their paths are relative to, and the sums of all."""
-    packages: dict[str, _Package] = {}
+def _packages(report: CoverageReport) -> tuple[dict[str, list[tuple[str, FileCoverage]]], list[str]]:
+    """Return the files of each package with their paths, and the folders that the paths are relative to."""
+    packages: dict[str, list[tuple[str, FileCoverage]]] = {}
     sources = set()
-    sums = _Sums()
     for covered in report.files:
-        path = covered.path.replace("\\", "/")
         if covered.absolute.endswith(covered.path):
             sources.add(covered.absolute[: -len(covered.path)].rstrip("/\\"))
-        numbers = covered.numbers
-        own = _Sums(numbers.statements, numbers.executed)
-        if branch:
-            own.branches, own.taken = numbers.branches, numbers.executed_branches
-        path = field_text(path)
-        package = packages.setdefault((os.path.dirname(path) or ".").replace("/", "."), _Package())
-        package.classes.append((path, covered, own))
-        package.sums.add(own)
-        sums.add(own)
-    return packages, sorted(sources, key=_as_people_sort), sums
+        path = field_text(covered.path.replace("\\", "/"))
+        packages.setdefault((os.path.dirname(path) or ".").replace("/", "."), []).append((path, covered))
+    return packages, sorted(sources, key=_as_people_sort)
 
 
 def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
@@ -136,6 +102,12 @@ def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
             )
             out.write(f"<conditions>{conditions}</conditions>")
         out.write("</line>\n")
+
+
+def _rates(numbers: Percentages, branch: bool) -> str:
+    """Return the attributes of the rates of lines and branches."""
+    branches = _rate(numbers.executed_branches, numbers.branches) if branch else "0"
+    return f'line-rate="{_rate(numbers.executed, numbers.statements)}" branch-rate="{branches}"'
 
 
 def _rate(part: int, whole: int) -> str:

@@ -222,31 +222,22 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, source: str) -> None:
-    processes = recording.processes
+    shown = name("", program(recording))
     meta = {
         "exporter": "seismo",
         "interval": interval,
         "startTime": start_ns / 1e6,
-        "abi": "",
-        "misc": "",
-        "oscpu": "",
-        "platform": "",
-        "processType": 0,
+        **dict.fromkeys(("abi", "misc", "oscpu", "platform", "toolkit", "appBuildID", "CPUName"), ""),
+        **dict.fromkeys(("processType", "stackwalk", "physicalCPUs", "logicalCPUs"), 0),
         "categories": CATEGORIES,
-        "stackwalk": 0,
-        "toolkit": "",
         "version": GECKO_VERSION,
         "preprocessedProfileVersion": VERSION,
-        "appBuildID": "",
-        "physicalCPUs": 0,
-        "logicalCPUs": 0,
-        "CPUName": "",
-        "product": name("", program(recording)) or "Python",
+        "product": shown or "Python",
         "symbolicated": True,
         "markerSchema": SCHEMA,
         "importedFrom": source,
         "extensions": {"id": [], "name": [], "baseURL": [], "length": 0},
-        "arguments": name("", program(recording)) if len(processes) else "",
+        "arguments": shown,
     }
     out.write(f'{{"meta":{json_text(meta)},\n"libs":[],"threads":[')
 

@@ -13,7 +13,8 @@ sample's path is one slice.
 
 from __future__ import annotations
 
-import zlib
+import gzip
+import io
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
@@ -36,15 +37,11 @@ _SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
 _LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
 
 _WAITING = "waiting"
-_TYPES = (
-    ("calls", "count"),
-    ("resumes", "count"),
-    ("exceptions", "count"),
-    ("awaits", "count"),
-    ("time", "nanoseconds"),
-    ("await", "nanoseconds"),
-    (_WAITING, "nanoseconds"),
-)
+# The types of values with their units, and the columns of the tree that have them.
+_TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("exceptions", "count"): "exceptions"}
+_TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
+_TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
+_COUNTS = 4  # the first types are counts, the others times
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
 _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
@@ -59,33 +56,13 @@ class _Strings:
         return self.texts.setdefault(text, len(self.texts))
 
 
-class _Zipped:
-    """A gzip compressor that writes in blocks."""
-
-    def __init__(self, file: ByteSink) -> None:
-        self._file = file
-        self._stream = zlib.compressobj(level=6, wbits=31)
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        self._held.append(data)
-        self._size += len(data)
-        if self._size > 1 << 18:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._file.write(self._stream.compress(b"".join(self._held)))
-        self._held.clear()
-        self._size = 0
-
-    def close(self) -> None:
-        self._flush()
-        self._file.write(self._stream.flush())
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
-    out = _Zipped(file)
+    packed = gzip.GzipFile("", "wb", 6, file, 0)  # type: ignore[call-overload]  # it only uses write()
+    with packed, io.BufferedWriter(packed, 1 << 18) as out:
+        _write_profile(recording, out)
+
+
+def _write_profile(recording: Recording, out: ByteSink) -> None:
     strings = _Strings()
     forest = CallTrees(recording)
     for type_, unit in _TYPES:
@@ -110,22 +87,12 @@ def _write(recording: Recording, file: ByteSink) -> None:
     begin, end = _span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
     out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.texts["time"]))
-    out.close()
 
 
 def _values(recording: Recording) -> Callable[[int], list[int]]:
-    tree = recording.tree
-    calls, resumes, exceptions = tree["calls"], tree["resumes"], tree["exceptions"]
-    awaits, own, awaited, waits = tree["awaits"], tree["own_ns"], tree["await_ns"], tree["wait_ns"]
-    return lambda row: [
-        calls[row],
-        resumes[row],
-        exceptions[row],
-        awaits[row],
-        number(own[row]),
-        number(awaited[row]),
-        number(waits[row]),
-    ]
+    columns = [recording.tree[column] for column in _TYPES.values()]
+    counts, times = columns[:_COUNTS], columns[_COUNTS:]
+    return lambda row: [*(column[row] for column in counts), *(number(column[row]) for column in times)]
 
 
 def _samples(

@@ -22,7 +22,7 @@ def junit(outcome: Outcome) -> str:
         details.append(f"{wording.name(suspect.function)} ({printable(suspect.where)}) {wording.reason(suspect)}")
         details += [f"  {line}" for line in wording.details(suspect)]
     for finding in outcome.comparison.findings if outcome.comparison is not None else ():
-        numbers = f"{wording.number(finding.old)} -> {wording.number(finding.new)}"
+        numbers = wording.both(finding.old, finding.new)
         title = quoteattr(printable(f"{wording.what(finding)}: {finding.limit}"))
         head = f'  <testcase classname="seismo check" name={title}'
         if finding.verdict is Verdict.BEYOND:

@@ -44,11 +44,8 @@ def _findings(outcome: Outcome) -> Section:
     for place, finding in enumerate(found[:MOST]):
         numbers = ["", "", ""]
         if wording.has_numbers(finding):
-            numbers = [
-                wording.number(finding.old),
-                wording.number(finding.new),
-                wording.change(finding.old, finding.new),
-            ]
+            old, new = finding.old, finding.new
+            numbers = [wording.number(old), wording.number(new), wording.change(old, new)]
         cells = [*numbers, wording.IN_WORDS[finding.verdict], Name(wording.what(finding)), Name(str(finding.limit))]
         data = {**plain(finding), "limit": str(finding.limit), "quantity": finding.limit.quantity}
         rows.append(Row(data, cells, falling(0.99, place)))

@@ -52,17 +52,17 @@ def _numbers(outcome: Outcome) -> list[str]:
             continue
         if finding.verdict is Verdict.UNDECIDED:
             verdict += f" ({finding.share:.0%} differs from run to run)"
-        numbers = f"{wording.number(finding.old)} -> {wording.number(finding.new)}"
+        numbers = wording.both(finding.old, finding.new)
         rows.append((wording.what(finding), numbers, wording.change(finding.old, finding.new), f"{verdict}; {limit}"))
     shown = {finding.limit.quantity for finding in comparison.findings if wording.has_numbers(finding)}
     old, new = comparison.old.totals, comparison.new.totals
     for quantity in new:
         if quantity not in shown and quantity in old:
-            numbers = f"{wording.number(old[quantity])} -> {wording.number(new[quantity])}"
-            rows.append((quantity, numbers, wording.change(old[quantity], new[quantity]), ""))
+            pair = old[quantity], new[quantity]
+            rows.append((quantity, wording.both(*pair), wording.change(*pair), ""))
     if "depth" not in shown and comparison.old.depth and comparison.new.depth:
         pair = comparison.old.depth, comparison.new.depth
-        rows.append(("depth", f"{wording.number(pair[0])} -> {wording.number(pair[1])}", wording.change(*pair), ""))
+        rows.append(("depth", wording.both(*pair), wording.change(*pair), ""))
     widths = [min(40, max(len(row[column]) for row in rows)) for column in range(3)] if rows else []
     return [f"  {row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip() for row in rows]
 
