@@ -538,7 +538,7 @@ def test_a_minimal_database_is_read():
         (
             "coverage-json",
             b'{"files": {"a": {"executed_lines": [true]}}, "meta": {"format": 3, "branch_coverage": true}}',
-            "a line is none",
+            "no whole number",
         ),
         (
             "coverage-json",

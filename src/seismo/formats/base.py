@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from seismo import recording_kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
@@ -238,6 +238,27 @@ def whole(value: object, what: str) -> int:
     if not 0 <= value <= MAX_VALUE:  # also false for NaN
         raise ValueError(f"{what} is not between 0 and 2**60")
     return round(value)
+
+
+def json_object(value: object, what: str) -> dict[str, Any]:
+    """Return `value` if it is a JSON object. Raise ValueError otherwise, as the functions below do."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
+    return value
+
+
+def json_list(value: object, what: str) -> list[Any]:
+    """Return `value` if it is a list."""
+    if not isinstance(value, list):
+        raise ValueError(f"{what} is no list")  # noqa: TRY004
+    return value
+
+
+def json_string(value: object, what: str) -> str:
+    """Return `value` if it is a text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{what} is no text")  # noqa: TRY004
+    return value
 
 
 def number(value: float) -> int:

@@ -12,13 +12,13 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats.base import Format, TextSink
+from seismo.formats.base import Format, TextSink, json_list, json_object, json_string
 from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
     from seismo.coverage.percentages import Percentages
@@ -147,36 +147,24 @@ def read_document(document: object) -> Recording:
 
 
 def _read_file(covered: CoverageBuilder, path: str, content: object, branch: bool) -> None:
-    if not isinstance(content, dict):
-        raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - the file is invalid
+    about = json_object(content, f"{path[:60]!r}")
+    contexts = json_object(about.get("contexts", {}), "the value of contexts")
+    for names in contexts.values():
+        for name in json_list(names, "the contexts of a line"):
+            json_string(name, "a context")
     file = covered.file(path)
-    contexts = _contexts(content.get("contexts", {}))
-    for line in _list(content.get("executed_lines"), int, "a line"):
-        covered.line(file, line, contexts=contexts(line))
-    if branch:
-        for arc in _list(content.get("executed_branches", []), list, "a branch"):
-            if len(arc) != 2 or not all(type(end) is int for end in arc):
-                raise ValueError("a branch is no pair of lines")
-            covered.arc(file, arc[0], arc[1], contexts(arc[0]))
+    for line in json_list(about.get("executed_lines"), "executed_lines"):
+        covered.line(file, _line(line), contexts=contexts.get(str(line), []))
+    for arc in json_list(about.get("executed_branches", []), "executed_branches") if branch else ():
+        if not isinstance(arc, list) or len(arc) != 2:
+            raise ValueError("a branch is no pair of lines")
+        covered.arc(file, _line(arc[0]), _line(arc[1]), contexts.get(str(arc[0]), []))
 
 
-def _list(value: object, kind: type[Any], what: str) -> Iterator[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{what} stands in no list")  # noqa: TRY004
-    for part in value:
-        if type(part) is not kind:
-            raise ValueError(f"{what} is none")
-        yield part
-
-
-def _contexts(value: object) -> Callable[[int], list[str]]:
-    """Return a function that returns the contexts of a line."""
-    if not isinstance(value, dict):
-        raise ValueError("contexts are no object")  # noqa: TRY004
-    for names in value.values():
-        for _ in _list(names, str, "a context"):
-            pass
-    return lambda line: value.get(str(line), [])
+def _line(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError("the number of a line is no whole number")
+    return value
 
 
 FORMAT = Format(

@@ -15,7 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import Format, TextSink
+from seismo.formats.base import Format, TextSink, json_list
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
@@ -109,9 +109,7 @@ class _Document:
         self._document = document
 
     def _rows(self, title: str) -> Iterable[Row]:
-        rows = self._document.get(title, [])
-        if not isinstance(rows, list):
-            raise ValueError(f"{title} is no list")  # noqa: TRY004
+        rows = json_list(self._document.get(title, []), title)
         return (Row(row, f"{title}[{place}]") for place, row in enumerate(rows))
 
     def recording(self) -> Recording:

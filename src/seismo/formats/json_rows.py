@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
-from seismo.formats.base import whole
+from seismo.formats.base import json_object, json_string, whole
 from seismo.formats.function_names import json_text
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class Row:
     """An object of one of the lists, whose values are checked as they are read."""
 
     def __init__(self, value: object, what: str) -> None:
-        if not isinstance(value, dict):
-            raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
-        self._value: dict[str, object] = value
+        self._value = json_object(value, what)
         self._what = what
 
     def count(self, key: str) -> int:
@@ -88,10 +86,7 @@ class Row:
 
     def text(self, key: str) -> str:
         """Return a text, or "" if it is missing."""
-        value = self._value.get(key, "")
-        if not isinstance(value, str):
-            raise ValueError(f"{self._what}: {key} is no text")  # noqa: TRY004
-        return value
+        return json_string(self._value.get(key, ""), f"{self._what}: {key}")
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts, or [] if it is missing."""

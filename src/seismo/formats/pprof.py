@@ -41,6 +41,7 @@ _WAITING = "waiting"
 _TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("exceptions", "count"): "exceptions"}
 _TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
 _TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
+_COLUMNS = {type_: column for (type_, _), column in _TYPES.items()}
 _COUNTS = 4  # the first types are counts, the others times
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
 _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
@@ -313,19 +314,11 @@ def _read_sample(
             node = paths.child(thread, node, function)
     if node == ROOT:
         return
-    columns = {
-        "calls": paths.calls,
-        "resumes": paths.resumes,
-        "exceptions": paths.exceptions,
-        "awaits": paths.awaits,
-        "time": paths.own,
-        "await": paths.awaited,
-    }
     for known, place in places.items():
         amount = values[place] * (scale or 1) if known == "time" else values[place]
-        columns[known][node] += whole(max(amount, 0), f"a value of {known}")
+        paths.columns[_COLUMNS[known]][node] += whole(max(amount, 0), f"a value of {known}")
     if labels.get("lower_bound"):
-        paths.flags[node] |= LOWER_BOUND
+        paths.columns["flags"][node] |= LOWER_BOUND
 
 
 FORMAT = Format(
