@@ -82,9 +82,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
 
 def _has(recording: Recording, what: str) -> bool:
     """Return True if the recording, or any recording that was merged into it, was made with `what`."""
-    merged = recording.meta.get("merged")
-    parts = merged if isinstance(merged, list) and merged else [recording.meta]
-    return any(isinstance(part, dict) and part.get(what) is True for part in parts)
+    return any(part.get(what) is True for part in recording.parts)
 
 
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:

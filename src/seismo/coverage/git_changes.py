@@ -11,6 +11,7 @@ diff is parsed by the line counts of its hunks, so that no text of a file can be
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ def _start(root: str, revision: str) -> str:
 def _git(folder: str, *words: str) -> bytes:
     """Return git's output. Raise SeismoError with the first line of its error message."""
     safe = ["--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    safe += ["-c", "core.quotePath=true"]
     environment = {**os.environ, "LC_ALL": "C"}
     command = ["git", *safe, *words]
     try:
@@ -130,28 +132,14 @@ def _hunk(line: bytes) -> tuple[tuple[int, int], tuple[int, int]]:
     return (old[0], old[1] if len(old) > 1 else 1), (new[0], new[1] if len(new) > 1 else 1)
 
 
-_ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-
-
 def _name(text: bytes) -> bytes:
-    """Return the file of a `+++` line without its prefix, or b"" for none. git quotes special names as C does."""
+    """Return the file of a `+++` line without its prefix, or b"" for none."""
     if text == b"/dev/null":
         return b""
-    if not text.startswith(b'"'):
-        return text.removesuffix(b"\t").removeprefix(b"b/")
-    inside, name, at = text[1 : text.rindex(b'"')], bytearray(), 0
-    while at < len(inside):
-        char = inside[at : at + 1]
-        if char != b"\\":
-            name += char
-            at += 1
-        elif inside[at + 1 : at + 4].isdigit():
-            name.append(int(inside[at + 1 : at + 4], 8) & 255)
-            at += 4
-        else:
-            name.append(_ESCAPES.get(inside[at + 1 : at + 2], 63))
-            at += 2
-    return bytes(name).removeprefix(b"b/")
+    name = text.removesuffix(b"\t")
+    if name.startswith(b'"'):  # git quotes special names as C does, with escapes that Python has, too
+        name = ast.literal_eval(f"b{name.decode('ascii')}")
+    return name.removeprefix(b"b/")
 
 
 def _all_lines(path: str) -> range:

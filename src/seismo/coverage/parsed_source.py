@@ -40,13 +40,6 @@ if TYPE_CHECKING:
 
     from seismo.coverage.arcs import Steps
 
-__all__ = ["ParsedSource", "SourceError", "parse", "read"]
-
-
-def read(path: str) -> bytes:
-    """Return the bytes of a source file, which may be in a zip archive. Raise SourceError if it cannot be read."""
-    return text.read(path)
-
 
 def parse(
     source: str | bytes,

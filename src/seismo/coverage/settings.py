@@ -135,9 +135,7 @@ class Settings:
         packages that were not found at the start; include and omit of the run. The recording holds all files that they
         select, and perhaps more.
         """
-        merged = recording.meta.get("merged")
-        parts = merged if isinstance(merged, list) and merged else [recording.meta]
-        parts = [part if isinstance(part, dict) else {} for part in parts]
+        parts = recording.parts
         given: dict[str, Any] = {"source": ()}
         for name in RECORDED:
             given[name] = any(part.get(name) is True for part in parts)

@@ -29,13 +29,12 @@ format. So it is distributed over the callers by the time of their calls (graph.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
-from seismo.formats.function_names import escape, name, parse, unescape, word
+from seismo.formats.function_names import distinct_names, escape, parse, unescape
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -67,9 +66,7 @@ class _Writer:
         self._forest = CallTrees(recording)
         self._frames = frames(recording)
         self._graphs = CallGraphs(self._forest, range(len(self._frames)))
-        plain = [name(frame.module, frame.qualname) for frame in self._frames]
-        uses = Counter(plain)
-        self._words = [word(frame) if uses[text] > 1 else text for frame, text in zip(self._frames, plain, strict=True)]
+        self._words = distinct_names(self._frames)
         self._files = _Names()
         self._functions = _Names()
         self.total = 0

@@ -6,13 +6,12 @@ instant, a counter or an asynchronous span. `otherData` lists the file and line 
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.formats.base import Format, TextSink
 from seismo.formats.call_trees import frames, program
-from seismo.formats.function_names import escape, json_text, name, word
+from seismo.formats.function_names import distinct_names, escape, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, flag_words, mark_data, trace_tracks, value_of
 
 if TYPE_CHECKING:
@@ -32,9 +31,10 @@ def _write(recording: Recording, file: ByteSink) -> None:
     with TextSink(file) as out:
         about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
         about["start_ns"] = recording.calls.start_ns
-        shown = _shown(recording)
+        functions = frames(recording)
+        shown = distinct_names(functions)
         about["functions"] = [
-            [shown[row], frame.file, max(frame.line, 0)] for row, frame in enumerate(frames(recording))
+            [text, frame.file, max(frame.line, 0)] for text, frame in zip(shown, functions, strict=True)
         ]
         if found.cut_ns is not None:
             about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s: more calls than a viewer takes"
@@ -43,13 +43,6 @@ def _write(recording: Recording, file: ByteSink) -> None:
         comma = _write_calls(out, recording, found, shown, comma)
         _write_marks(out, found, comma)
         out.write("\n]}\n")
-
-
-def _shown(recording: Recording) -> list[str]:
-    """Return a distinct name for each function, with its place if several share a name."""
-    names = [name(frame.module, frame.qualname) for frame in frames(recording)]
-    many = Counter(names)
-    return [text if many[text] == 1 else word(frame) for text, frame in zip(names, frames(recording), strict=True)]
 
 
 def _write_names(out: TextSink, found: TraceTracks) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage.percentages import Percentages
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, report_of, tool_version
+from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ class _Reader:
         return os.path.normpath(os.path.join(folders[0], path)) if folders else path
 
     def _take_line(self, file: int, attributes: dict[str, str]) -> None:
-        line, hits = _count(attributes, "number", MAX_LINE), _count(attributes, "hits", MAX_VALUE)
+        line = count_in(attributes.get("number", ""), MAX_LINE, "number=")
+        hits = count_in(attributes.get("hits", ""), MAX_VALUE, "hits=")
         self._line, self._hit = line, hits > 0
         self.largest = max(self.largest, hits)
         if hits:
@@ -205,13 +206,6 @@ class _Reader:
             self.known += 1
         if self._hit and coverage == "100%":
             self.covered.arc(file, self._line, int(number))
-
-
-def _count(attributes: dict[str, str], name: str, most: int) -> int:
-    value = attributes.get(name, "")
-    if not (value.isascii() and value.isdigit()) or len(value) > 20 or int(value) > most:
-        raise ValueError(f"{name}={value[:20]!r} is no number from 0 to {most}")
-    return int(value)
 
 
 def _read(data: bytes) -> Recording:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
-from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, numbers_in, report_of, resolved
+from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, report_of, resolved
+from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -213,7 +214,8 @@ def _read_lines(
         total += set_.bit_count()
         if total > _MAX_HITS:
             raise ValueError(f"it has more than {_MAX_HITS} lines in contexts")
-        covered.lines(files[file], numbers_in(bits), names[context])
+        lines = (8 * place + bit for place, byte in enumerate(bits) for bit in bits_of(byte))
+        covered.lines(files[file], lines, names[context])
 
 
 def _read_arcs(

@@ -20,9 +20,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.model.builder import LONGEST, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PYTHON, C, SYNTHETIC = 0, 1, 2
 
@@ -77,6 +81,13 @@ def word(frame: Frame) -> str:
     if frame.file or frame.line > 0:
         return f"{bare} ({escape(frame.file)}:{max(frame.line, 0)})"
     return bare
+
+
+def distinct_names(frames: Sequence[Frame]) -> list[str]:
+    """Return the functions' names, with file and line where several functions share a name."""
+    names = [name(frame.module, frame.qualname) for frame in frames]
+    uses = Counter(names)
+    return [word(frame) if uses[text] > 1 else text for text, frame in zip(names, frames, strict=True)]
 
 
 def clipped(text: str) -> str:

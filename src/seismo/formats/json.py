@@ -39,21 +39,19 @@ _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "awa
 _WAITS = ("wait_ns", "ready_ns", "lock_ns", "total_wait_ns")
 _FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COUNTS, *_TIMES, *_WAITS, "lower_bound")
 _TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, *_WAITS, "flags")
-_THREADS = ("id", "process", "native_id", "name", "start_ns", "end_ns", "wall_ns", "cpu_ns", "main", "folded")
-_LOSSES = ("kind", "count", "thread", "detail")
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
     with TextSink(file) as out:
         out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
-        write_table(out, "processes", recording.processes, recording.processes.columns, {"argv": _argv})
-        write_table(out, "threads", recording.threads, _THREADS, {"main": truth})
+        write_table(out, "processes", recording.processes, special={"argv": _argv})
+        write_table(out, "threads", recording.threads, special={"main": truth})
         write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
-        write_table(out, "tree", recording.tree, _TREE, {})
+        write_table(out, "tree", recording.tree, _TREE)
         more = _MORE.get(recording.kind)
         if more is not None:
             more(out, recording)
-        write_table(out, "losses", recording.losses, _LOSSES, {}, last=True)
+        write_table(out, "losses", recording.losses, last=True)
         out.write("}\n")
 
 

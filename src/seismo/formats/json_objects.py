@@ -29,12 +29,6 @@ _TYPES = ("id", "type", "module", "name", "flags", "size", "item_size", *_COUNTS
 _SPAN_COUNTS = ("span_born", "span_died", "span_live")
 _PLACE = ("type", "type_id", "function", "qualname", "file", "line")
 _OBJECTS = ("id", *_PLACE, "node", "flags", *_COUNTS, *_SPAN_COUNTS, *_BYTES)
-_LIFETIMES = ("object", "unit", "bucket", "count")
-_SPANS = ("id", "function", "first", "calls", "start_ns", "end_ns", "born", "died", "live", "process")
-_SURVIVORS = ("span", "object", "count")
-_HOLDERS = ("id", "object", "parent", "flags", "count", "asked", "holder", "by")
-_MARKS = ("name", "time_ns", "born", "process")
-_TIMELINE = ("time_ns", "born", "died")
 _LEAKS = ("type", "function", "qualname", "file", "line", "alive", "calls", "calls_with", "at_most", "per_call")
 _TRUTHS = dict.fromkeys(("at_least", "live_at_least", "approximate", "at_most"), truth)
 
@@ -50,12 +44,12 @@ def write_objects(out: TextSink, recording: Recording) -> None:
         texts = functions[name]
         objects[name] = [texts[function] if function >= 0 else "" for function in of]
     write_table(out, "objects", objects, _OBJECTS, _TRUTHS)
-    write_table(out, "lifetimes", recording.lifetimes, _LIFETIMES, {"unit": _unit})
-    write_table(out, "spans", recording.object_spans, _SPANS, {})
-    write_table(out, "survivors", recording.object_survivors, _SURVIVORS, {})
-    write_table(out, "holders", recording.holders, _HOLDERS, {})
-    write_table(out, "marks", recording.marks, _MARKS, {})
-    write_table(out, "timeline", recording.object_times, _TIMELINE, {})
+    write_table(out, "lifetimes", recording.lifetimes, recording.lifetimes.columns[1:], {"unit": _unit})
+    write_table(out, "spans", recording.object_spans)
+    write_table(out, "survivors", recording.object_survivors, recording.object_survivors.columns[1:])
+    write_table(out, "holders", recording.holders)
+    write_table(out, "marks", recording.marks, recording.marks.columns[1:])
+    write_table(out, "timeline", recording.object_times, recording.object_times.columns[1:])
     _write_leaks(out, recording)
 
 

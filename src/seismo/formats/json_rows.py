@@ -20,13 +20,17 @@ def write_table(
     out: TextSink,
     title: str,
     table: Table[Any] | Mapping[str, Sequence[Any]],
-    columns: Sequence[str],
-    special: Mapping[str, Callable[[object], str]],
+    columns: Sequence[str] = (),
+    special: Mapping[str, Callable[[object], str]] | None = None,
     last: bool = False,
 ) -> None:
-    """Write a list of objects, row by row, without creating all rows in memory."""
+    """Write a list of objects, row by row, without creating all rows in memory.
+
+    columns: by default all of a Table; special: the formatters of some columns
+    """
+    columns = columns or table.columns  # type: ignore[union-attr]
     row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
-    values = [map(special.get(column) or _printer(table[column]), table[column]) for column in columns]
+    values = [map((special or {}).get(column) or _printer(table[column]), table[column]) for column in columns]
     comma = f'"{title}":[\n'
     for row in progress.over(f"writing {title}", zip(*values, strict=True), len(table[columns[0]])):
         out.write(comma + row_format % row)

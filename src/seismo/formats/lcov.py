@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, files_of, report_of, resolved
+from seismo.formats.coverage_base import (
+    CoverageBuilder,
+    count_in,
+    field_path,
+    field_text,
+    files_of,
+    report_of,
+    resolved,
+)
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -161,7 +169,7 @@ class _Reader:
         fields = value.split(",")
         if len(fields) < 2:
             raise ValueError("a DA has a line and a count")
-        line, hits = _count(fields[0], MAX_LINE), _count(fields[1], MAX_VALUE)
+        line, hits = count_in(fields[0], MAX_LINE), count_in(fields[1], MAX_VALUE)
         self.largest = max(self.largest, hits)
         if hits:
             self.covered.line(file, line, hits, self._contexts())
@@ -172,9 +180,9 @@ class _Reader:
         name, comma, taken = rest.rpartition(",")
         if not comma:
             raise ValueError("a BRDA has a line, a block, a branch and a count")
-        line = _count(line_text, MAX_LINE)
+        line = count_in(line_text, MAX_LINE)
         self.branches += 1
-        ran = taken != "-" and _count(taken, MAX_VALUE) > 0
+        ran = taken != "-" and count_in(taken, MAX_VALUE) > 0
         name = field_path(name)
         jump = _JUMP.match(name)
         if not (jump or _EXIT.match(name)):
@@ -188,7 +196,7 @@ class _Reader:
         fields = value.split(",", 2)
         if len(fields) < 2:
             raise ValueError("an FN has a line and a name")
-        start = _count(fields[0], MAX_LINE)
+        start = count_in(fields[0], MAX_LINE)
         name = field_path(fields[-1] if len(fields) == 2 or fields[1].isdigit() else ",".join(fields[1:]))
         self._starts.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
 
@@ -224,19 +232,13 @@ class _Reader:
 @lru_cache(maxsize=4)  # a tracefile may return to a file
 def _named_exits(path: str) -> dict[tuple[int, str], int]:
     """Map the exits of a source's code, by line and name, to their targets; empty if it cannot be read or parsed."""
-    from seismo.coverage import parsed_source
+    from seismo.coverage import parsed_source, read_source
 
     try:
-        parsed = parsed_source.parse(parsed_source.read(path), path)
+        parsed = parsed_source.parse(read_source.read(path), path)
     except SeismoError:
         return {}
     return {(arc[0], parsed.steps.does(arc)): arc[1] for arc in parsed.arcs if arc[1] < 0}
-
-
-def _count(field: str, most: int) -> int:
-    if not (field.isascii() and field.isdigit()) or len(field) > 20 or int(field) > most:
-        raise ValueError(f"{field[:20]!r} is no number from 0 to {most}")
-    return int(field)
 
 
 def _read(data: bytes) -> Recording:

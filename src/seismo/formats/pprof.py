@@ -22,6 +22,7 @@ from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
+from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
@@ -47,16 +48,6 @@ _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "s
 _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
 
-class _Strings:
-    """The string table: each string once, the empty one first."""
-
-    def __init__(self) -> None:
-        self.texts = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        return self.texts.setdefault(text, len(self.texts))
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     packed = gzip.GzipFile("", "wb", 6, file, 0)  # type: ignore[call-overload]  # it only uses write()
     with packed, io.BufferedWriter(packed, 1 << 18) as out:
@@ -64,10 +55,10 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _write_profile(recording: Recording, out: ByteSink) -> None:
-    strings = _Strings()
+    strings = Texts()
     forest = CallTrees(recording)
     for type_, unit in _TYPES:
-        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings(type_)) + number_field(2, strings(unit))))
+        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings.add(type_)) + number_field(2, strings.add(unit))))
     labels = _thread_labels(recording, strings)
     at_least = _label(strings, "lower_bound", number_=1)
     values = _values(recording)
@@ -79,15 +70,15 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
             out.write(bytes_field(_SAMPLE, sample))
     title = escape(program(recording))
     flags = b"".join(number_field(field, 1) for field in (7, 8, 9))  # functions, files and lines are known
-    out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings(title)) + flags))
+    out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings.add(title)) + flags))
     for id_, frame in enumerate(known, 1):
         out.write(_location(id_, frame.line) + _function(id_, frame, strings))
-    comments = [strings(text) for text in _comments(recording)]
-    for text in strings.texts:
+    comments = [strings.add(text) for text in _comments(recording)]
+    for text in strings.index:
         out.write(bytes_field(_STRING, text.encode()))
     begin, end = _span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
-    out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.texts["time"]))
+    out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.index["time"]))
 
 
 def _values(recording: Recording) -> Callable[[int], list[int]]:
@@ -132,12 +123,12 @@ def _samples(
         depth -= 1
 
 
-def _label(strings: _Strings, key: str, text: str | None = None, number_: int = 0) -> bytes:
-    value = number_field(_LABEL_NUM, number_) if text is None else number_field(_LABEL_STR, strings(text))
-    return bytes_field(_SAMPLE_LABEL, number_field(_LABEL_KEY, strings(key)) + value)
+def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) -> bytes:
+    value = number_field(_LABEL_NUM, number_) if text is None else number_field(_LABEL_STR, strings.add(text))
+    return bytes_field(_SAMPLE_LABEL, number_field(_LABEL_KEY, strings.add(key)) + value)
 
 
-def _thread_labels(recording: Recording, strings: _Strings) -> list[bytes]:
+def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
     table = recording.threads
     return [
         _label(strings, "thread", escape(title))
@@ -152,14 +143,14 @@ def _location(id_: int, line: int) -> bytes:
     return bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place))
 
 
-def _function(id_: int, frame: Frame, strings: _Strings) -> bytes:
+def _function(id_: int, frame: Frame, strings: Texts) -> bytes:
     shown = f"{frame.module}.{frame.qualname}" if frame.module else frame.qualname
     return bytes_field(
         _FUNCTION,
         number_field(1, id_)
-        + number_field(2, strings(escape(shown)))
-        + number_field(3, strings(name(frame.module, frame.qualname)))
-        + number_field(4, strings(escape(frame.file)))
+        + number_field(2, strings.add(escape(shown)))
+        + number_field(3, strings.add(name(frame.module, frame.qualname)))
+        + number_field(4, strings.add(escape(frame.file)))
         + number_field(5, max(frame.line, 0)),
     )
 

@@ -85,6 +85,15 @@ def columns_of_named(kind: str, rows: Iterable[dict[str, Any]], texts: Texts) ->
     return columns_of(kind, ([row[name] for name in names] for row in rows), texts)
 
 
+def bits_of(bits: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set in a word of 64 bits, which may be signed, the lowest first."""
+    bits &= 2**64 - 1
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
 def empty(kind: str) -> Columns:
     """Return a table without rows."""
     return columns_of(kind, ())
@@ -115,3 +124,47 @@ class Texts:
         """Return a column of another table's string indexes, translated to this table."""
         known = {index: self.add(strings[index]) for index in dict.fromkeys(indexes.tolist())}
         return ints(map(known.__getitem__, indexes.tolist()))
+
+
+def changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
+    """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
+    places = [(i, maps[name]) for i, name in enumerate(names_of(kind)) if name in maps]
+    for values in rows:
+        row = list(values)
+        for i, of in places:
+            if row[i] != -1:
+                row[i] = of[row[i]]
+        yield row
+
+
+class Sums:
+    """The rows of one table under construction; rows with equal keys become one."""
+
+    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
+        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
+        names = names_of(kind)
+        self.kind = kind
+        self.place = [names.index(name) for name in place]
+        self.flag = flag
+        self.flags = names.index("flags") if "flags" in names else -1
+        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
+        self.rows: dict[tuple[Any, ...], list[Any]] = {}
+
+    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """Add a row and return its key."""
+        key = key or tuple(row[i] for i in self.place)
+        have = self.rows.get(key)
+        if have is None:
+            self.rows[key] = row
+            return key
+        if self.flags >= 0:
+            have[self.flags] |= row[self.flags] | self.flag
+        for i in self.summed:
+            have[i] = clamped(have[i] + row[i])
+        return key
+
+    def table(self, texts: Texts | None = None) -> tuple[Columns, dict[tuple[Any, ...], int]]:
+        """Return the table sorted by its keys, and each key's new id."""
+        order = sorted(self.rows)
+        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
+        return table, {key: number for number, key in enumerate(order)}

@@ -71,38 +71,23 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     The intact parts of a damaged or truncated file are kept; `Recording.problems` describes the rest. Raise
     RecordingError if it cannot be opened, is not a recording, or has a later version.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        data: Any = source
-        where = "the given bytes"
-    else:
-        where = os.fspath(source)
-        try:
+    data: Any = source
+    where = "the given bytes"
+    try:
+        if not isinstance(source, (bytes, bytearray, memoryview)):
+            where = os.fspath(source)
             with Path(source).open("rb") as stream:
                 data = _contents(stream)
-        except OSError as error:
-            raise RecordingError(
-                f"the recording cannot be opened: {error.strerror or error}",
-                where,
-                "check the path and its permissions",
-            ) from None
-        except MemoryError:
-            raise RecordingError(
-                "the recording does not fit into memory", where, "read it on a larger machine"
-            ) from None
-    if not len(data):
-        raise RecordingError(
-            "the file is empty", where, "was the program killed before its first flush? record it again"
-        )
-    try:
+        if not len(data):
+            hint = "was the program killed before its first flush? record it again"
+            raise RecordingError("the file is empty", where, hint)
         raw = _core.read(data)
+    except OSError as error:
+        what = f"the recording cannot be opened: {error.strerror or error}"
+        raise RecordingError(what, where, "check the path and its permissions") from None
     except ValueError as error:
-        future = "version" in str(error)
-        hint = (
-            "install a newer seismo"
-            if future
-            else "give a recording: a file that a command such as `seismo profile` has written"
-        )
-        raise RecordingError(str(error), where, hint) from None
+        hint = "give a recording: a file that a command such as `seismo profile` has written"
+        raise RecordingError(str(error), where, "install a newer seismo" if "version" in str(error) else hint) from None
     except MemoryError:
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
     recording = _from_core(raw, data)
@@ -255,10 +240,15 @@ class Recording:
     @property
     def timeless(self) -> bool:
         """True if any part of it was recorded without times (`seismo profile --timing none`), so its times are 0."""
+        settings = [part.get("settings") for part in self.parts]
+        return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The metadata of the recordings that were merged into this one, or its own; at least one."""
         merged = self.meta.get("merged")
         parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-        settings = [part.get("settings") for part in parts or [self.meta]]
-        return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
+        return parts or [self.meta]
 
     @property
     def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:

@@ -13,9 +13,33 @@ from seismo.model.columns import SCHEMA
 from seismo.model.replaced_file import is_replaceable, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from seismo.model.columns import Columns
     from seismo.model.recording import Recording
+    from seismo.model.table import Strings
+
+
+class TableWriter:
+    """A writer of tables that unites the strings of several string tables."""
+
+    def __init__(self, writer: _core.Writer) -> None:
+        self._writer = writer
+        self._index = {"": 0}
+
+    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
+        """Write a table whose string columns have indexes into `strings`."""
+        columns: dict[str, Any] = dict(table)
+        for name, code in SCHEMA[kind]:
+            if code == "s":
+                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
+                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
+        self._writer.table(kind, columns)
+
+    def _string(self, text: str) -> int:
+        if text not in self._index:
+            self._index[text] = self._writer.string(text)
+        return self._index[text]
 
 
 def write_recording(recording: Recording, fd: int | None) -> bytes | None:
@@ -37,17 +61,9 @@ def write_tables(recording: Recording, writer: _core.Writer) -> None:
 
     writer.meta(json.dumps(recording.meta, sort_keys=True))
     with_losses = problem_losses(recording)
-    index: dict[int, int] = {0: 0}
-    for kind, schema in SCHEMA.items():
-        columns: dict[str, Any] = dict(with_losses._raw[kind])
-        for name, code in schema:
-            if code == "s":
-                used = columns[name].tolist()
-                for i in used:
-                    if i not in index:
-                        index[i] = writer.string(with_losses._strings[i])
-                columns[name] = array.array("q", map(index.__getitem__, used))
-        writer.table(kind, columns)
+    out = TableWriter(writer)
+    for kind in SCHEMA:
+        out.table(kind, with_losses._raw[kind], with_losses._strings)
 
 
 def to_bytes(recording: Recording) -> bytes:

@@ -42,7 +42,7 @@ from seismo.model.lines.streaming_merge import Contexts
 from seismo.model.objects import merge as object_tables
 from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, types_of, without_paths
 from seismo.model.recording import Recording, read
-from seismo.model.save import save, write_file
+from seismo.model.save import TableWriter, save, write_file
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
@@ -166,7 +166,7 @@ class _Plan:
             "threads": columns_of_named("threads", threads, texts),
             "losses": columns_of_named("losses", combine._merge_losses(self.parts, maps), texts),
         }
-        out = _Output(writer)
+        out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
         summed = dict(total._raw)
@@ -206,7 +206,7 @@ class _Plan:
         }
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
-    def _write_contexts(self, out: _Output, openers: Sequence[Opener], order: Sequence[int]) -> None:
+    def _write_contexts(self, out: TableWriter, openers: Sequence[Opener], order: Sequence[int]) -> None:
         """Write the rows of contexts: count them first, then write the shared ones and those of each recording."""
         for number in self._with_contexts:
             self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
@@ -215,27 +215,6 @@ class _Plan:
         for number in self._with_contexts:
             for rows in self._contexts.own_rows(openers[number](), [order[i] for i in self.numbers[number]]):
                 out.table("context_hits", rows, ())
-
-
-class _Output:
-    """A writer of tables that unites the strings of several string tables."""
-
-    def __init__(self, writer: _core.Writer) -> None:
-        self._writer = writer
-        self._index = {"": 0}
-
-    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
-        columns: dict[str, Any] = dict(table)
-        for name, code in SCHEMA[kind]:
-            if code == "s":
-                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
-                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
-        self._writer.table(kind, columns)
-
-    def _string(self, text: str) -> int:
-        if text not in self._index:
-            self._index[text] = self._writer.string(text)
-        return self._index[text]
 
 
 class _Own:
@@ -262,7 +241,7 @@ class _Own:
         self._process_of = process_of
         self._kept: dict[int, Recording] = {}
 
-    def write(self, out: _Output, types: Mapping[tuple[Any, ...], int]) -> None:
+    def write(self, out: TableWriter, types: Mapping[tuple[Any, ...], int]) -> None:
         """Write the rows in the order of the processes. `types` has the ids of types."""
         of: dict[int, int] = {}
         for number, part in enumerate(self._plan.parts):

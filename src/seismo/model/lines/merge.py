@@ -7,19 +7,20 @@ alone, so any engine may merge any number of recordings in any order.
 from __future__ import annotations
 
 import array
-import operator
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import (
     KEY,
     SCHEMA,
     Columns,
+    Sums,
     Tables,
-    clamped,
+    Texts,
+    bits_of,
+    changed,
     columns_of,
     empty,
     ints,
-    names_of,
     rows_of,
     taken,
 )
@@ -44,7 +45,7 @@ OF_FUNCTIONS = tuple(kind for kind, place in PLACES.items() if "function" in pla
 _MASK = 2**64 - 1
 
 
-def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any) -> Tables:
+def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts) -> Tables:
     """Return the merged tables.
 
     `function_maps` has each part's new function ids; `texts` is a string table with add().
@@ -61,42 +62,22 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
 
 
 def _merged_places(
-    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any
+    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts
 ) -> tuple[Columns, list[list[int]]]:
-    names = names_of(kind)
-    place = [names.index(name) for name in PLACES[kind]]
-    rest = [(i, operator.or_ if name == "flags" else operator.add) for i, name in enumerate(names) if i not in place]
-    function = names.index("function") if "function" in names else -1
-    known: dict[tuple[Any, ...], list[Any]] = {}
-    keys_of: list[list[tuple[Any, ...]]] = []
-    for part, functions in zip(parts, function_maps, strict=True):
-        keys = []
-        for values in rows_of(part, kind):
-            row = list(values)
-            if function >= 0:
-                row[function] = functions[row[function]]
-            key = tuple(row[i] for i in place)
-            keys.append(key)
-            have = known.get(key)
-            if have is None:
-                known[key] = row
-                continue
-            for i, join in rest:
-                have[i] = clamped(join(have[i], row[i]))
-        keys_of.append(keys)
-    order = {key: number for number, key in enumerate(sorted(known))}
-    table = columns_of(kind, [known[key] for key in order], texts)
+    sums = Sums(kind, PLACES[kind])
+    keys_of = [
+        [sums.add(row) for row in changed(kind, rows_of(part, kind), function=functions)]
+        for part, functions in zip(parts, function_maps, strict=True)
+    ]
+    table, order = sums.table(texts)
     return table, [[order[key] for key in keys] for keys in keys_of]
 
 
 def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
     """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
     for context, kind, base, bits in rows_of(recording, "context_hits"):
-        bits &= _MASK
-        while bits:
-            low = bits & -bits
-            yield context, kind, base + low.bit_length() - 1
-            bits ^= low
+        for bit in bits_of(bits):
+            yield context, kind, base + bit
 
 
 def moved_blocks(

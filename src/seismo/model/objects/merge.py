@@ -12,11 +12,11 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import clamped, columns_of, empty, ints, names_of, rows_of, taken
+from seismo.model.columns import Sums, changed, clamped, columns_of, empty, ints, names_of, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from seismo.model.columns import Columns, Tables, Texts
     from seismo.model.recording import Recording
@@ -32,50 +32,6 @@ class Maps(NamedTuple):
     functions: Sequence[int]
     nodes: Sequence[int]
     processes: Mapping[int, int]
-
-
-def _changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
-    """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
-    places = [(i, maps[name]) for i, name in enumerate(names_of(kind)) if name in maps]
-    for values in rows:
-        row = list(values)
-        for i, of in places:
-            if row[i] != -1:
-                row[i] = of[row[i]]
-        yield row
-
-
-class _Sums:
-    """The rows of one table under construction; rows with equal keys become one."""
-
-    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
-        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
-        names = names_of(kind)
-        self.kind = kind
-        self.place = [names.index(name) for name in place]
-        self.flag = flag
-        self.flags = names.index("flags") if "flags" in names else -1
-        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
-        self.rows: dict[tuple[Any, ...], list[Any]] = {}
-
-    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Add a row and return its key."""
-        key = key or tuple(row[i] for i in self.place)
-        have = self.rows.get(key)
-        if have is None:
-            self.rows[key] = row
-            return key
-        if self.flags >= 0:
-            have[self.flags] |= row[self.flags] | self.flag
-        for i in self.summed:
-            have[i] = clamped(have[i] + row[i])
-        return key
-
-    def table(self, texts: Texts | None = None) -> tuple[Columns, dict[tuple[Any, ...], int]]:
-        """Return the table sorted by its keys, and each key's new id."""
-        order = sorted(self.rows)
-        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
-        return table, {key: number for number, key in enumerate(order)}
 
 
 # ---- merge ----
@@ -96,7 +52,7 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
     marks = [
         row
         for part, ids in zip(parts, maps, strict=True)
-        for row in _changed("marks", rows_of(part, "marks"), process=ids.processes)
+        for row in changed("marks", rows_of(part, "marks"), process=ids.processes)
     ]
     at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
     tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
@@ -110,7 +66,7 @@ def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Columns, list[list[int]]]:
-    sums = _Sums("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
+    sums = Sums("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
     keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
     table, numbers = sums.table(texts)
     return table, [[numbers[key] for key in of_part] for of_part in keys]
@@ -119,19 +75,19 @@ def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Colu
 def _merged_objects(
     parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
 ) -> tuple[Columns, list[list[int]]]:
-    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys = []
     for part, of_types, ids in zip(parts, types, maps, strict=True):
-        rows = _changed("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
+        rows = changed("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
         keys.append([sums.add(row) for row in rows])
     table, numbers = sums.table()
     return table, [[numbers[key] for key in of_part] for of_part in keys]
 
 
 def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
-    sums = _Sums("lifetimes", ("object", "unit", "bucket"))
+    sums = Sums("lifetimes", ("object", "unit", "bucket"))
     for part, of_objects in zip(parts, objects, strict=True):
-        for row in _changed("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
+        for row in changed("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
             sums.add(row)
     return sums.table()[0]
 
@@ -159,7 +115,7 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
     at = [names.index(name) for name in ("process", "first")]
     entries: list[tuple[list[Any], int, int]] = []
     for number, (part, ids) in enumerate(zip(parts, maps, strict=True)):
-        rows = _changed("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
+        rows = changed("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
         entries.extend((row, number, span) for span, row in enumerate(rows))
     entries.sort(key=lambda entry: ([entry[0][i] for i in at], entry[0]))
     spans: list[dict[int, int]] = [{} for _ in parts]
@@ -171,9 +127,9 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
 def _merged_survivors(
     parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
 ) -> Columns:
-    sums = _Sums("object_survivors", ("span", "object"))
+    sums = Sums("object_survivors", ("span", "object"))
     for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
-        for row in _changed("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
+        for row in changed("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
             sums.add(row)
     return sums.table()[0]
 
@@ -195,7 +151,7 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
     for part, of_objects in zip(parts, objects, strict=True):
         asked_here: dict[int, int] = {}
         placed: list[_Holder] = []
-        for object_, parent, flags, count, asked_, holder, by in _changed(
+        for object_, parent, flags, count, asked_, holder, by in changed(
             "holders", rows_of(part, "holders"), object=of_objects
         ):
             above = placed[parent] if parent >= 0 else top
@@ -224,10 +180,10 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
     `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
     keys become equal are united.
     """
-    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys: list[tuple[Any, ...] | None] = []
     was = tables["objects"]["node"].tolist()
-    for node, row in zip(was, _changed("objects", _values(tables, "objects"), node=nodes), strict=True):
+    for node, row in zip(was, changed("objects", _values(tables, "objects"), node=nodes), strict=True):
         gone = node >= 0 and nodes[node] < 0
         keys.append(None if gone else sums.add(row))
     table, numbers = sums.table()
@@ -242,8 +198,8 @@ def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
 
 def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
     """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
-    lifetimes = _Sums("lifetimes", ("object", "unit", "bucket"))
-    for row in _changed("lifetimes", _values(tables, "lifetimes"), object=objects):
+    lifetimes = Sums("lifetimes", ("object", "unit", "bucket"))
+    for row in changed("lifetimes", _values(tables, "lifetimes"), object=objects):
         if row[0] != _GONE:
             lifetimes.add(row)
     survivors = translated(tables["object_survivors"], object=objects)

@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from seismo import _core
 from seismo.model.enums import NodeFlags
 from seismo.model.recording import FOREVER
+from seismo.model.trace.calls import CallRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from seismo.model import Recording
 
-STREAM_COLUMNS = (
-    "id",
-    "start_ns",
-    "end_ns",
-    "start_bound_ns",
-    "end_bound_ns",
-    "thread",
-    "stream",
-    "function",
-    "node",
-    "parent",
-    "call",
-    "depth",
-    "flags",
-)
-
-
+STREAM_COLUMNS = ("id", *CallRow._fields)
 NO_TRACE = "it has no calls in time: seismo trace records them"
 
 # Columns that depend on all earlier events: the identities of calls, and which generator was suspended.

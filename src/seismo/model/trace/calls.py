@@ -147,10 +147,11 @@ class Sums(NamedTuple):
     longest: Table[CallRow]
     gaps: list[GapRow]
     problems: list[str]
-    left_out: tuple[memoryview, memoryview, memoryview]
+    left_out: tuple[memoryview, ...]
 
 
 _NOTHING = memoryview(array.array("q"))
+_COUNTS = ("calls", "resumes", "exceptions")
 _KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end", 5: "collect", 6: "collected"}
 
 
@@ -253,7 +254,7 @@ class Calls:
         `look_back` bytes of the thread's journal. Otherwise it has the flag BEFORE and the time at which reading began.
         """
         if self._journal is None:
-            return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
+            return Window(_calls(dict.fromkeys(CallRow._fields, _NOTHING)), [], [], [], False)
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
         found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
@@ -358,17 +359,11 @@ class Calls:
     def sums(self) -> Sums:
         """The sums over the whole journal, computed in one pass with bounded memory."""
         if self._journal is None:
-            nothing = memoryview(array.array("q"))
-            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [], (nothing, nothing, nothing))
+            return Sums(_NOTHING, _NOTHING, _NOTHING, 0, self.window().calls, [], [], (_NOTHING,) * 3)
         found = self._journal.sums()
-        calls, resumes, exceptions = (memoryview(found[name]) for name in ("calls", "resumes", "exceptions"))
-        gaps = [GapRow(*gap) for gap in found["gaps"]]
-        problems = _problems(found["wrong"])
-        left = (
-            memoryview(found["left_calls"]),
-            memoryview(found["left_resumes"]),
-            memoryview(found["left_exceptions"]),
-        )
+        calls, resumes, exceptions = (memoryview(found[name]) for name in _COUNTS)
+        left = tuple(memoryview(found[f"left_{name}"]) for name in _COUNTS)
+        gaps, problems = [GapRow(*gap) for gap in found["gaps"]], _problems(found["wrong"])
         return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
 
 
