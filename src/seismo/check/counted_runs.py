@@ -114,12 +114,14 @@ def _parts(folder: str) -> tuple[list[Path], list[str]]:
         return [], []
     paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
     alive = merge_parts.still_written(paths)
-    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]]
+    sentences = [
+        f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]
+    ]
     if alive:
         running = {os.path.basename(path).partition("-")[0] for path in alive}
-        said.append(f"processes that still ran when the program had ended are not counted: {len(running)}")
+        sentences.append(f"processes that still ran when the program had ended are not counted: {len(running)}")
     kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]
-    return kept, list(dict.fromkeys(said))
+    return kept, list(dict.fromkeys(sentences))
 
 
 def _ended(status: int) -> str:

@@ -193,6 +193,6 @@ def _git(folder: str, *words: str) -> str:
     except OSError as error:
         raise CheckError(f"git cannot be run: {error.strerror}", folder, "install git, or give a file") from None
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise CheckError("git refuses", said[-1] if said else " ".join(words[:2]), "see: git log")
+        message = done.stderr.strip().splitlines()
+        raise CheckError("git refuses", message[-1] if message else " ".join(words[:2]), "see: git log")
     return done.stdout.strip()

@@ -227,13 +227,10 @@ class _Finder(ast.NodeVisitor):
             self._decide(node.guard, "guard")
         elif isinstance(node, ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             self._pass_on(node)
-        for child in ast.iter_child_nodes(node):
-            if not getattr(child, "_decided", False):
-                self.visit(child)
-            else:  # visit the expressions inside its operands
-                self._inside(child)
+        self._inside(node)
 
     def _inside(self, node: ast.AST) -> None:
+        """Visit the children of a node, but of operands that were added only the expressions inside them."""
         for child in ast.iter_child_nodes(node):
             if getattr(child, "_decided", False):
                 self._inside(child)

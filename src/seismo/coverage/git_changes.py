@@ -37,24 +37,9 @@ def changes(revision: str, folder: str) -> list[Change]:
     if not root:
         raise SeismoError("this repository has no files of its own", folder, "run it in a work tree")
     start = _start(root, revision)
-    found = _from_diff(
-        _git(
-            root,
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-relative",
-            "--find-renames",
-            "--unified=0",
-            "--inter-hunk-context=0",
-            "--ignore-submodules=all",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            start,
-            "--",
-        )
-    )
+    options = "--no-color --no-ext-diff --no-textconv --no-relative --find-renames --unified=0 --inter-hunk-context=0"
+    options += " --ignore-submodules=all --src-prefix=a/ --dst-prefix=b/"
+    found = _from_diff(_git(root, "diff", *options.split(), start, "--"))
     for name in filter(None, _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")):
         found.setdefault(name, set()).update(_all_lines(os.path.join(root, os.fsdecode(name))))
     made = []
@@ -92,13 +77,13 @@ def _git(folder: str, *words: str) -> bytes:
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     except FileNotFoundError:
-        raise SeismoError("git is not there", hint="what changed is what git says: install it") from None
+        raise SeismoError("git is not there", hint="install git, which finds the changed lines") from None
     except OSError as error:
         raise SeismoError(f"git cannot be run: {error.strerror or error}", folder) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
-        hint = "what changed is what git says" if "not a git repository" in said else ""
-        raise SeismoError(f"git says: {said or f'status {done.returncode}'}", folder, hint)
+        message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        hint = "git finds the changed lines" if "not a git repository" in message else ""
+        raise SeismoError(f"git fails: {message or f'status {done.returncode}'}", folder, hint)
     return done.stdout
 
 

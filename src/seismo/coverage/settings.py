@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 
 from seismo.coverage.default_exclusions import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
-from seismo.errors import UsageError
+from seismo.errors import UsageError, did_you_mean
 from seismo.options import of
 
 TYPE_CHECKING = False
@@ -417,15 +417,9 @@ def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
         elif name in _OURS:
             found[name] = _Value(path, section, name).read(_OURS[name])
         else:
-            raise _Value(path, section, name).wrong("is not a setting", _did_you_mean(name))
+            hint = did_you_mean(name, _OURS) or f"the settings are {', '.join(sorted(_OURS))}, paths"
+            raise _Value(path, section, name).wrong("is not a setting", hint.rstrip())
     return path if table else ""
-
-
-def _did_you_mean(name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, _OURS, 1)
-    return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
 
 
 _YES, _NO = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
@@ -442,8 +436,7 @@ class _Value:
         return UsageError(f"{self.option} {what}", f"{self.path}: [{self.section.name}]", hint)
 
     def read(self, how: str) -> Any:
-        reader: Callable[[_Value], Any] = _READERS[how]
-        return reader(self)
+        return _READERS[how](self)
 
     def text(self) -> str:
         if not isinstance(self.raw, str):
@@ -524,17 +517,12 @@ class _Value:
             raise self.wrong(f"cannot be {self.raw!r}", "give a whole number, 0 or more")
         return int(value)
 
-    def contexts(self) -> str:
+    def contexts(self, name: str = "test_function") -> str:
+        """Return "test" for the only value of the option, or "" for none."""
         value = self.text()
-        if value not in ("", "test_function"):
-            raise self.wrong(f"cannot be {value!r}", "the only value is test_function")
+        if value not in ("", name):
+            raise self.wrong(f"cannot be {value!r}", f"give {name}, or leave it empty")
         return "test" if value else ""
-
-    def our_contexts(self) -> str:
-        value = self.text()
-        if value not in ("", "test"):
-            raise self.wrong(f"cannot be {value!r}", "give test, or leave it empty")
-        return value
 
     def patch(self) -> bool:
         """Return True if subprocesses are to be recorded. The other patches of coverage.py are always in effect."""
@@ -561,7 +549,7 @@ _READERS: dict[str, Callable[[_Value], Any]] = {
     "percent": _Value.percent,
     "whole": _Value.whole,
     "contexts": _Value.contexts,
-    "our contexts": _Value.our_contexts,
+    "our contexts": lambda value: value.contexts("test"),
     "patch": _Value.patch,
     "sort": _Value.sort,
 }

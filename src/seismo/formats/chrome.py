@@ -83,22 +83,22 @@ def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown:
 
 def _write_marks(out: TextSink, found: TraceTracks, comma: str) -> None:
     tracks = {(track.thread, track.stream): track for track in found.tracks}
-    for said in found.instants:
-        track = tracks.get((said.thread, said.stream))
+    for instant in found.instants:
+        track = tracks.get((instant.thread, instant.stream))
         if track is None:
             continue
-        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", said.name), "cat": "program"}
-        value = value_of(said.data)
-        if said.kind == "counter" and value is not None:
+        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", instant.name), "cat": "program"}
+        value = value_of(instant.data)
+        if instant.kind == "counter" and value is not None:
             event |= {"ph": "C", "args": {"value": value}}
-        elif said.kind in ("begin", "end"):
-            event |= {"ph": "b" if said.kind == "begin" else "e", "id2": {"local": hex(said.span)}}
+        elif instant.kind in ("begin", "end"):
+            event |= {"ph": "b" if instant.kind == "begin" else "e", "id2": {"local": hex(instant.span)}}
         else:
             event |= {"ph": "i", "s": "t"}
-        if said.data is not None and "args" not in event:
-            event["args"] = {"data": mark_data(said.data)}
+        if instant.data is not None and "args" not in event:
+            event["args"] = {"data": mark_data(instant.data)}
         text = json_text(event)
-        out.write(f'{comma}{{"ts":{_us(said.time_ns)},{text[1:]}')
+        out.write(f'{comma}{{"ts":{_us(instant.time_ns)},{text[1:]}')
         comma = ",\n"
     for gap in found.gaps:
         track = tracks.get((gap.thread, gap.stream))

@@ -138,8 +138,8 @@ def _read_database(database: sqlite3.Connection) -> Recording:
     for (version,) in database.execute("SELECT version FROM coverage_schema"):
         if version != VERSION:
             raise ValueError(f"its tables are those of version {str(version)[:20]}, known is {VERSION}")
-    said = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
-    branch = str(said) == "1"
+    has_arcs_text = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
+    branch = str(has_arcs_text) == "1"
     covered = CoverageBuilder()
     files = {id_: covered.file(_text(path)) for id_, path in database.execute("SELECT id, path FROM file")}
     names = {id_: _text(name) for id_, name in database.execute("SELECT id, context FROM context")}

@@ -135,7 +135,7 @@ def _read(data: bytes) -> Recording:
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed report. Raise ValueError if it is none, or of another version."""
     if not is_report(document) or not isinstance(document, dict):
-        raise ValueError('there are no "files" in it with "meta" that says whether branches were measured')
+        raise ValueError('it has no "files", or no "meta" with "branch_coverage"')
     meta = document["meta"]
     if meta.get("format") not in _READABLE:
         raise ValueError(f"its format is {str(meta.get('format'))[:20]}, known are 2 and 3")

@@ -196,8 +196,8 @@ class _Markers:
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT
-        said = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
-        self.rows.append((name("", shown), None, start, end, phase, said))
+        shown_data = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
+        self.rows.append((name("", shown), None, start, end, phase, shown_data))
 
     def table(self) -> dict[str, Any]:
         """Return the columns."""
@@ -342,23 +342,23 @@ def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[
     places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
     markers = [_Markers(strings) for _ in found.tracks]
     of = {place: track.pid for place, track in zip(places, found.tracks, strict=True)}
-    keys = [(of.get((said.thread, said.stream)), said.span, said.name) for said in found.instants]
-    ends = {key: said.time_ns for key, said in zip(keys, found.instants, strict=True) if said.kind == "end"}
-    begun = {key for key, said in zip(keys, found.instants, strict=True) if said.kind == "begin"}
+    keys = [(of.get((instant.thread, instant.stream)), instant.span, instant.name) for instant in found.instants]
+    ends = {key: instant.time_ns for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "end"}
+    begun = {key for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "begin"}
     values: dict[tuple[int, str], list[tuple[int, float]]] = {}
-    for key, said in zip(keys, found.instants, strict=True):
-        place = places.get((said.thread, said.stream))
+    for key, instant in zip(keys, found.instants, strict=True):
+        place = places.get((instant.thread, instant.stream))
         if place is None:
             continue
-        value = value_of(said.data)
-        if said.kind == "counter" and value is not None:
-            values.setdefault((found.tracks[place].pid, said.name), []).append((said.time_ns, value))
-        elif said.kind == "begin":
-            markers[place].add(said.name, "span", said.time_ns, ends.get(key), said.data)
-        elif said.kind != "end":
-            markers[place].add(said.name, "mark", said.time_ns, None, said.data)
+        value = value_of(instant.data)
+        if instant.kind == "counter" and value is not None:
+            values.setdefault((found.tracks[place].pid, instant.name), []).append((instant.time_ns, value))
+        elif instant.kind == "begin":
+            markers[place].add(instant.name, "span", instant.time_ns, ends.get(key), instant.data)
+        elif instant.kind != "end":
+            markers[place].add(instant.name, "mark", instant.time_ns, None, instant.data)
         elif key not in begun:
-            markers[place].add(said.name, "span", None, said.time_ns, said.data)
+            markers[place].add(instant.name, "span", None, instant.time_ns, instant.data)
     for gap in found.gaps:
         place = places.get((gap.thread, gap.stream))
         if place is not None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.model.builder import LONGEST, cut
@@ -110,7 +111,7 @@ def parse(text: str, file: str = "", line: int = 0) -> Frame:
         return Frame(SYNTHETIC, "", unescape(text), "", 0)
     split = _WITH_MODULE.match(text)
     if split:
-        module = _ESCAPED.sub(_decoded_in_module, split[1])
+        module = _ESCAPED.sub(partial(_decoded, written=_WRITTEN_IN_MODULE), split[1])
         return Frame(PYTHON if file or line else C, module, unescape(text[split.end() :]), file, line)
     return Frame(PYTHON, "", "" if text == _EMPTY else unescape(text), file, line)
 
@@ -125,15 +126,9 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
-def _decoded(match: re.Match[str]) -> str:
-    return _bytes_of(match[0], _WRITTEN)
-
-
-def _decoded_in_module(match: re.Match[str]) -> str:
-    return _bytes_of(match[0], _WRITTEN_IN_MODULE)
-
-
-def _bytes_of(escaped: str, written: re.Pattern[str]) -> str:
+def _decoded(match: re.Match[str], written: re.Pattern[str] = _WRITTEN) -> str:
+    """Return the text of an escape if `written` matches it, else the escape."""
+    escaped = match[0]
     try:
         decoded = bytes.fromhex(escaped.replace("%", "")).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

@@ -265,7 +265,7 @@ def _read(data: bytes) -> Recording:
     if reader.file is not None:
         raise ValueError("the last end_of_record is missing: it is cut short")
     if reader.unknown:
-        detail = "branches whose names do not say where they lead"
+        detail = "branches whose names do not contain their targets"
         reader.covered.loss("branches-unknown", reader.unknown, detail)
     branch = reader.branches > reader.unknown
     return reader.covered.build("lcov", branch, counts=reader.largest > 1)
@@ -279,7 +279,7 @@ FORMAT = Format(
     writer=_write,
     reader=_read,
     lost="contexts, excluded lines, conditions, losses",
-    kept="lines with their counts, test names as contexts; branches whose names say where they lead",
+    kept="lines with their counts, test names as contexts; branches whose names contain their targets",
     of=(COVERAGE,),
     needs_sources=True,
 )

@@ -194,19 +194,8 @@ def _given(source: Source) -> list[tuple[str, str, int, int]]:
 
 
 def _instants(source: Source) -> list[tuple[Any, ...]]:
-    return [
-        (
-            row.time_ns,
-            row.bound_ns,
-            row.thread,
-            row.stream,
-            row.kind,
-            row.span,
-            row.name,
-            "" if row.data is None else json.dumps(row.data),
-        )
-        for row in source.recording.calls.window(*source.window, limit=0).instants
-    ]
+    rows = source.recording.calls.window(*source.window, limit=0).instants
+    return [(*row[:-2], "" if row.data is None else json.dumps(row.data)) for row in rows]
 
 
 def _gaps(source: Source) -> list[GapRow]:

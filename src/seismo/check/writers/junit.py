@@ -37,13 +37,13 @@ def junit(outcome: Outcome) -> str:
     if outcome.worse_decides:
         for pair in outcome.worse:
             failures += 1
-            said = quoteattr(wording.grown(*pair))
+            message = quoteattr(wording.grown(*pair))
             title = quoteattr(wording.name(pair[0].function))
             head = f'  <testcase classname="seismo check growth" name={title}'
-            cases.append(f"{head}><failure message={said}/></testcase>")
+            cases.append(f"{head}><failure message={message}/></testcase>")
     if outcome.times is not None:
-        said = quoteattr(wording.time_said(outcome))
-        body = f"><failure message={said}/></testcase>" if outcome.times.is_beyond else "/>"
+        message = quoteattr(wording.time_said(outcome))
+        body = f"><failure message={message}/></testcase>" if outcome.times.is_beyond else "/>"
         failures += outcome.times.is_beyond
         cases.append(f'  <testcase classname="seismo check" name="CPU time"{body}')
     head = f'<testsuite name="seismo check" tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="0">'

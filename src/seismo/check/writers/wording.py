@@ -93,9 +93,9 @@ def name(function: Function) -> str:
 def reason(suspect: Suspect) -> str:
     """Return the reason for a suspect as a phrase."""
     calls = suspect.counts.get("calls")
-    said = ["does more in each call"] if suspect.per_call else []
-    said += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
-    return ", and ".join(said) or "calls functions that do more"
+    reasons = ["does more in each call"] if suspect.per_call else []
+    reasons += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
+    return ", and ".join(reasons) or "calls functions that do more"
 
 
 def changes(counts: Changes) -> str:

@@ -402,5 +402,5 @@ def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
         value = json.loads(rest) if rest else None
     except (IndexError, ValueError, RecursionError):
         return None
-    said = data[at : at + length].decode("utf-8", "backslashreplace")
-    return InstantRow(time, bound, thread, stream, name, span, said, value, row)
+    text = data[at : at + length].decode("utf-8", "backslashreplace")
+    return InstantRow(time, bound, thread, stream, name, span, text, value, row)

@@ -264,8 +264,8 @@ def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
     """Return the recording with losses for the excerpt's own gaps."""
     from seismo.model.combine import with_losses
 
-    said = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
+    kinds = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
     rows = [
-        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in said.items() if notes[note]
+        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in kinds.items() if notes[note]
     ]
     return with_losses(recording, rows)
