@@ -75,13 +75,8 @@ def spans(recording: Recording, instants: Iterable[InstantRow]) -> list[Span]:
     found = []
     for key, instant in begun.items():
         end = ends.get(key)
-        values = (
-            dict(instant.data)
-            if isinstance(instant.data, dict)
-            else {}
-            if instant.data is None
-            else {"value": instant.data}
-        )
+        data = instant.data
+        values = dict(data) if isinstance(data, dict) else {} if data is None else {"value": data}
         outer = values.pop("in", 0)
         error = end.data.get("error", "") if end is not None and isinstance(end.data, dict) else ""
         end_ns = max(end.time_ns, instant.time_ns) if end is not None else -1
