@@ -251,7 +251,7 @@ def test_lines_that_cannot_be_written_are_not_passed_over(project, full):
     (project / "run.py").write_text(FULL + end)
     done = check(project, "--no-objects", "--update", "run.py")
     assert done.returncode == 2
-    assert "what was counted cannot be read whole" in done.stderr
+    assert "the counts cannot be read completely" in done.stderr
     assert "its last writes failed" in done.stderr
 
 

@@ -137,7 +137,7 @@ def test_settings_of_the_project(lab):
     lab.write("main.py", "import app.core\nprint('ran')\n")
     done = lab.cover("main.py", status=1)
     assert done.stdout == "ran\n"
-    assert "seismo does without these settings: [run] plugins" in done.stderr
+    assert "seismo does not support these settings: [run] plugins" in done.stderr
     assert "is less than the 90 % that are wanted" in done.stderr
     assert "idle" not in done.stderr
     lab.cover("--fail-under", "10", "main.py")

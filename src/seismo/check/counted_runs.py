@@ -136,14 +136,14 @@ def _ended(status: int) -> str:
 
 
 def read_counted(path: Path) -> Recording:
-    """Read what a process has counted; one that was killed may lack its end. CheckError: it could not write all."""
+    """Read the counts of a process; those of a killed one may lack their end. Raise CheckError if others do."""
     try:
         recording = read(path)
     except RecordingError as error:
-        raise CheckError("what was counted cannot be read", error.what) from None
+        raise CheckError("the counts cannot be read", error.what) from None
     lost = [problem for problem in recording.problems if problem == BEHIND or not problem.startswith("cut off")]
     if lost:
-        raise CheckError("what was counted cannot be read whole", lost[0])
+        raise CheckError("the counts cannot be read completely", lost[0])
     return recording
 
 

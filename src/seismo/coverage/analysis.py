@@ -61,7 +61,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     foreign = bool(recording.meta.get("source_format"))
     for path in progress.over("analyzing sources", sorted(chosen), len(chosen)):
         if not foreign and _is_template(path, chosen[path]):
-            problems.append(Problem(path, "the code bears the name of a file that is no Python: a template", True))
+            problems.append(Problem(path, "the code has the name of a file that is not Python: a template", True))
             continue
         try:
             covered, doubts = _file(path, chosen[path], settings, branch, counts)
@@ -200,7 +200,7 @@ def _file(
     return covered, doubts
 
 
-CHANGED = "the source has changed since the run: what is shown may be of other lines"
+CHANGED = "the source has changed since the run: the lines shown may be wrong"
 
 
 def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[str]:
@@ -215,7 +215,7 @@ def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[
     if beyond:
         named = ", ".join(map(str, beyond[:_SHOWN])) + (", ..." if len(beyond) > _SHOWN else "")
         doubts.append(
-            f"lines were recorded that the file does not have ({named}): code of another file bears its name, or its "
+            f"lines were recorded that the file does not have ({named}): code of another file has its name, or its "
             "line table is wrong"
         )
     return doubts

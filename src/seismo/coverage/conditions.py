@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FALSE, TRUE, NONE, NOT_NONE = range(4)  # the kinds of branches that depend on a value
 MOST_PATHS = 2000  # of a decision for its MC/DC; 17 operands have at most this many
 
-CHOOSES = "chooses which operand is asked: what the other would have been is not seen"
+CHOOSES = "chooses the next operand, so the outcome of the other is unknown"
 SHOWN, REFUTED, UNKNOWN = "shown", "refuted", "unknown"
 
 Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes from 0
@@ -332,7 +332,7 @@ class _Finder(ast.NodeVisitor):
             return
         if not rows and decision.kind == "comprehension" and self._tests_none(node):
             operand.true = operand.false = None
-            operand.note = "the compiler gave its branch another place"
+            operand.note = "the compiler gave its branch another position"
             return
         is_not = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
         true = false = 0

@@ -35,7 +35,7 @@ def changes(revision: str, folder: str) -> list[Change]:
     """
     root = os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
     if not root:
-        raise SeismoError("this repository has no files of its own", folder, "run it in a work tree")
+        raise SeismoError("this is a bare repository", folder, "run it in a work tree")
     start = _start(root, revision)
     options = "--no-color --no-ext-diff --no-textconv --no-relative --find-renames --unified=0 --inter-hunk-context=0"
     options += " --ignore-submodules=all --src-prefix=a/ --dst-prefix=b/"
@@ -77,7 +77,7 @@ def _git(folder: str, *words: str) -> bytes:
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     except FileNotFoundError:
-        raise SeismoError("git is not there", hint="install git, which finds the changed lines") from None
+        raise SeismoError("git is not installed", hint="install git, which finds the changed lines") from None
     except OSError as error:
         raise SeismoError(f"git cannot be run: {error.strerror or error}", folder) from None
     if done.returncode:

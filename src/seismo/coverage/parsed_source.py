@@ -240,7 +240,7 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            raise UsageError(f"a pattern is no regular expression: {error}", pattern) from None
+            raise UsageError(f"a pattern is not a regular expression: {error}", pattern) from None
     joined = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(joined, re.MULTILINE)
 

@@ -116,5 +116,5 @@ def settings_text(settings: Settings) -> str:
     if not settings.carried:
         return settings.file
     if not settings.changed:
-        return f"those that it was recorded with, of {settings.file}"
-    return f"those that it was recorded with, of {settings.file}, which has changed since: --rcfile FILE reads it"
+        return f"as recorded, from {settings.file}"
+    return f"as recorded, from {settings.file}, which has changed since: --rcfile FILE reads it"

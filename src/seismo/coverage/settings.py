@@ -383,9 +383,9 @@ def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any
                 unknown.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
     shown = os.path.basename(path)
     if without:
-        notes.append(f"{shown}: seismo does without these settings: {', '.join(without)}")
+        notes.append(f"{shown}: seismo does not support these settings: {', '.join(without)}")
     if unknown:
-        notes.append(f"{shown}: there are no such settings: {', '.join(unknown)}")
+        notes.append(f"{shown}: unknown settings: {', '.join(unknown)}")
     return any_set or bool(without)
 
 

@@ -128,7 +128,7 @@ class _Parser:
             if last.kind == NUMBER or isinstance(term, Number):
                 hint = "line in (10-20), or: line >= 10 and line <= 20"
                 self.fail(self.token, "comparisons cannot be chained", hint)
-            self.fail(self.token, "what stands before this sign cannot be compared", self.compare_hint(term))
+            self.fail(self.token, "the term before this sign cannot be compared", self.compare_hint(term))
         return self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
 
     @staticmethod
@@ -189,7 +189,7 @@ class _Parser:
         if token.kind == NUMBER:
             return self.flipped(token)
         if token.kind == STRING:
-            self.fail(token, "a string cannot stand alone", f"did you mean: function({quoted(token.text[:40])})")
+            self.fail(token, "a string cannot be used alone", f"did you mean: function({quoted(token.text[:40])})")
         if token.kind != WORD or token.text in JOINERS:
             self.nothing(token)
         word = token.text
@@ -211,12 +211,12 @@ class _Parser:
         hint = 'a kind of event, or a term such as module("app.*")'
         if token.kind == END:
             self.fail(token, f"something is missing{after}", hint)
-        self.fail(token, f"{self.shown(token)} cannot stand here: something is missing{after}", hint)
+        self.fail(token, f"{self.shown(token)} cannot be used here: something is missing{after}", hint)
 
     def unknown(self, token: Token) -> NoReturn:
         word = token.text
         if word in CONSTANTS:
-            self.fail(token, f"{word} cannot stand alone", f'such as: arg("flag") is {word}')
+            self.fail(token, f"{word} cannot be used alone", f'such as: arg("flag") is {word}')
         words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
         near = NEARLY.get(word.lower()) or nearest(word, words)
         terms = f"the terms are {', '.join(dict.fromkeys(words))}"
@@ -313,7 +313,7 @@ class _Parser:
         sign = self.token
         word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
         if not self.sees(*COMPARISONS) or word.kind != WORD or word.text not in NUMBERS:
-            self.fail(token, "a number cannot stand alone", "compare something with it, such as: duration > 50ms")
+            self.fail(token, "a number cannot be used alone", "compare something with it, such as: duration > 50ms")
         self.at -= 1
         value = self.amount(word.text)
         self.at += 2
@@ -355,7 +355,7 @@ class _Parser:
             self.fail(token, f"there is no unit {token.unit[:20]!a}", "the units are ns, us, ms, s")
         whole, _, part = token.text.partition(".")
         if not (whole + part).isdecimal():
-            self.fail(token, "an exponent cannot stand here", f"such as: {word} > 50ms")
+            self.fail(token, "an exponent cannot be used here", f"such as: {word} > 50ms")
         value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], int("1" + "0" * len(part)))
         if rest:
             self.fail(token, "this is finer than a nanosecond")
@@ -373,7 +373,7 @@ class _Parser:
             hint = f'write names in quotes: "{name.text[:40]}"' if name.kind == WORD else ""
             self.fail(name, "the name of a variable is missing here", hint)
         if not name.text.isidentifier():
-            self.fail(name, f"{self.shown(name)} is not the name of a variable", "patterns cannot stand here")
+            self.fail(name, f"{self.shown(name)} is not the name of a variable", "patterns cannot be used here")
         self.take()
         self.close(opened)
         term = Variable(token.column, word, name.text, self.path())
@@ -395,7 +395,7 @@ class _Parser:
                 continue
             literal = self.literal()
             if type(literal) is not str and type(literal) is not int:
-                self.fail(key, "only a string or a whole number can stand here")
+                self.fail(key, "only a string or a whole number can be used here")
             path.append(("[", literal))
             if not self.skip("]"):
                 self.fail(self.token, 'a "]" is missing here')
@@ -435,7 +435,7 @@ class _Parser:
             token = self.take()
         if token.kind == NUMBER:
             if token.unit:
-                self.fail(token, "no unit can stand here", "to compare durations, use duration or own")
+                self.fail(token, "no unit can be used here", "to compare durations, use duration or own")
             value = int(token.text) if token.text.isdecimal() else float(token.text)
             if value - value != 0:
                 self.fail(token, "the number is too large")

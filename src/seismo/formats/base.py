@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MAX_BYTES = 1 << 30
-"""The largest content that is read, packed or unpacked: a file that has more is refused and fills no memory."""
+"""The most bytes that are read, packed or unpacked. A larger file is refused before it fills the memory."""
 
 MAX_RATIO = 100
 """The largest ratio of unpacked to packed size, beyond MIN_UNPACKED; profiles have a ratio of about ten."""
@@ -33,20 +33,20 @@ MIN_UNPACKED = 1 << 23
 _STEP = 1 << 20
 
 MAX_VALUE = 1 << 60
-"""The largest count or time (in ns: 36 years) that is believed; sums of some of them still fit in 64 bits."""
+"""The largest accepted count or time (36 years in ns). Sums of several still fit in 64 bits."""
 
 MAX_LINE = 1 << 24
-"""The largest number of a line that is believed: no source is longer, and sets of lines are kept as bits."""
+"""The largest accepted line number. Sets of lines are stored as bits, so a larger one would fill the memory."""
 
 MAX_REBUILT = 1 << 19
-"""The most nodes of a tree that is rebuilt from pairs of caller and callee, beyond one for each pair."""
+"""The most nodes of a tree that is rebuilt from a call graph, in addition to one per pair of caller and callee."""
 
 MAX_NODES = 1 << 22
-"""The most nodes, pairs of caller and callee, or lines and arcs, that a file is turned into: parts of a file that refer
-to one another can stand for far more than the file is long."""
+"""The most nodes, pairs of caller and callee, or lines and arcs that a file may produce. Parts of a file can refer to
+one another, so a short file can stand for far more data."""
 
 MAX_DEPTH = 1024
-"""The most frames of a stack that are written out one by one."""
+"""The most frames of a stack that are written one by one."""
 
 WEIGHTS = ("births", "bytes", "survivors")
 """The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
@@ -109,10 +109,10 @@ class Format:
                 return recording
         else:
             if self.all_times:
-                raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
+                raise FormatError(f"{self.name} files always have elapsed times with their waiting part")
             if not has_times:
                 what = recording_kinds.entry(recording.kind).of
-                raise FormatError(f"there is no choice of times in a recording of {what}")
+                raise FormatError(f"a recording of {what} has only one kind of times")
         return recording.timed(time or "wall")
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
@@ -206,7 +206,7 @@ def read_bytes(path: str) -> bytes:
     except OSError as error:
         raise FormatError(f"the file cannot be read: {error.strerror or error}", where=path) from error
     if too_large or len(data) > MAX_BYTES:
-        raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, which is more than is read", where=path)
+        raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, the limit", where=path)
     return data
 
 
@@ -234,7 +234,7 @@ def unzip(data: bytes) -> bytes:
 def whole(value: object, what: str) -> int:
     """Return `value` as a count or a time in ns. Raise ValueError unless it is a number from 0 to MAX_VALUE."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{what} is no number")  # noqa: TRY004 - the file is invalid, not the type of an argument
+        raise ValueError(f"{what} is not a number")  # noqa: TRY004 - the file is invalid, not the type of an argument
     if not 0 <= value <= MAX_VALUE:  # also false for NaN
         raise ValueError(f"{what} is not between 0 and 2**60")
     return round(value)
@@ -243,21 +243,21 @@ def whole(value: object, what: str) -> int:
 def json_object(value: object, what: str) -> dict[str, Any]:
     """Return `value` if it is a JSON object. Raise ValueError otherwise, as the functions below do."""
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
+        raise ValueError(f"{what} is not an object")  # noqa: TRY004 - the file is invalid
     return value
 
 
 def json_list(value: object, what: str) -> list[Any]:
     """Return `value` if it is a list."""
     if not isinstance(value, list):
-        raise ValueError(f"{what} is no list")  # noqa: TRY004
+        raise ValueError(f"{what} is not a list")  # noqa: TRY004
     return value
 
 
 def json_string(value: object, what: str) -> str:
     """Return `value` if it is a text."""
     if not isinstance(value, str):
-        raise ValueError(f"{what} is no text")  # noqa: TRY004
+        raise ValueError(f"{what} is not a text")  # noqa: TRY004
     return value
 
 

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 SPREAD = 32
 ROOT = -1
-"""The caller of what was called by nobody that is known."""
+"""The caller of functions whose caller is unknown."""
 
 REBUILT = (
-    "the file keeps callers and callees, not paths: the tree is a likely one, "
-    "and total times of functions that call each other in a circle are too low"
+    "the file has callers and callees but no paths, so the tree is an estimate, "
+    "and total times of mutually recursive functions are too low"
 )
 """The note in a recording that was made from a call graph."""
 

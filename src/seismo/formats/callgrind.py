@@ -234,7 +234,7 @@ class _Reader:
     def _cost(self, fields: list[str]) -> None:
         columns = len(self._positions)
         if len(fields) < columns or not self.events:
-            raise ValueError(f"a line of costs before its events are named: {' '.join(fields)[:40]!r}")
+            raise ValueError(f"a line of costs before the line of events: {' '.join(fields)[:40]!r}")
         for place in range(columns):
             self._last[place] = self._moved(fields[place], self._last[place])
         line = self._last[self._positions.index("line")] if "line" in self._positions else 0
@@ -297,7 +297,7 @@ def _read(data: bytes) -> Recording:
         except ValueError as error:
             raise ValueError(f"line {place}: {error}") from error
     if not reader.events:
-        raise ValueError("it has no line that names its events")
+        raise ValueError("it has no line of events")
     found = []
     for (file, text), line_number in zip(reader.places, reader.lines, strict=True):
         known = file not in ("~", "???")

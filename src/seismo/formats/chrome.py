@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 1_000_000
-"""Calls: about 130 MB, which is what the pages in a browser still take."""
+"""The most calls that are written: about 130 MB, which a page in a browser can still open."""
 
 
 def _us(ns: int) -> str:
@@ -37,7 +37,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
             [text, frame.file, max(frame.line, 0)] for text, frame in zip(shown, functions, strict=True)
         ]
         if found.cut_ns is not None:
-            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s: more calls than a viewer takes"
+            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s, because a viewer cannot open more calls"
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
         comma = _write_names(out, found)
         comma = _write_calls(out, recording, found, shown, comma)
@@ -116,7 +116,7 @@ FORMAT = Format(
     binary=False,
     writer=_write,
     reader=None,
-    lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses; how far the "
+    lost="calls beyond a million; the call tree's counts and times, losses; how far the "
     "clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,

@@ -146,7 +146,7 @@ class _Reader:
             if name != "coverage":
                 raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
         if len(self._within) > 100:
-            raise ValueError("its elements are nested too deep")
+            raise ValueError("its elements are nested too deeply")
         self._within.append(name)
         if name == "source":
             self._text = []
@@ -221,7 +221,7 @@ def _read(data: bytes) -> Recording:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
-        raise ValueError(f"it is no XML ({error})") from None
+        raise ValueError(f"it is not XML ({error})") from None
     except ValueError as error:
         raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None
     unknown = reader.branches - reader.known
@@ -231,7 +231,7 @@ def _read(data: bytes) -> Recording:
 
 
 def _refuse_entity(name: str, *_: object) -> None:
-    raise ValueError(f"it declares an entity {name[:40]!r}, which no coverage report does")
+    raise ValueError(f"it declares an entity {name[:40]!r}, which is not allowed")
 
 
 FORMAT = Format(

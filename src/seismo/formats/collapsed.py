@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 DEEPER = b"<deeper>"
 
 _OF_C = " (C)"
-# The place of a function with a file, which only words of function_names.py have, and the endings of short names.
+# A function with its file and line, as only the long names have them, and the endings of short names.
 _WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
 _SHORT = re.compile(r" \((?:C|:[0-9]+)\)(?:;| [0-9.]+$)", re.MULTILINE)
 

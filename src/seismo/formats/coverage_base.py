@@ -146,7 +146,7 @@ def report_of(recording: Recording) -> CoverageReport:
     if problems and not report.files:
         first = problems[0]
         raise FormatError(
-            f"none of the sources can be used: {first.text}", first.path, "give the sources' folder as it was recorded"
+            f"none of the sources can be used: {first.text}", first.path, "restore the sources in the recorded folder"
         )
     return report
 
@@ -198,7 +198,7 @@ class CoverageBuilder:
     def line(self, file: int, line: int, hits: int = 1, contexts: Iterable[str] = ()) -> None:
         """Add an executed line with its contexts. Raise ValueError if it is not a valid line number."""
         if not 0 < line <= MAX_LINE:
-            raise ValueError(f"{line} is no number of a line")
+            raise ValueError(f"{line} is not a line number")
         rows = self._rows.setdefault(file, {})
         row = rows.get(line)
         if row is None:
@@ -220,7 +220,7 @@ class CoverageBuilder:
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
         """Add a step between lines; -N is the way in or out of code. Raise ValueError if a line number is invalid."""
         if not (0 < abs(from_line) <= MAX_LINE and 0 < abs(to_line) <= MAX_LINE):
-            raise ValueError(f"there is no way from line {from_line} to {to_line}")
+            raise ValueError(f"there is no arc from line {from_line} to {to_line}")
         row = self._arcs.get((file, from_line, to_line))
         if row is None:
             row = self._arcs[file, from_line, to_line] = self._room(self._arc_hits)

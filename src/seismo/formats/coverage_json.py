@@ -157,13 +157,13 @@ def _read_file(covered: CoverageBuilder, path: str, content: object, branch: boo
         covered.line(file, _line(line), contexts=contexts.get(str(line), []))
     for arc in json_list(about.get("executed_branches", []), "executed_branches") if branch else ():
         if not isinstance(arc, list) or len(arc) != 2:
-            raise ValueError("a branch is no pair of lines")
+            raise ValueError("a branch is not a pair of lines")
         covered.arc(file, _line(arc[0]), _line(arc[1]), contexts.get(str(arc[0]), []))
 
 
 def _line(value: object) -> int:
     if type(value) is not int:
-        raise ValueError("the number of a line is no whole number")
+        raise ValueError("a line number is not a whole number")
     return value
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 1_000_000
-"""Calls: about 60 MB. The page parses the file as one text, of which a browser takes 512 MiB."""
+"""The most calls that are written: about 60 MB. The page parses the file as one text of at most 512 MiB."""
 
 VERSION, GECKO_VERSION = 57, 32
 
@@ -39,7 +39,7 @@ CATEGORIES = [
 _OTHER, _PYTHON, _NATIVE = 0, 1, 2
 _INSTANT, _INTERVAL, _BEGIN, _END = 0, 1, 2, 3  # phases of markers
 _LIBRARY = 1  # ResourceTypeEnum
-_NO_TIMES = "seismo (a profile: sums of times, one path after the other, not when they were)"
+_NO_TIMES = "seismo (a profile: paths in sequence, each with the sum of its times)"
 
 SCHEMA = [
     {

@@ -163,7 +163,7 @@ def _read_holders(rows: Iterable[Row], builder: Builder, objects: dict[int, int]
     for row in rows:
         object_, parent = row.id_in("object", objects), row.id_in("parent", holders)
         if of.get(parent, object_) != object_:
-            raise ValueError("a holder holds one of another row of objects")
+            raise ValueError("a holder and the holder that it holds belong to different objects")
         number = builder.holder(
             object_,
             parent,

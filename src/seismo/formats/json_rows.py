@@ -74,14 +74,14 @@ class Row:
         """Return a count that must be above 0."""
         value = self.count(key)
         if value == 0:
-            raise ValueError(f"{self._what}: {key} has to be above 0")
+            raise ValueError(f"{self._what}: {key} must be above 0")
         return value
 
     def integer(self, key: str, default: int = 0) -> int:
         """Return a number that may be negative."""
         value = self._value.get(key, default)
         if type(value) is not int or abs(value) >= 1 << 62:
-            raise ValueError(f"{self._what}: {key} is no whole number")
+            raise ValueError(f"{self._what}: {key} is not a whole number")
         return value
 
     def value(self, key: str) -> object:
@@ -96,12 +96,12 @@ class Row:
         """Return a list of texts, or [] if it is missing."""
         value = self._value.get(key, [])
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{self._what}: {key} is no list of texts")
+            raise ValueError(f"{self._what}: {key} is not a list of texts")
         return value
 
     def id_in(self, key: str, ids: dict[int, int]) -> int:
         """Return the model's id for the id in `key`. Raise ValueError if it is unknown."""
         value = self._value.get(key)
         if type(value) is not int or value not in ids:
-            raise ValueError(f"{self._what}: {key} leads nowhere")
+            raise ValueError(f"{self._what}: {key} is an unknown id")
         return ids[value]

@@ -157,7 +157,7 @@ class _Reader:
         if kind not in ("DA", "BRDA", "FN"):
             return
         if self.file is None:
-            raise ValueError("it is of no file: there is no SF before it")
+            raise ValueError("it belongs to no file: there is no SF before it")
         if kind == "DA":
             self._line(self.file, value)
         elif kind == "BRDA":
@@ -245,7 +245,7 @@ def _read(data: bytes) -> Recording:
     try:
         content = data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"it is not UTF-8 text (byte {error.start})") from None
     reader = _Reader()
     records = 0
     for number, row in enumerate(content.split("\n"), 1):
@@ -255,7 +255,7 @@ def _read(data: bytes) -> Recording:
         kind, colon, value = row[:_LARGEST_RECORD].partition(":")
         try:
             if not colon and kind != "end_of_record":
-                raise ValueError("it is no record of a tracefile")
+                raise ValueError("it is not a record of a tracefile")
             reader.take(kind, value)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 4_000_000
-"""Calls: about 200 MB, and two gigabytes in the page's memory."""
+"""The most calls that are written: about 200 MB, which take two gigabytes in the page."""
 
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
@@ -223,7 +223,7 @@ FORMAT = Format(
     binary=True,
     writer=_write,
     reader=None,
-    lost="what the viewer does not take: calls beyond four million; the call tree's counts and times, losses; how far "
+    lost="calls beyond four million; the call tree's counts and times, losses; how far "
     "the clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,

@@ -210,7 +210,7 @@ class _Profile:
     def text(self, index: int) -> str:
         """Return a string of the table."""
         if index >= len(self.strings):
-            raise ValueError("an index of a string leads nowhere")
+            raise ValueError("the index of a string is out of range")
         return self.strings[index]
 
     def columns(self) -> tuple[dict[str, int], int, str]:
@@ -220,7 +220,7 @@ class _Profile:
             entry = integers(message)
             types.append((self.text(entry.get(1, 0)), self.text(entry.get(2, 0))))
         if not types:
-            raise ValueError("it has no type of values")
+            raise ValueError("it has no sample types")
         found = {type_: place for place, type_ in enumerate(types)}
         places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found and known != _WAITING}
         if "time" in places:
@@ -294,7 +294,7 @@ def _read_sample(
                 profile.text(entry.get(_LABEL_STR, 0)) if number_ is None else signed(number_)
             )
     if len(values) != len(profile.types):
-        raise ValueError("a sample has not as many values as there are types")
+        raise ValueError("a sample has a wrong number of values")
     pid, thread_id, name_ = (labels.get(key, 0) for key in ("pid", "thread_id", "thread"))
     pid, thread_id = (value if isinstance(value, int) and 0 <= value < 1 << 62 else 0 for value in (pid, thread_id))
     title = unescape(name_) if isinstance(name_, str) else ""

@@ -87,7 +87,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
             if at > end:
                 raise ValueError("a field goes past the end")
         else:
-            raise ValueError(f"a field of a kind ({kind}) that profiles do not have")
+            raise ValueError(f"a field has the unsupported kind {kind}")
 
 
 def numbers(value: int | memoryview) -> list[int]:

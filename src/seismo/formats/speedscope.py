@@ -37,7 +37,7 @@ _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "s
 
 
 MOST = 300_000
-"""Calls of a trace: what speedscope still draws."""
+"""The most calls of a trace that are written, which speedscope can still draw."""
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -175,12 +175,12 @@ class _Reader:
 
     def _child(self, parent: int, frame: object) -> int:
         if type(frame) is not int or not 0 <= frame < len(self._functions):
-            raise ValueError("an index of a frame leads nowhere")
+            raise ValueError("the index of a frame is out of range")
         return self._paths.child(self._thread, parent, self._functions[frame])
 
     def _time(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("a time is no number")  # noqa: TRY004 - the file is invalid
+            raise ValueError("a time is not a number")  # noqa: TRY004 - the file is invalid
         if not (math.isfinite(value) and abs(value) * self.scale <= MAX_VALUE):
             raise ValueError("a time is too large")
         return round(value * self.scale)
@@ -188,7 +188,7 @@ class _Reader:
     def sampled(self, samples: list[object], weights: list[object]) -> None:
         """Add samples: each is a stack, the root first, whose weight is own time of the last frame."""
         if len(samples) != len(weights):
-            raise ValueError("there are not as many weights as samples")
+            raise ValueError("the numbers of samples and weights differ")
         for sample, weight in zip(samples, weights, strict=True):
             node = ROOT
             for frame in json_list(sample, "a sample"):
@@ -205,7 +205,7 @@ class _Reader:
             at, frame = self._time(event.get("at")), event.get("frame")
             if stack:
                 if at < last:
-                    raise ValueError(f"event {place} is before the one before it")
+                    raise ValueError(f"event {place} is earlier than the event before it")
                 self._paths.own[stack[-1][0]] += at - last
             last = at
             if event.get("type") == "O":
@@ -213,7 +213,7 @@ class _Reader:
             elif event.get("type") == "C" and stack and stack[-1][1] == frame:
                 stack.pop()
             else:
-                raise ValueError(f"event {place} opens no frame and closes none that is open")
+                raise ValueError(f"event {place} neither opens a frame nor closes the innermost one")
 
 
 def _read(data: bytes) -> Recording:

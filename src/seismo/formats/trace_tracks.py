@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seismo.model.trace.calls import CallRow, GapRow, InstantRow
 
 FOREVER = 2**63 - 1
-_MANY = 10_000_000  # base of thread numbers for threads that share a row, which has only one
+_MANY = 10_000_000  # base of invented thread numbers, for threads that share a row
 
 _PAUSES = 1 << 40  # added to the numbers of collector pauses, to separate them from spans
 

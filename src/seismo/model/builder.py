@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Characters of a name. What other tools' files have beyond that is cut, as the recorders do it."""
+"""The most characters of a name. Longer names in other tools' files are cut, as the recorders cut theirs."""
 
 
 def cut(text: str) -> str:

@@ -294,7 +294,7 @@ def problem_losses(recording: Recording) -> Recording:
         rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
     journal = recording._journal
     if journal is not None and not journal.fits(recording._raw):
-        rows.append(trace_loss(journal, "rows of its tree are missing, by which it names calls"))
+        rows.append(trace_loss(journal, "its calls refer to rows of the tree that are missing"))
         recording = without_trace(recording)
     return with_losses(recording, rows) if rows else recording
 
@@ -332,7 +332,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     count = len(before["id"])
     if not _continues(later, earlier):
         raise RecordingError(
-            "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+            "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
         )
     nodes = dict(now)
     busy = bytearray(len(now["id"]))
@@ -361,7 +361,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     result = Recording(tables, Strings.of(strings), later.meta, later.problems)
     if later._journal is None:
         return result
-    return with_losses(result, [trace_loss(later._journal, "what was subtracted is in it, too")])
+    return with_losses(result, [trace_loss(later._journal, "it also has the calls of the subtracted recording")])
 
 
 def _continues(later: Recording, earlier: Recording) -> bool:

@@ -55,8 +55,8 @@ MAGIC = b"\x8fseismo\n"
 TIMES = ("cpu", "wall", "wait")
 BY_CALLS = "calls"  # replaces times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
-UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
-BEHIND = "cut off: its last writes failed, and all that came after them is missing"  # the problem of such a file
+UNENDED = "cut-short"  # the loss that a recorder writes at every flush and removes at its end
+BEHIND = "cut off: its last writes failed, and the data after them is missing"  # a problem of a file
 OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
 
 
@@ -128,7 +128,7 @@ def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
         return [BEHIND]
     if UNENDED in recording.losses["kind"]:
         return []
-    return ["cut off after its last write: what wrote it was killed, could not write, or still runs"]
+    return ["cut off after its last write: its process was killed, could not write, or is still running"]
 
 
 def _from_core(raw: dict[str, Any], data: Any) -> Recording:
@@ -142,14 +142,14 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
         if isinstance(part, dict):
             meta.update(part)
         else:
-            problems.append("a piece of the meta data is no JSON object; it is left out")
+            problems.append("a part of the metadata is not a JSON object and is left out")
     tables: Tables = {
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
     strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
     recording = Recording(tables, strings, meta, problems, journal=_trace_pieces(raw, data))
     if _lacks_trace(recording):
-        recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
+        recording.problems.append("the journal of this trace is missing: only its counts and times are left")
     if raw["version"] == 1 and (recording._holds("nodes", "id") or recording._holds("lines", "sampled")):
         from seismo.model.combine import with_losses
 
@@ -340,7 +340,7 @@ class Recording:
 
         return Calls(self)
 
-    # ---- tables about lines: what coverage and line times record ----
+    # ---- tables of coverage and line times ----
 
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
@@ -356,7 +356,7 @@ class Recording:
     contexts = _TableOf(ContextRow, "The contexts that the program named, mostly tests.")
     instructions = _TableOf(InstructionRow, "Single instructions with their execution counts.")
     sources = _TableOf(SourceRow, "The source files of functions, as they were when the recording ended.")
-    # ---- tables about objects: what lifetimes record ----
+    # ---- tables of object lifetimes ----
 
     types = _TableOf(TypeRow, "The types whose objects were born or died, with the counts of all their objects.")
     objects = _TableOf(
@@ -400,7 +400,7 @@ class Recording:
         tables = {**tables, **of_one_process(tables)}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
-    # ---- what is done with whole recordings ----
+    # ---- operations on whole recordings ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, whole or not at all. Raise RecordingError if it cannot be written."""
@@ -483,8 +483,7 @@ def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in row._fields if name not in found]
     if missing:
         raise RecordingError(
-            f"seismo's native core is of another version than the rest of seismo: it knows no {', '.join(missing)} of "
-            f"a {row.__name__}",
+            f"seismo's native core and Python code have different versions: a {row.__name__} lacks {', '.join(missing)}",
             _core.__file__,
             "install or build seismo again",
         )

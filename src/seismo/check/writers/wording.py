@@ -22,10 +22,7 @@ IN_WORDS = {
     Verdict.WITHIN: "within",
 }
 MADE = {"lines": "ran", "births": "made objects,"}
-UNSEEN = (
-    "Counts cannot see work inside of C functions, nor data that grew without a call or a line more; "
-    "--time is for those."
-)
+UNSEEN = "Counts do not show work inside C functions, or larger data without more calls or lines; use --time for those."
 
 
 def number(found: Range) -> str:

@@ -96,7 +96,7 @@ def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Key
         for row, past in zip(rows, earlier._raw[kind][name].tolist(), strict=True):
             if row is None or (name == "born" and past > values[row]):
                 raise RecordingError(
-                    "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+                    "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
                 )
             values[row] = max(0, values[row] - past)  # an estimate may have decreased
         table[name] = ints(values)

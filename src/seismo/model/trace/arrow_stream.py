@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 STREAM_COLUMNS = ("id", *CallRow._fields)
-NO_TRACE = "it has no calls in time: seismo trace records them"
+NO_TRACE = "it is not a trace: seismo trace records the times of calls"
 
 # Columns that depend on all earlier events: the identities of calls, and which generator was suspended.
 FROM_THE_BEGINNING = {"id", "parent", "call", "flags"}

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_DEPTH = 2**32 - 1
 UNSUMMED = 16384  # bytes of a stream's events, below which the stream is read without levels
 MOST = 5_000_000
-"""Rows that a window gives by default: half a gigabyte."""
+"""The most rows of a window by default, which take half a gigabyte."""
 LOOK_BACK = 4 << 20
-"""Bytes of a thread's journal, some million events, in which a window looks for the beginnings of calls before it."""
+"""The bytes of a thread's journal before a window in which its calls may begin: some million events."""
 
 
 @readable
@@ -374,13 +374,13 @@ def _calls(columns: dict[str, Any]) -> Table[CallRow]:
 
 def _problems(wrong: dict[str, int]) -> list[str]:
     words = {
-        "dropped": "{} pieces of the journal make no sense, or their beginning is missing; they are left out",
-        "damaged": "{} blocks of the journal end early: pieces are missing or damaged",
-        "unknown": "{} blocks of the journal end early: they name paths that the file does not hold",
-        "reserved": "{} blocks of the journal end early: their bytes make no sense",
-        "deep": "{} blocks of the journal end early: more calls than can be are open in them",
-        "below": "{} calls ended that had not begun",
-        "unlisted": "{} blocks of the journal hold marks, spans or pauses that its heads do not list: lists lack these",
+        "dropped": "{} chunks of the journal are invalid or lack their beginning; they are left out",
+        "damaged": "{} blocks of the journal end early: chunks are missing or damaged",
+        "unknown": "{} blocks of the journal end early: they refer to paths that are not in the file",
+        "reserved": "{} blocks of the journal end early: their bytes are invalid",
+        "deep": "{} blocks of the journal end early: too many calls are open in them",
+        "below": "{} calls have an end but no beginning",
+        "unlisted": "{} blocks of the journal have marks, spans or pauses that lists lack, as its index lacks them",
     }
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seismo.model.columns import Columns, Tables
 
 MOST_BYTES = 64 << 20
-"""Of a journal's events: some seconds. The tree of a longer one stays as it was flushed: a second is little of it."""
+"""The most bytes of events with which a tree is updated: some seconds. In a longer trace, a second matters little."""
 CAUGHT_UP = "caught-up"
 _COUNTED = ("calls", "resumes", "exceptions")
 _SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}

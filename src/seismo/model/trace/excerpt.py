@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 MANY = 1 << 21
-"""Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
+"""The number of calls from which an excerpt gets levels. A smaller one is read in a tenth of a second without them."""
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
 _SUMS = {"ns_sq": "d", "ns_var": "d"}
@@ -98,13 +98,13 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     if last <= first:
         raise UsageError("the window ends before it begins", hint="give a beginning and an end after it")
     if first > calls.end_ns:
-        raise UsageError("the recording had ended by then", hint=f"it took {calls.end_ns / 1e9:.6f} s")
+        raise UsageError("the recording ended before that time", hint=f"it took {calls.end_ns / 1e9:.6f} s")
     chosen = None if where is None else call_filter(recording, where)
     size = len(recording._raw["nodes"]["id"])
     counts = {name: array.array(code, bytes(8 * size)) for name, code in (_COUNTS | _SUMS).items()}
     notes = journal.cut(first, last, chosen, counts, None, None)
     if not notes["streams"]:
-        what = "nothing ran then" if where is None else "no call of that time is chosen"
+        what = "nothing ran then" if where is None else "no call in that time matches"
         raise UsageError(what, "" if where is None else str(where), f"the recording took {calls.end_ns / 1e9:.6f} s")
     plan = _plan(recording, first, last, where, counts, notes)
     nodes = plan.recording._raw["nodes"]
