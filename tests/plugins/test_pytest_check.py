@@ -389,7 +389,7 @@ def test_what_does_not_go_together_ends_at_once(project):
     assert (status, "take one of them" in said) == (4, True)
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
     status, said = project.run("--seismo-check")
-    assert (status, "this is no baseline" in said) == (4, True)
+    assert (status, "this is not a baseline" in said) == (4, True)
     assert "passed" not in said
 
 

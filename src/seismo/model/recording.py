@@ -483,7 +483,7 @@ def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in row._fields if name not in found]
     if missing:
         raise RecordingError(
-            f"seismo's native core and Python code have different versions: a {row.__name__} lacks {', '.join(missing)}",
+            f"the native core and seismo's Python code differ in version: a {row.__name__} lacks {', '.join(missing)}",
             _core.__file__,
             "install or build seismo again",
         )
