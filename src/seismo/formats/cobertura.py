@@ -79,21 +79,15 @@ def _packages(report: CoverageReport) -> tuple[dict[str, list[tuple[str, FileCov
 
 def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
     missing = set(covered.missing)
-    ways: dict[int, list[tuple[int, int]]] = {}
-    if branch:
-        for percent, arcs in ((100, covered.executed_branches), (0, covered.missing_branches)):
-            for from_line, to_line in arcs:
-                ways.setdefault(from_line, []).append((to_line, percent))
     for line in covered.statements:
-        hits = 0 if line in missing else 1
-        if hits and covered.hits is not None:
-            hits = max(1, covered.hits.get(line, 1))
+        hits = 0 if line in missing else covered.hits_of(line)
         exits = covered.exits.get(line) if branch else None
         if exits is None:
             out.write(f'<line number="{line}" hits="{hits}"/>\n')
             continue
-        listed = sorted(ways.get(line, ()))
-        taken = exits - sum(percent == 0 for _, percent in listed)
+        took, missed = covered.branches[line]
+        listed = sorted([*((to_line, 100) for to_line in took), *((to_line, 0) for to_line in missed)])
+        taken = exits - len(missed)
         out.write(f'<line number="{line}" hits="{hits}" branch="true" ')
         out.write(f'condition-coverage="{100 * taken // exits}% ({taken}/{exits})">')
         if listed:

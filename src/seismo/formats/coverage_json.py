@@ -58,7 +58,7 @@ class _Writer:
 
     def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
         """Return the object of a file. contexts: by line, or None if the recording has none."""
-        found = self._part(covered, covered.numbers)
+        found = self._part(covered)
         if contexts is not None:
             found["contexts"] = dict(contexts)
         for kind, title in (("function", "functions"), ("class", "classes")):
@@ -66,16 +66,16 @@ class _Writer:
         return found
 
     def _region(self, region: RegionCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
-        found = self._part(region, region.numbers)
+        found = self._part(region.file)
         found["start_line"] = region.start
         if contexts is not None:
-            found["contexts"] = {line: contexts[line] for line in region.executed if line in contexts}
+            found["contexts"] = {line: contexts[line] for line in region.file.executed if line in contexts}
         return found
 
-    def _part(self, part: FileCoverage | RegionCoverage, numbers: Percentages) -> dict[str, Any]:
+    def _part(self, part: FileCoverage) -> dict[str, Any]:
         found: dict[str, Any] = {
             "executed_lines": part.executed,
-            "summary": self.summary(numbers),
+            "summary": self.summary(part.numbers),
             "missing_lines": part.missing,
             "excluded_lines": part.excluded,
         }

@@ -58,15 +58,10 @@ def _write(recording: Recording, file: ByteSink) -> None:
             out.write("end_of_record\n")
 
 
-def _hits(covered: FileCoverage, line: int) -> int:
-    """Return the hits of a statement, or 1 if they were not counted."""
-    return 1 if covered.hits is None else max(1, covered.hits.get(line, 1))
-
-
 def _lines(out: TextSink, covered: FileCoverage) -> None:
     missing = set(covered.missing)
     for line in covered.statements:
-        out.write(f"DA:{line},{0 if line in missing else _hits(covered, line)}\n")
+        out.write(f"DA:{line},{0 if line in missing else covered.hits_of(line)}\n")
     if covered.statements:
         out.write(f"LF:{len(covered.statements)}\nLH:{len(covered.executed)}\n")
 
@@ -91,40 +86,25 @@ def _functions(out: TextSink, covered: FileCoverage) -> None:
         if name in known:
             name += f"@{first}"
         known.add(name)
-        count = _hits(covered, min(inside)) if ran else 0
+        count = covered.hits_of(min(inside)) if ran else 0
         out.write(f"FN:{first},{last},{name}\nFNDA:{count},{name}\n")
     out.write(f"FNF:{found}\nFNH:{hit}\n")
 
 
 def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> None:
     """Write the branches, exits of the code last. Those of a line that never ran have "-" instead of a count."""
-    taken = _by_line(covered.executed_branches)
-    missing = _by_line(covered.missing_branches)
     total = reached = 0
-    for line in covered.statements:
-        exits = covered.exits.get(line)
-        if exits is None:
-            continue
-        missed = missing.get(line, [])
+    for line, exits in ((line, covered.exits[line]) for line in covered.statements if line in covered.exits):
+        taken, missed = covered.branches[line]
         total += exits
         reached += exits - len(missed)
-        ways: list[tuple[int, str]] = []
-        if len(missed) >= exits:
-            ways += [(to_line, "-") for to_line in missed]
-        else:
-            ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken.get(line, [])]
-            ways += [(to_line, "0") for to_line in missed]
+        ways = [(to_line, "-" if len(missed) >= exits else "0") for to_line in missed]
+        if len(missed) < exits:
+            ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken]
         for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
             out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
     if total:
         out.write(f"BRF:{total}\nBRH:{reached}\n")
-
-
-def _by_line(arcs: list[Arc]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for from_line, to_line in arcs:
-        found.setdefault(from_line, []).append(to_line)
-    return found
 
 
 class _Reader:

@@ -295,18 +295,13 @@ def problem_losses(recording: Recording) -> Recording:
     journal = recording._journal
     if journal is not None and not journal.fits(recording._raw):
         rows.append(trace_loss(journal, "its calls refer to rows of the tree that are missing"))
-        recording = without_trace(recording)
+        recording = Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
     return with_losses(recording, rows) if rows else recording
 
 
 def trace_loss(journal: Pieces, why: str) -> dict[str, Any]:
     """Return a loss that records that a trace's journal was dropped."""
     return {"kind": "journal-left-out", "count": len(journal.places) // 2, "thread": -1, "detail": why}
-
-
-def without_trace(recording: Recording) -> Recording:
-    """Return the recording without its journal."""
-    return Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
 
 
 def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recording:
