@@ -458,13 +458,7 @@ _EXAMPLES = {
     "exception": "KeyError",
 }
 _VALUES = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}
-_LISTS = {
-    "line": "(10-20, 30)",
-    "depth": "(1-3)",
-    "calls": "(1, 1000)",
-    "duration": "(1ms-5ms)",
-    "own": "(1ms-5ms)",
-}
+_LISTS = {"line": "(10-20, 30)", "depth": "(1-3)", "calls": "(1, 1000)", "duration": "(1ms-5ms)", "own": "(1ms-5ms)"}
 
 
 def nearest(word: str, words: tuple[str, ...]) -> str:

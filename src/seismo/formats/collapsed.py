@@ -47,12 +47,7 @@ _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
 _THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
 
 
-def _write(
-    recording: Recording,
-    file: ByteSink,
-    weigh: _Weigh,
-    places: bool = False,
-) -> None:
+def _write(recording: Recording, file: ByteSink, weigh: _Weigh, places: bool = False) -> None:
     """Write the stacks. places: True for the file and line of each function."""
     forest = CallTrees(recording)
     functions = frames(recording)
@@ -266,10 +261,7 @@ FORMAT = _format(
     weighed={OBJECTS: _write_objects},
 )
 LONG = _format(
-    "collapsed-long",
-    "own time in ns, with the files and lines of functions: many times as large",
-    "calls",
-    places=True,
+    "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True
 )
 MICROSECONDS = _format("collapsed-us", "own time in whole µs", "calls", _microseconds, 1000)
 CALLS = _format("collapsed-calls", "weighted by calls", "times", _calls, 0, counts=True)

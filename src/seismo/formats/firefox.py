@@ -93,48 +93,34 @@ class _Tables:
         resources = [self._resources.setdefault(_resource(frame), len(self._resources)) for frame in shown]
         lines = [frame.line if frame.line > 0 else None for frame in shown]
         zeros, nothing = [0] * count, [None] * count
-        yield "stackTable", {"frame": self.frame, "prefix": self.prefix, "length": len(self.frame)}
-        yield (
-            "frameTable",
-            {
+        names = [self._strings(text) for text in self._resources]
+        tables: dict[str, dict[str, Any]] = {
+            "stackTable": {"frame": self.frame, "prefix": self.prefix},
+            "frameTable": {
                 "address": [-1] * count,
-                "inlineDepth": zeros,
                 "category": [_PYTHON if is_python else _NATIVE for is_python in python],
-                "subcategory": zeros,
                 "func": list(range(count)),
-                "nativeSymbol": nothing,
-                "innerWindowID": nothing,
                 "line": lines,
-                "column": nothing,
-                "length": count,
+                **dict.fromkeys(("inlineDepth", "subcategory"), zeros),
+                **dict.fromkeys(("nativeSymbol", "innerWindowID", "column"), nothing),
             },
-        )
-        yield (
-            "funcTable",
-            {
+            "funcTable": {
                 "name": [self._strings(name(frame.module, frame.qualname)) for frame in shown],
-                "isJS": python,
-                "relevantForJS": python,
+                **dict.fromkeys(("isJS", "relevantForJS"), python),
                 "resource": resources,
                 "fileName": [self._strings(name("", frame.file)) if frame.file else None for frame in shown],
                 "lineNumber": lines,
                 "columnNumber": nothing,
-                "length": count,
             },
-        )
-        names = [self._strings(text) for text in self._resources]
-        several = len(names)
-        yield (
-            "resourceTable",
-            {
-                "lib": [None] * several,
+            "resourceTable": {
                 "name": names,
-                "host": [None] * several,
-                "type": [_LIBRARY] * several,
-                "length": several,
+                "type": [_LIBRARY] * len(names),
+                **dict.fromkeys(("lib", "host"), [None] * len(names)),
             },
-        )
-        yield "nativeSymbols", {"libIndex": [], "address": [], "name": [], "functionSize": [], "length": 0}
+            "nativeSymbols": {column: [] for column in ("libIndex", "address", "name", "functionSize")},
+        }
+        for key, columns in tables.items():
+            yield key, {**columns, "length": len(next(iter(columns.values())))}
 
 
 def _resource(frame: Frame) -> str:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from seismo import _core, recording_kinds
-from seismo.model.enums import (
-    OF_ROWS,
-    BranchFlags,
-    BranchKind,
-    FunctionFlags,
-    FunctionKind,
-    LineFlags,
-    NodeFlags,
-)
+from seismo.model.enums import OF_ROWS, BranchFlags, BranchKind, FunctionFlags, FunctionKind, LineFlags, NodeFlags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

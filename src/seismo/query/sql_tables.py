@@ -278,9 +278,7 @@ _ROWS = (
     _kept("object_survivors", object_rows.ObjectSurvivorRow, "objects that were born in a span and alive at the end"),
     _kept("holders", object_rows.HolderRow, "the holders of survivors; parent: the holder that this one holds"),
     _kept(
-        "marks",
-        object_rows.MarkRow,
-        "the moments that the program named, with the objects born until then (unix ns)",
+        "marks", object_rows.MarkRow, "the moments that the program named, with the objects born until then (unix ns)"
     ),
     _kept("losses", rows.LossRow, "the data that the recordings lack or estimate; thread NULL: of all threads"),
     _made(

@@ -36,12 +36,7 @@ from seismo.model.enums import (
     TYPE_OUTSIDE,
     TYPE_VARIABLE,
 )
-from seismo.model.objects.rows import (
-    IN_BIRTHS,
-    IN_NS,
-    ObjectRow,
-    TypeRow,
-)
+from seismo.model.objects.rows import IN_BIRTHS, IN_NS, ObjectRow, TypeRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -273,9 +268,7 @@ def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
     places = _Places(recording)
     names = places.names
     return _grouped(
-        recording,
-        lambda row: (names[row.type], row.function, row.line),
-        lambda row: places.of(row, with_type=True),
+        recording, lambda row: (names[row.type], row.function, row.line), lambda row: places.of(row, with_type=True)
     )
 
 
