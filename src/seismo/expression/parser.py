@@ -218,7 +218,9 @@ class _Parser:
         if word in CONSTANTS:
             self.fail(token, f"{word} cannot be used alone", f'such as: arg("flag") is {word}')
         words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
-        near = NEARLY.get(word.lower()) or nearest(word, words)
+        from difflib import get_close_matches  # only for an error, because it imports re
+
+        near = NEARLY.get(word.lower()) or next(iter(get_close_matches(word[:30].lower(), words, 1)), "")
         terms = f"the terms are {', '.join(dict.fromkeys(words))}"
         hint = f"did you mean: {near}" if near else f'the calls of a function: call("{word[:40]}"); {terms}'
         self.fail(token, f"there is no term {word[:40]!a}", hint)
@@ -459,19 +461,3 @@ _EXAMPLES = {
 }
 _VALUES = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}
 _LISTS = {"line": "(10-20, 30)", "depth": "(1-3)", "calls": "(1, 1000)", "duration": "(1ms-5ms)", "own": "(1ms-5ms)"}
-
-
-def nearest(word: str, words: tuple[str, ...]) -> str:
-    """Return the most similar word, or "". This does not use difflib, which would import re."""
-    best, distance = "", 2 + min(len(word), 8) // 4  # two exchanged letters count as two edits
-    if len(word) > 30:
-        return best
-    for other in words:
-        row = list(range(len(other) + 1))
-        for i, char in enumerate(word.lower(), 1):
-            above, row[0] = row[0], i
-            for j, letter in enumerate(other, 1):
-                above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (char != letter))
-        if row[-1] < distance:
-            best, distance = other, row[-1]
-    return best

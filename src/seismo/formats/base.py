@@ -7,6 +7,8 @@ refused. It raises ValueError with the reason if the content is invalid.
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import zlib
 from dataclasses import dataclass, field
@@ -213,22 +215,15 @@ def read_bytes(path: str) -> bytes:
 def unzip(data: bytes) -> bytes:
     """Return the content of a gzip stream. Raise ValueError if it is damaged, cut short, too large or a bomb."""
     most = min(MAX_BYTES, max(MIN_UNPACKED, MAX_RATIO * len(data)))
-    content = bytearray()
-    while data:  # a gzip file may have several members
-        stream = zlib.decompressobj(wbits=31)
-        while not stream.eof:
-            try:
-                part = stream.decompress(data, _STEP)
-            except zlib.error as error:
-                raise ValueError(f"the gzip stream is damaged ({error})") from error
-            data = stream.unconsumed_tail
-            content += part
-            if len(content) > most:
-                raise ValueError(f"it unpacks to more than {most >> 20} MiB")
-            if not part and not data and not stream.eof:
-                raise ValueError("the gzip stream is cut short")
-        data = stream.unused_data.lstrip(b"\0")  # members may be padded
-    return bytes(content)
+    try:
+        content = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
+    except EOFError:
+        raise ValueError("the gzip stream is cut short") from None
+    except (OSError, zlib.error) as error:
+        raise ValueError(f"the gzip stream is damaged ({error})") from error
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most >> 20} MiB")
+    return content
 
 
 def whole(value: object, what: str) -> int:
