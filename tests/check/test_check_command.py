@@ -194,7 +194,7 @@ def test_where_all_differs_it_says_that_it_cannot_decide(project, tmp_path):
     [
         (["run.py"], "there is nothing to compare with"),
         (["--against", "nowhere", "run.py", "5"], "neither a file nor a revision"),
-        (["--against", "run.py", "run.py", "5"], "no baseline of seismo check"),
+        (["--against", "run.py", "run.py", "5"], "not a baseline of seismo check"),
         (["--against", "main", "--update", "run.py", "5"], "names a revision"),
         (["--build", "true", "run.py", "5"], "--build is for a revision"),
         (["--limit", "walls <= 1", "run.py", "5"], "cannot be counted"),
@@ -231,7 +231,7 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
     data = bytearray(session.recording.to_bytes())
     assert not counted_runs.read_counted(_written(path, data)).problems
     data[len(data) // 2] ^= 0xFF
-    with pytest.raises(CheckError, match="cannot be read whole"):
+    with pytest.raises(CheckError, match="cannot be read completely"):
         counted_runs.read_counted(_written(path, data))
 
 
@@ -350,7 +350,7 @@ def test_a_script_that_is_new_runs_on_both_sides(project):
     (project / "app" / "__init__.py").write_text(MORE)
     done = check(project, *LIMITS, "--against", "main", "bench.py", "50")
     assert done.returncode == 1
-    assert "bench.py is not there at main" in done.stdout
+    assert "bench.py does not exist at main" in done.stdout
 
 
 def test_a_renamed_function_is_followed(project):
@@ -358,7 +358,7 @@ def test_a_renamed_function_is_followed(project):
     result, status = found(project, *LIMITS, "--limit", "each calls <= +0", "--against", "main", "run.py", "50")
     assert status == 0, result
     assert [one["text"] for one in result["facts"] if one["label"] == "remark"][-1].startswith(
-        "app:tidy is what was app:clean"
+        "app:tidy was renamed from app:clean"
     )
 
 

@@ -89,9 +89,9 @@ def test_source_finds_what_never_ran(lab):
     lab.cover("--source", lab.folder / "app", "main.py")
     assert lab.lines() == everything
     assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
-    assert "nothing of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
+    assert "no code of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
     done = lab.cover("--source", "typo", "--fail-under", "1", "main.py", status=1)  # 100 % of nothing is not enough
-    assert "problem: typo: nothing of this source ran" in done.stderr
+    assert "problem: typo: no code of this source ran" in done.stderr
 
 
 def test_include_and_omit_are_coverages(lab):

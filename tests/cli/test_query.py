@@ -78,7 +78,7 @@ def test_several_recordings_and_options_between_them(seismo, recording, slower):
     [
         (["query", "FILE"], "no query is given"),
         (["query", "FILE", "selec 1"], 'syntax error at or near "selec"'),
-        (["query", "FILE", "drop table functions"], "only queries are run"),
+        (["query", "FILE", "drop table functions"], "only queries can be run"),
         (["query", "FILE", "from read_text('/etc/passwd')"], "neither files nor the network"),
         (["query", "nothing.seismo", "select 1"], "there is no such file"),
         (["query", "nothing.seismo"], "no query is given"),

@@ -56,14 +56,14 @@ def missing(lcov):
 def test_a_report_from_elsewhere_uses_the_settings_of_the_run(project):
     done = project.run("report", project.recording, folder="elsewhere")
     assert "100.00 %" in done.stdout
-    assert "those that it was recorded with" in done.stdout
+    assert "as recorded" in done.stdout
     assert "/.coveragerc" in done.stdout
 
 
 def test_export_says_which_settings_it_uses_and_takes_others(project):
     own = project.run("export", project.recording, "-f", "lcov", folder="elsewhere")
     assert missing(own.stdout) == []
-    assert own.stderr == f"seismo: settings: those that it was recorded with, of {project.folder}/.coveragerc\n"
+    assert own.stderr == f"seismo: settings: as recorded, from {project.folder}/.coveragerc\n"
     none = project.run("export", project.recording, "-f", "lcov", "--no-config", folder="elsewhere")
     assert missing(none.stdout) == ["DA:3,0"]
     assert none.stderr == ""
@@ -99,7 +99,7 @@ def test_a_recording_without_settings_is_read_with_those_of_the_project(project)
     done = project.run("report", "bare.seismo")
     assert "100.00 %" in done.stdout
     assert "/.coveragerc" in "".join(done.stdout.split())
-    assert "recorded with" not in done.stdout
+    assert "as recorded" not in done.stdout
 
 
 def test_merge_keeps_settings_and_uses_their_paths(project):
@@ -111,7 +111,7 @@ def test_merge_keeps_settings_and_uses_their_paths(project):
     (there / "app").rename(project.folder / "app")
     (project.folder / ".coveragerc").unlink()
     done = project.run("merge", "-o", "merged.seismo", "there.seismo")
-    assert "those that it was recorded with" in done.stderr
+    assert "as recorded" in done.stderr
     assert "app/core.py" in project.run("report", "merged.seismo").stdout
     plain = project.run("merge", "-o", "plain.seismo", "there.seismo", "--no-config")
     assert plain.stderr == ""
@@ -129,7 +129,7 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
 def test_what_is_carried_is_what_was_given():
     file = Settings(file="/x/.coveragerc", folder="/x", **_other_values())
     found = for_recording(_of(meta({}, "coverage", config=Json(packed(file)))), "/")
-    assert settings_text(found).startswith("those that it was recorded with")
+    assert settings_text(found).startswith("as recorded")
     assert {name: getattr(found, name) for name in NAMES} == _other_values()
     assert found.folder == "/x"
 

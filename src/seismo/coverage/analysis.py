@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 _SHOWN = 5  # lines named in a message
-_RUNS = 20  # runs of lines named for a file that is gone
+_RUNS = 20  # ranges of lines in a message about a missing file
 
 
 def analyze(recording: Recording, settings: Settings) -> CoverageReport:
@@ -92,7 +92,7 @@ def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[
     if folders or packages:
         include = Files((), settings.folder)  # the source takes precedence
     chosen = {path: of for path, of in files.items() if path not in omit and (not include or path in include)}
-    problems += [Problem(name, "nothing of this source ran: is its name right?") for name in _unseen(packages, files)]
+    problems += [Problem(name, "no code of this source ran: is its name right?") for name in _unseen(packages, files)]
     # Add the files of which nothing ran.
     for path, of in files.items():
         for module in of.modules.intersection(packages):

@@ -87,7 +87,7 @@ def percent_text(percent: float, precision: int = 0) -> str:
 def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
     """Return True if a total is below the threshold, after rounding to at least the threshold's decimals.
 
-    A threshold of 100 requires exactly 100. Raise UsageError if the threshold is not a percentage.
+    A threshold of 100 requires a total of exactly 100. Raise UsageError if the threshold is not a percentage.
     """
     if not 0 <= threshold <= 100:
         raise UsageError(f"fail_under is {threshold:g}", hint="give a percentage from 0 to 100")

@@ -269,7 +269,7 @@ def _cut(amounts: list[int], bound: int) -> list[int]:
 def _order(graph: Graph) -> tuple[list[int], set[tuple[int, int]]]:
     """Return the functions in order, callers first, and the set of edges that close a cycle.
 
-    Also set the total of each function's edge from ROOT to the time that no other edge brought.
+    Also set the total of each function's edge from ROOT to the time that its other callers do not account for.
     """
     callees: dict[int, list[int]] = {key: [] for key in graph.functions}
     for caller, callee in sorted(graph.edges, key=lambda edge: graph.edges[edge].total, reverse=True):

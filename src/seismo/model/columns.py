@@ -126,7 +126,7 @@ class Texts:
         return ints(map(known.__getitem__, indexes.tolist()))
 
 
-def changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
+def renumbered(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
     """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
     places = [(i, maps[name]) for i, name in enumerate(names_of(kind)) if name in maps]
     for values in rows:
@@ -137,7 +137,7 @@ def changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator
         yield row
 
 
-class Sums:
+class MergedRows:
     """The rows of one table under construction; rows with equal keys become one."""
 
     def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:

@@ -13,14 +13,14 @@ from seismo.model.columns import (
     KEY,
     SCHEMA,
     Columns,
-    Sums,
+    MergedRows,
     Tables,
     Texts,
     bits_of,
-    changed,
     columns_of,
     empty,
     ints,
+    renumbered,
     rows_of,
     taken,
 )
@@ -64,9 +64,9 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
 def _merged_places(
     kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts
 ) -> tuple[Columns, list[list[int]]]:
-    sums = Sums(kind, PLACES[kind])
+    sums = MergedRows(kind, PLACES[kind])
     keys_of = [
-        [sums.add(row) for row in changed(kind, rows_of(part, kind), function=functions)]
+        [sums.add(row) for row in renumbered(kind, rows_of(part, kind), function=functions)]
         for part, functions in zip(parts, function_maps, strict=True)
     ]
     table, order = sums.table(texts)

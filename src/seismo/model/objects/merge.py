@@ -12,7 +12,7 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import Sums, changed, clamped, columns_of, empty, ints, names_of, rows_of, taken
+from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
     marks = [
         row
         for part, ids in zip(parts, maps, strict=True)
-        for row in changed("marks", rows_of(part, "marks"), process=ids.processes)
+        for row in renumbered("marks", rows_of(part, "marks"), process=ids.processes)
     ]
     at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
     tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
@@ -66,7 +66,7 @@ def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Columns, list[list[int]]]:
-    sums = Sums("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
+    sums = MergedRows("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
     keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
     table, numbers = sums.table(texts)
     return table, [[numbers[key] for key in of_part] for of_part in keys]
@@ -75,19 +75,19 @@ def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Colu
 def _merged_objects(
     parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
 ) -> tuple[Columns, list[list[int]]]:
-    sums = Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys = []
     for part, of_types, ids in zip(parts, types, maps, strict=True):
-        rows = changed("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
+        rows = renumbered("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
         keys.append([sums.add(row) for row in rows])
     table, numbers = sums.table()
     return table, [[numbers[key] for key in of_part] for of_part in keys]
 
 
 def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
-    sums = Sums("lifetimes", ("object", "unit", "bucket"))
+    sums = MergedRows("lifetimes", ("object", "unit", "bucket"))
     for part, of_objects in zip(parts, objects, strict=True):
-        for row in changed("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
+        for row in renumbered("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
             sums.add(row)
     return sums.table()[0]
 
@@ -115,7 +115,7 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
     at = [names.index(name) for name in ("process", "first")]
     entries: list[tuple[list[Any], int, int]] = []
     for number, (part, ids) in enumerate(zip(parts, maps, strict=True)):
-        rows = changed("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
+        rows = renumbered("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
         entries.extend((row, number, span) for span, row in enumerate(rows))
     entries.sort(key=lambda entry: ([entry[0][i] for i in at], entry[0]))
     spans: list[dict[int, int]] = [{} for _ in parts]
@@ -127,9 +127,9 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
 def _merged_survivors(
     parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
 ) -> Columns:
-    sums = Sums("object_survivors", ("span", "object"))
+    sums = MergedRows("object_survivors", ("span", "object"))
     for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
-        for row in changed("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
+        for row in renumbered("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
             sums.add(row)
     return sums.table()[0]
 
@@ -151,7 +151,7 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
     for part, of_objects in zip(parts, objects, strict=True):
         asked_here: dict[int, int] = {}
         placed: list[_Holder] = []
-        for object_, parent, flags, count, asked_, holder, by in changed(
+        for object_, parent, flags, count, asked_, holder, by in renumbered(
             "holders", rows_of(part, "holders"), object=of_objects
         ):
             above = placed[parent] if parent >= 0 else top
@@ -180,10 +180,10 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
     `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
     keys become equal are united.
     """
-    sums = Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys: list[tuple[Any, ...] | None] = []
     was = tables["objects"]["node"].tolist()
-    for node, row in zip(was, changed("objects", _values(tables, "objects"), node=nodes), strict=True):
+    for node, row in zip(was, renumbered("objects", _values(tables, "objects"), node=nodes), strict=True):
         gone = node >= 0 and nodes[node] < 0
         keys.append(None if gone else sums.add(row))
     table, numbers = sums.table()
@@ -198,8 +198,8 @@ def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
 
 def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
     """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
-    lifetimes = Sums("lifetimes", ("object", "unit", "bucket"))
-    for row in changed("lifetimes", _values(tables, "lifetimes"), object=objects):
+    lifetimes = MergedRows("lifetimes", ("object", "unit", "bucket"))
+    for row in renumbered("lifetimes", _values(tables, "lifetimes"), object=objects):
         if row[0] != _GONE:
             lifetimes.add(row)
     survivors = translated(tables["object_survivors"], object=objects)

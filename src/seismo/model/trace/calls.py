@@ -350,7 +350,7 @@ class Calls:
 
     @cached_property
     def noted(self) -> Table[CallRow] | None:
-        """As `longest`, but also for a recording without an end, which may lack calls of its last second."""
+        """The same as `longest`, also for an unfinished recording, where calls of the last second may be missing."""
         if self._journal is None or self._pieces is None or not len(self._pieces.longest):
             return None
         return _calls(self._journal.longest())
