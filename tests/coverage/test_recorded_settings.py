@@ -10,6 +10,7 @@ import pytest
 import seismo
 from seismo.coverage.recorded_settings import NAMES, for_recording, packed, settings_text
 from seismo.coverage.settings import OPTIONS, Settings
+from seismo.model import Builder
 from seismo.process.engine import Json, meta
 
 PROGRAM = """\
@@ -160,19 +161,19 @@ def test_all_settings_of_reports_are_carried():
 @pytest.mark.parametrize("value", [None, 5, -1, 1e308, "x", "", [], [1], {}, {"a": 1}, True, ["("], float("inf")])
 def test_values_that_cannot_be_are_left_out(value):
     config = {"file": "/nowhere/.coveragerc", "folder": value, "paths": value, **dict.fromkeys(NAMES, value)}
-    found = for_recording(SimpleNamespace(meta={"config": config}), "/")
+    found = for_recording(Builder().build({"config": config}), "/")
     for name in NAMES:
         default, given = getattr(Settings, name), getattr(found, name)
         assert isinstance(given, (type(default), bool if default is None else type(default), int))
     assert found.folder == "/"
     for wrong in (value, {"file": value}):
-        assert isinstance(for_recording(SimpleNamespace(meta={"config": wrong}), "/"), Settings)
+        assert isinstance(for_recording(Builder().build({"config": wrong}), "/"), Settings)
 
 
 def _of(text):
     import json
 
-    return SimpleNamespace(meta=json.loads(text))
+    return Builder().build(json.loads(text))
 
 
 def test_a_session_carries_them_too(project, monkeypatch):
