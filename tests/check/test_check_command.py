@@ -483,7 +483,7 @@ def test_the_time_decides_when_asked(project):
     (project / "run.py").write_text("print(sum(range(10_000_000)))\n")
     unseen = check(project, *LIMITS, "--against", "main", "run.py")
     assert unseen.returncode == 0
-    assert "--time is for those" in unseen.stdout
+    assert "use --time for those" in unseen.stdout
     seen = check(project, *LIMITS, "--time", "--against", "main", "run.py")
     assert seen.returncode == 1
     assert "it takes longer" in seen.stdout

@@ -8,6 +8,8 @@ system is left out. Calls of all Python and C functions and lines are counted in
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read
 from seismo.model.recording import BEHIND
+from seismo.process import merge_parts
 from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 
 if TYPE_CHECKING:
@@ -108,8 +111,6 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
 
 def _parts(folder: str) -> tuple[list[Path], list[str]]:
     """Return the parts in the folder, and a sentence for each kind of process without one."""
-    from seismo.process import merge_parts
-
     if not os.path.isdir(folder):
         return [], []
     paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
@@ -127,8 +128,6 @@ def _parts(folder: str) -> tuple[list[Path], list[str]]:
 def _ended(status: int) -> str:
     if status > 0:
         return f"failed with exit status {status}"
-    import signal
-
     try:
         return f"was killed by {signal.Signals(-status).name}"
     except ValueError:
@@ -239,7 +238,6 @@ class CountedRuns:
 def stamp_for(side: Side, found: Measurement) -> Stamp:
     """Return the stamp, with the versions of the distributions whose functions ran."""
     import importlib.metadata
-    import shlex
 
     packages = {
         parts[1].removesuffix(".py") for function in found.functions if len(parts := _installed(function.file)) > 1

@@ -8,7 +8,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.coverage.conditions import decisions_of
 from seismo.coverage.percentages import Percentages
+from seismo.model.table import BranchRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,9 +88,6 @@ class FileCoverage:
     @functools.cached_property
     def conditions(self) -> list[Decision]:
         """Return the decisions with the outcomes that were seen, or an empty list without branches."""
-        from seismo.coverage.conditions import decisions_of
-        from seismo.model.table import BranchRow
-
         try:
             rows = [BranchRow(-1, *jump) for jump in self.jumps]
             return decisions_of(rows, "\n".join(self.source_lines)) if rows else []

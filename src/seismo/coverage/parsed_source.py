@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage import default_exclusions
 from seismo.coverage import read_source as text
+from seismo.coverage.arcs import Steps
 from seismo.coverage.coverage_report import Arc, Region
 from seismo.coverage.errors import SourceError
 from seismo.coverage.logical_lines import Case, Layout
@@ -37,8 +38,6 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from seismo.coverage.arcs import Steps
 
 
 def parse(
@@ -143,8 +142,6 @@ class ParsedSource:
     @functools.cached_property
     def steps(self) -> Steps:
         """Return the steps from line to line that the code allows, with words for them."""
-        from seismo.coverage.arcs import Steps
-
         assert self._tree is not None
         found = Steps(self._tree, self._lines, self._first)
         self._tree = None  # it is large, and not used again

@@ -35,6 +35,7 @@ from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
+from seismo.model import Builder
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -288,8 +289,6 @@ class _Reader:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     reader = _Reader()
     for place, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         try:

@@ -25,6 +25,7 @@ from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS as OF_CALLS
 from seismo.recording_kinds import OBJECTS
 
@@ -168,8 +169,6 @@ _WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
 
 def _read(data: bytes, source: str, scale: int) -> Recording:
     """Read collapsed stacks. scale: ns per unit of the weight, or 0 for calls."""
-    from seismo.model import Builder
-
     builder = Builder()
     paths = Paths(builder)
     functions: dict[str, int] = {}

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from seismo.errors import FormatError
 from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
+from seismo.model import Builder
 from seismo.model.columns import bits_of, rows_of
 from seismo.model.enums import RAN_ONLY
 from seismo.recording_kinds import COVERAGE
@@ -176,8 +177,6 @@ class CoverageBuilder:
     """A recording of coverage that is being read from another tool's file."""
 
     def __init__(self) -> None:
-        from seismo.model import Builder
-
         self._builder = Builder()
         self._functions: dict[str, int] = {}
         self._rows: dict[int, dict[int, int]] = {}  # by file, maps a line to its row

@@ -12,6 +12,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from seismo.coverage.percentages import percent_text
 from seismo.formats.base import Format, TextSink, json_list, json_object, json_string
 from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
 from seismo.formats.function_names import json_text
@@ -108,8 +109,6 @@ class _Writer:
         return found
 
     def _shown(self, percent: float) -> str:
-        from seismo.coverage.percentages import percent_text
-
         return percent_text(percent, self._precision)
 
 

@@ -19,13 +19,14 @@ from seismo.formats.base import Format, TextSink, json_list
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.formats.base import ByteSink
-    from seismo.model import Builder, Recording
+    from seismo.model import Recording
 
 VERSION = 1
 
@@ -112,8 +113,6 @@ class _Document:
 
     def recording(self) -> Recording:
         """Return the recording. Raise ValueError if a row violates the types or references of the schema."""
-        from seismo.model import Builder
-
         builder = Builder()
         processes = self._processes(builder)
         threads = self._threads(builder, processes)

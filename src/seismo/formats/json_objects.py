@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.function_names import json_text
 from seismo.formats.json_rows import truth, write_table
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.objects.groups import LAST_BUCKET, sizes
+from seismo.model.objects.leaks import leaks
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:
@@ -55,8 +57,6 @@ def write_objects(out: TextSink, recording: Recording) -> None:
 
 def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording) -> dict[str, Any]:
     """Return the columns of types or objects with derived ones. types: the type's row for each row."""
-    from seismo.model.objects.groups import sizes
-
     columns: dict[str, Any] = {name: table[name] for name in table.columns}
     rows = list(recording.types)
     of = [rows[number] for number in types]
@@ -74,8 +74,6 @@ def _unit(value: object) -> str:
 
 
 def _write_leaks(out: TextSink, recording: Recording) -> None:
-    from seismo.model.objects.leaks import leaks
-
     found = leaks(recording)
     columns: dict[str, list[Any]] = {
         name: [getattr(leak if hasattr(leak, name) else leak.group, name) for leak in found] for name in _LEAKS
@@ -147,8 +145,6 @@ def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: M
 
 
 def _read_lifetimes(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
-    from seismo.model.objects.groups import LAST_BUCKET
-
     units = {text: unit for unit, text in UNITS.items()}
     for row in rows:
         unit, bucket = units.get(row.text("unit")), row.count("bucket")

@@ -22,6 +22,7 @@ from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
+from seismo.model import Builder
 from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
 
@@ -255,8 +256,6 @@ def integers(message: memoryview) -> dict[int, int]:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     profile = _Profile(unzip(data) if data[:2] == b"\x1f\x8b" else data)
     places, scale, type_ = profile.columns()
     builder = Builder()

@@ -23,6 +23,7 @@ from seismo.formats.base import MAX_NODES, Format, whole
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.call_trees import CallTrees, frames
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
+from seismo.model import Builder
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -84,8 +85,6 @@ def _frame(place: Place) -> Frame:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     stats = read_marshal(data)
     if not isinstance(stats, dict):
         raise ValueError("it is not a dict")  # noqa: TRY004 - the file is invalid, not the type of an argument

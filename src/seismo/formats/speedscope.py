@@ -23,6 +23,7 @@ from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
 from seismo.formats.trace_tracks import steps, trace_tracks
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
@@ -126,8 +127,6 @@ def _frames(of: Sequence[Frame]) -> Iterator[str]:
 
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed speedscope file. Raise ValueError if it violates the schema."""
-    from seismo.model import Builder
-
     top = json_object(document, "the file")
     builder = Builder()
     paths = Paths(builder)

@@ -36,6 +36,8 @@ from seismo.model.objects import merge as object_tables
 from seismo.model.objects import subtract as object_snapshots
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
+from seismo.model.trace.copy_to_file import copied
+from seismo.model.trace.file_chunks import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,9 +79,6 @@ def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]],
     journals = [part._journal for part in parts if part._journal is not None]
     if not journals:
         return None
-    from seismo.model.trace.copy_to_file import copied
-    from seismo.model.trace.file_chunks import joined
-
     chunks = chain.from_iterable(map(copied, parts, thread_maps))
     finished = all(journal.finished for journal in journals)
     return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.model.columns import SCHEMA
+from seismo.model.combine import problem_losses
 from seismo.model.replaced_file import is_replaceable, replaced
+from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +50,6 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
     write_tables(recording, writer)
     journal = recording._journal
     if journal is not None and journal.fits(recording._raw):
-        from seismo.model.trace.copy_to_file import copied
-
         for kind, payload in copied(recording):
             writer.of_journal(kind, payload)
     return writer.finish()
@@ -57,8 +57,6 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
 
 def write_tables(recording: Recording, writer: _core.Writer) -> None:
     """Write everything except the journal."""
-    from seismo.model.combine import problem_losses
-
     writer.meta(json.dumps(recording.meta, sort_keys=True))
     with_losses = problem_losses(recording)
     out = TableWriter(writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from seismo import _core, recording_kinds
@@ -407,8 +408,6 @@ class Strings:
     @classmethod
     def of(cls, texts: Sequence[str]) -> Strings:
         """Return a table of the given strings; the first must be ''."""
-        import array
-
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         offsets = array.array("q", [0])
         for piece in encoded:
@@ -446,8 +445,6 @@ class StringColumn:
 
     def arrow(self) -> tuple[bytes, memoryview]:
         """Return UTF-8 text and its int64 offsets. Lone surrogates, which Arrow does not allow, become '?'."""
-        import array
-
         pieces = [text.encode("utf-8", "replace") for text in self.strings()]
         offsets = array.array("q", [0])
         end = 0

@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -194,8 +194,6 @@ class Database:
 
         Raise QueryError for DuckDB's errors and if it takes too long.
         """
-        from concurrent.futures import wait
-
         until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:
@@ -221,8 +219,6 @@ class Database:
 
     def _stop(self, doing: Future[Any]) -> None:
         """Stop the worker's query. It is interrupted repeatedly, as DuckDB ignores interrupts before a query runs."""
-        from concurrent.futures import wait
-
         while not doing.done():
             self._connection.interrupt()
             wait([doing], LOOK)

@@ -14,6 +14,7 @@ import array
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import floats, ints, zeros
+from seismo.model.combine import with_losses
 from seismo.model.recording import FOREVER, UNENDED, Recording
 from seismo.model.wait_times import estimated
 
@@ -51,8 +52,6 @@ def recovered(recording: Recording) -> Recording:
         tables["processes"] = _processes(recording, end, any(raw["nodes"]["calls"]))
     made = Recording(tables, recording._strings, recording.meta, journal=pieces)
     if end > flushed:
-        from seismo.model.combine import with_losses
-
         note = {"kind": CAUGHT_UP, "count": end - max(flushed, 0), "thread": -1, "detail": ""}
         made = with_losses(made, [note])
     made.problems = recording.problems

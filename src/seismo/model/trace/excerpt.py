@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core, progress
 from seismo.errors import UsageError
 from seismo.model.columns import floats, ints, taken, zeros
+from seismo.model.combine import with_losses
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
-from seismo.model.recording import FOREVER
+from seismo.model.recording import FOREVER, Recording, read
+from seismo.model.save import write_file, write_recording, write_tables
 from seismo.model.trace.call_filter import call_filter
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from seismo.expression import Expression
     from seismo.model.columns import Columns, Tables
-    from seismo.model.recording import Recording
 
 MANY = 1 << 21
 """The number of calls from which an excerpt gets levels. A smaller one is read in a tenth of a second without them."""
@@ -53,8 +54,6 @@ def cut(
     recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
 ) -> Recording:
     """Return the excerpt in memory; see `Recording.cut`."""
-    from seismo.model.recording import read
-
     progress.begin("cutting the trace")
     data = _planned(recording, start_ns, end_ns, where).write(None)
     assert data is not None
@@ -73,8 +72,6 @@ def cut_into(
 
     Raise UsageError as `Recording.cut` does, or RecordingError if the file cannot be written.
     """
-    from seismo.model.recording import read
-    from seismo.model.save import write_file, write_recording
 
     def write(fd: int | None) -> bytes | None:
         progress.begin("cutting the trace")
@@ -111,8 +108,6 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": plan.nodes, "threads": plan.threads}
 
     def write(fd: int | None) -> bytes | None:
-        from seismo.model.save import write_tables
-
         writer = _core.Writer(fd)
         write_tables(plan.recording, writer)
         journal.cut(first, last, chosen, None, tree, writer.piece)
@@ -132,8 +127,6 @@ def _plan(
     counts: dict[str, array.array[Any]],
     notes: dict[str, int],
 ) -> _Plan:
-    from seismo.model.recording import Recording
-
     raw = recording._raw
     parents, of_threads = raw["nodes"]["parent"].tolist(), raw["nodes"]["thread"].tolist()
     seen = counts["seen"]
@@ -262,8 +255,6 @@ def _losses(recording: Recording, last: int, threads: array.array[int]) -> Colum
 
 def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
     """Return the recording with losses for the excerpt's own gaps."""
-    from seismo.model.combine import with_losses
-
     kinds = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
     rows = [
         {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in kinds.items() if notes[note]
