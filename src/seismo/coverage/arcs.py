@@ -109,13 +109,13 @@ class Steps:
     def does(self, arc: Arc) -> str:
         """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
         words = self._words.get(arc)
-        return _does(arc, words[0][1] if words else "")
+        return (words and words[0][1]) or step_text(arc[1])
 
     def missing(self, arc: Arc) -> str:
         """Return the reason for which a step did not happen, as a sentence without a full stop."""
         sentences = []
         for why, does in self._words.get(arc, [("", "")]):
-            sentence = f"line {arc[0]} didn't {_does(arc, does)}"
+            sentence = f"line {arc[0]} didn't {does or step_text(arc[1])}"
             if why:
                 sentence += f" because {why.format(arc[0])}"
             if sentence not in sentences:
@@ -327,8 +327,9 @@ _WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
 }
 
 
-def _does(arc: Arc, does: str) -> str:
-    return does or (f"jump to line {arc[1]}" if arc[1] > 0 else "jump to the function exit")
+def step_text(end: int) -> str:
+    """Return the effect of a step to this line, without words of its statement."""
+    return f"jump to line {end}" if end > 0 else "jump to the function exit"
 
 
 def constant(test: ast.expr) -> bool | None:

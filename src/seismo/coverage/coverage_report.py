@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.coverage.arcs import step_text
 from seismo.coverage.conditions import decisions_of
 from seismo.coverage.percentages import Percentages
 from seismo.model.table import BranchRow
@@ -151,12 +152,12 @@ class FileCoverage:
 
     def arc_text(self, start: int, end: int) -> str:
         """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
-        return self.steps.does((start, end)) if self.steps is not None else _plain_step(end)
+        return self.steps.does((start, end)) if self.steps is not None else step_text(end)
 
     def missing_text(self, start: int, end: int) -> str:
         """Return a sentence without a full stop about a missing branch: "line 3 didn't jump to line 5 because ..."."""
         if self.steps is None:
-            return f"line {start} didn't {_plain_step(end)}"
+            return f"line {start} didn't {step_text(end)}"
         return self.steps.missing((start, end))
 
     def regions_of(self, kind: str) -> list[RegionCoverage]:
@@ -218,7 +219,3 @@ def common_folder(files: Sequence[FileCoverage]) -> str:
         return ""
     folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
     return folder + "/" if folder != "/" else ""
-
-
-def _plain_step(end: int) -> str:
-    return f"jump to line {end}" if end > 0 else "jump to the function exit"

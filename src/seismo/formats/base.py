@@ -102,20 +102,13 @@ class Format:
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """Return the recording with the times to write (see formats.write()), or raise FormatError."""
         has_times = bool(recording_kinds.entry(recording.kind).times)
-        if time is None:
-            if not has_times:
-                return recording  # the same object, because settings for the export are attached to it
-            if self.all_times:
-                return recording.timed("wall")
-            if recording.times != "wall":
-                return recording
-        else:
-            if self.all_times:
-                raise FormatError(f"{self.name} files always have elapsed times with their waiting part")
-            if not has_times:
-                what = recording_kinds.entry(recording.kind).of
-                raise FormatError(f"a recording of {what} has only one kind of times")
-        return recording.timed(time or "wall")
+        if time is not None and self.all_times:
+            raise FormatError(f"{self.name} files always have elapsed times with their waiting part")
+        if time is not None and not has_times:
+            what = recording_kinds.entry(recording.kind).of
+            raise FormatError(f"a recording of {what} has only one kind of times")
+        # Without a choice it stays the same object, because settings for the export are attached to it.
+        return recording.timed(time or ("wall" if has_times and self.all_times else recording.times))
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Write all of the recording that the format can hold to a file that is open for bytes.

@@ -29,6 +29,7 @@ format. So it is distributed over the callers by the time of their calls (graph.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
@@ -138,15 +139,15 @@ _POSITION = re.compile(r"(c?(?:ob|fl|fi|fe|fn)|jfi|jfn)=\s?(?:\(([0-9]{1,9})\))?
 _COST = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9+*-])")
 
 
+@dataclass
 class _Part:
     """One thread's costs while they are read."""
 
-    def __init__(self, pid: int, thread: int) -> None:
-        self.pid = pid
-        self.thread = thread
-        self.title = ""
-        self.graph = Graph()
-        self.has_calls = False
+    pid: int
+    thread: int
+    title: str
+    has_calls: bool
+    graph: Graph = field(default_factory=Graph)
 
 
 class _Reader:
@@ -263,9 +264,8 @@ class _Reader:
 
     def _part(self) -> _Part:
         if self._fresh:
-            part = _Part(self._header["pid"], self._header["thread"])
-            part.title, part.has_calls = self._title, _CALLS in self.events
-            self.parts.append(part)
+            has_calls = _CALLS in self.events
+            self.parts.append(_Part(self._header["pid"], self._header["thread"], self._title, has_calls))
             self._fresh = False
         return self.parts[-1]
 

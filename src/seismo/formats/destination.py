@@ -10,7 +10,7 @@ import io
 import os
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, missing_folder
@@ -43,15 +43,10 @@ def into_file(file: object, binary: bool, what: str) -> ByteSink:
         if below is not None:
             file.flush()
             return below
-        takes_bytes = False
     else:
-        try:
+        with suppress(TypeError):
             file.write(b"")  # type: ignore[attr-defined]
-            takes_bytes = True
-        except TypeError:
-            takes_bytes = False
-    if takes_bytes:
-        return file  # type: ignore[return-value]
+            return file  # type: ignore[return-value]
     if binary:
         raise FormatError(f"{what} is a binary format and the file takes text", hint='open it with mode "wb"')
     return _Encoded(file)

@@ -303,10 +303,8 @@ class Recording:
             if self.times == "wall":
                 pairs = zip(columns["own_ns"], columns["wait_ns"], strict=True)
                 return floats(max(0.0, own - waiting) for own, waiting in pairs)
-            of_cpu: memoryview = (
-                columns["own_ns"] if self.times == "cpu" else getattr(self.timed("cpu"), table)["own_ns"]
-            )
-            return of_cpu
+            of_cpu: Mapping[str, memoryview] = columns if self.times == "cpu" else getattr(self.timed("cpu"), table)
+            return of_cpu["own_ns"]
 
         if "wait_ns" not in columns:
             return {}  # _pick() reports it
