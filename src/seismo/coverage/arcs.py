@@ -4,8 +4,7 @@ A step (an *arc*) leads from the first line of a statement to the first line of 
 several steps is a branch, and branch coverage reports the steps that never happened. Entering a function is not a step,
 but leaving it is: the end of that step is the negative of the line at which the code begins.
 
-**The walk goes backwards.** The successor of a statement depends on the statements after it. If the statements of a
-suite are visited from last to first, every successor is known before it is needed:
+The successor of a statement depends on the statements after it, so suites are walked from last to first:
 
 - a suite is walked with the successor of its end (a *way*); each statement's line is the way for the one before it;
 - both suites of `if` get the same way, and the `if` has a step to the start of each;
@@ -16,16 +15,12 @@ suite are visited from last to first, every successor is known before it is need
   because all return), `finally` has no successor in the source. So it is walked last, when it is known if a step
   leads to it.
 
-Each step is therefore made once, by the statement that it leaves, and no sets of open ends are needed.
-
 A statement without instructions (`global`, dead code) is skipped.
 
-**A `with`** is visited twice: at its end the interpreter returns to its line to exit the context. Reports would show
-that as a step to an earlier line, so a step out of the suite leads directly to what follows. Recorded steps still pass
+A `with` is visited twice: at its end the interpreter returns to its line to exit the context. Reports would show that
+as a step to an earlier line, so a step out of the suite leads directly to what follows. Recorded steps still pass
 through the `with`. `with_steps` maps them: (last line, with) becomes (last line, what follows), and (with, what
 follows) is dropped. For this, a way has the lines of the `with` statements that it leaves.
-
-The words for a step depend on the statement that makes it, and are put together on demand.
 """
 
 from __future__ import annotations

@@ -1,31 +1,25 @@
 """Condition coverage: for each decision, the outcomes (true and false) that were seen for its operands.
 
 A *decision* is the test of an if, while, assert, conditional expression, comprehension's if or case guard, or an and/or
-whose value is used. Its *operands* are the parts that and, or, not and if-else combine. The links of a chained
-comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports its direction, in
-the rows of table `branches`. Rows are matched to operands by their position in the source. A jump that "jumps if false"
-makes its operand "seen false" when it jumps.
+whose value is used. Its *operands* are the parts that and, or, not, if-else and chained comparisons combine. The
+interpreter reports the directions of the conditional jump for each operand (table `branches`), and rows are matched to
+operands by their position in the source.
 
-Some outcomes cannot be known:
-- The last operand of an and/or whose value is used is not tested: `x = a and b` passes b on. Its outcomes are None. An
-  operand that is itself such an and/or is a separate decision.
-- The compiler decides a constant, which has no jump.
-- 3.13 and later may give the jump of a test for None in a comprehension another position.
-- 3.11 reports no branches. 3.12 and 3.13 report both directions of a jump by one event. Flag 2 of a row marks that one
-  may be missing, so an outcome that was not seen then is unknown.
+Some outcomes cannot be known, for reasons that an operand's `note` gives: the last operand of an and/or whose value is
+used is not tested, the compiler decides constants, and some versions report no branches, both directions of a jump by
+one event, or another position.
 
 MC/DC (modified condition/decision coverage) requires two evaluations for each operand, in which it is once true and
 once false, the decision differs, and no other operand causes that. The recording has only the outcomes of each operand,
-so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand. There are
-few, and `_paths` lists them all.
+so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand, and `_paths`
+lists them all.
 
 A path is *possible* if every outcome on it was seen. It *shows* an outcome of an operand if no other operand has
-overruled it. In each expression that contains the operand, the later parts are false in an `or` and true in an `and`,
-unless the operand ends the evaluation itself. Then:
+overruled it: in each expression around the operand, the later parts are false in an `or` and true in an `and`, unless
+the operand ends the evaluation itself. Then:
 - the outcome is shown if some last step was seen, and all possible paths that end with it show the outcome (because the
   evaluation that ended there took one of them);
-- it is refuted if no possible path shows it;
-- otherwise it is unknown.
+- it is refuted if no possible path shows it, and otherwise unknown.
 Independence is shown if both outcomes are, and refuted if one is. Only last steps are used, because an exception may
 end an evaluation after any other step. This is masking MC/DC; an operand that occurs twice counts as two.
 """

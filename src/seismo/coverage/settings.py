@@ -2,13 +2,12 @@
 
     settings = load(os.getcwd())
 
-Files. As in coverage.py, the first of these is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
+As in coverage.py, the first of these files is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
 The first two belong to coverage.py and count whenever they exist. In the others only coverage sections count, and a
 file without any is skipped. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one and must exist.
-[tool.seismo.cover] of pyproject.toml is read after that and overrides single options.
 
-Options. OPTIONS has the supported ones, each with its parser. Other options of coverage.py and unknown ones are listed
-in `notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
+OPTIONS has the supported options, each with its parser. Other options of coverage.py and unknown ones are listed in
+`notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
 
 A recorded process loads this module only if there is a settings file in its folder. So it avoids dataclasses and
 typing, and imports configparser or tomllib only for a file that needs it.

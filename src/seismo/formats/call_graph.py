@@ -14,8 +14,7 @@ that sums stay exact:
 - each function's calls and own time, and each edge's calls, are preserved;
 - totals are preserved without mutual recursion, up to rounding and to SPREAD;
 - an edge that closes a cycle becomes a leaf with its calls and own time, and its callees stay under the outer node. So
-  the totals of mutually recursive functions are too low. (Unrolling the cycle was tried: on the
-  imports of a program it reduced the error by a quarter and made the tree seven times as large.)
+  the totals of mutually recursive functions are too low.
 
 There may be exponentially many paths to a function. So each edge is distributed over at most SPREAD nodes of its
 caller, those with the largest share (fewer for huge graphs), and the tree has at most SPREAD nodes per edge.

@@ -1,7 +1,7 @@
 """callgrind: the text format of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
 
-Each thread is a part, with the ids of process and thread in its header. Viewers show the parts together or separately.
-Costs are own nanoseconds and calls and, if there was waiting, nanoseconds off the CPU:
+Each thread is a part, with the ids of process and thread in its header. Costs are own nanoseconds and calls and, if
+there was waiting, nanoseconds off the CPU:
 
     fl=(1) app.py            a function: its file, its name, then line, own ns, calls
     fn=(1) app:main
@@ -11,19 +11,15 @@ Costs are own nanoseconds and calls and, if there was waiting, nanoseconds off t
     calls=5 7
     3 900 5
 
-Names are compressed to ids, with the text at their first use. gprof2dot merges functions of equal names, so file and
-line are appended to names that several functions share.
-
-The inclusive cost of a call counts the outermost calls of the edge (call_graph.py), so that recursion does not count
-twice. A function's calls of itself have no inclusive cost, because readers add up the costs of callees for its total.
+Names are compressed to ids, with the text at their first use. The inclusive cost of a call counts the outermost calls
+of the edge (call_graph.py). A function's calls of itself have none, because readers add up the costs of callees.
 
 A generator that was only resumed, or a function that ran at the start of the recording, has a cost and no call.
 callgrind_annotate would take a cost after `calls=0` for the caller's own. So such an edge has its resumes as calls, at
 least one, and a comment before it marks that none of them was a call.
 
 The reader supports valgrind's files as well: relative and hexadecimal positions, changes of the file inside a function,
-and jumps. If no event counts calls, a function's calls are those of its callers. Own time is per function in this
-format. So it is distributed over the callers by the time of their calls (graph.complete).
+and jumps. Missing calls and the callers' shares of own time are filled in (graph.complete).
 """
 
 from __future__ import annotations

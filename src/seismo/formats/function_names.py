@@ -1,7 +1,5 @@
 """The encoding of functions as one word, for formats with a single name, and the parser of such words.
 
-The word is
-
     module:qualname (file:line)        a Python function
     module:qualname                    a C function, or a function in formats with fields for file and line
     <name>                             a synthetic node, such as <folded paths>
@@ -9,11 +7,10 @@ The word is
 The colon is that of entry points and, unlike a dot, marks the end of the module. Viewers support the bracket: gprof2dot
 takes file and line out of it.
 
-The recorded program chooses names, which may hold anything: separators of the format, newlines that forge lines, escape
-sequences for terminals, lone surrogates. Such characters are percent-encoded as in URLs, `%3B` for a semicolon, as
-bytes of UTF-8 (including surrogates). A percent sign is escaped only before two upper-case hexadecimal digits, so
-ordinary names are unchanged. The decoder only decodes characters that the encoder encodes, so the `%20` of another
-tool's file stays `%20`. Each part is encoded and decoded once: unescape(escape(text)) == text for every text.
+The recorded program chooses names, which may hold separators of the format, newlines that forge lines, escape sequences
+for terminals, or lone surrogates. Such characters are percent-encoded as in URLs, `%3B` for a semicolon, as bytes of
+UTF-8. A percent sign is escaped only before two upper-case hexadecimal digits, so ordinary names are unchanged. The
+decoder only decodes characters that the encoder encodes: unescape(escape(text)) == text for every text.
 """
 
 from __future__ import annotations
