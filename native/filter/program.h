@@ -1,4 +1,4 @@
-/* The serialized form of an expression, by src/seismo/expression/program.py. All numbers are little-endian.
+/* The serialized form of an expression, by src/seismo/expression/compiler.py. All numbers are little-endian.
  *
  *     "smfl", u32 version, u32 instructions, u32 size of the data
  *     instructions, 8 bytes each: u8 operation, u8 fact, u16 count, u32 at

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo.check import Function, Measurement, Range, Stamp, exact, read, read_text, text_of, write
+from seismo.check.baseline import read, read_text, text_of, write
+from seismo.check.measurement import Function, Measurement, Range, Stamp, exact
 from seismo.errors import CheckError
 
 NAMES = st.text(max_size=12)
@@ -81,8 +82,8 @@ START = "format 1\n"
 @pytest.mark.parametrize(
     ("text", "what", "line"),
     [
-        ("", "no baseline", 0),
-        ("hello\n", "no baseline", 1),
+        ("", "not a baseline", 0),
+        ("hello\n", "not a baseline", 1),
         ("format 99\n", "format '99'", 1),
         (START + "function app:f app.py calls=1\n<<<<<<< main\n", "merge", 3),
         (START + "function app:f app.py calls=1\nfunction app:f app.py calls=2\n", "twice", 3),
@@ -90,8 +91,8 @@ START = "format 1\n"
         (START + "function app.f app.py calls=1\n", "module:name", 2),
         (START + "function app:f app.py calls=-1\n", "no number", 2),
         (START + "function app:f app.py calls=5..4\n", "ends before it begins", 2),
-        (START + "function app:f app.py walls=5\n", "no count", 2),
-        (START + "function app:\\x1 app.py calls=5\n", "no escape", 2),
+        (START + "function app:f app.py walls=5\n", "not a count", 2),
+        (START + "function app:\\x1 app.py calls=5\n", "not an escape", 2),
         (START + "depth\n", "cannot be read", 2),
         (START + "calls 5\n", "cannot be read", 2),
     ],

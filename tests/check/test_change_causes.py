@@ -2,9 +2,11 @@
 
 import pytest
 
-from seismo.check import Function, Measurement, compare, exact, read_text, text_of
+from seismo.check.baseline import read_text, text_of
 from seismo.check.change_causes import suspects
-from seismo.check.writers.words import reason
+from seismo.check.compare import compare
+from seismo.check.measurement import Function, Measurement, exact
+from seismo.check.writers.wording import reason
 
 
 def function(name):
@@ -151,7 +153,7 @@ def test_an_edited_line_is_not_one_that_never_ran(now, counts, lines):
 
 @pytest.mark.parametrize("calls", [100, 101])
 def test_what_differs_from_run_to_run_is_nobodys(calls):
-    from seismo.check import over_runs
+    from seismo.check.measurement import over_runs
 
     noisy = over_runs([measured(BEFORE), measured({**BEFORE, ("parse", "clean"): 900})])
     assert "parse" not in first(noisy, measured({**BEFORE, ("parse", "clean"): calls}))

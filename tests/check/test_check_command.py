@@ -13,7 +13,9 @@ import pytest
 from paths import DOCS
 
 import seismo
-from seismo.check import Function, Range, counted_runs, read
+from seismo.check import counted_runs
+from seismo.check.baseline import read
+from seismo.check.measurement import Function, Range
 from seismo.errors import CheckError
 from seismo.process.objects.recorder import why_not
 
@@ -192,7 +194,7 @@ def test_where_all_differs_it_says_that_it_cannot_decide(project, tmp_path):
     [
         (["run.py"], "there is nothing to compare with"),
         (["--against", "nowhere", "run.py", "5"], "neither a file nor a revision"),
-        (["--against", "run.py", "run.py", "5"], "no baseline of seismo check"),
+        (["--against", "run.py", "run.py", "5"], "not a baseline of seismo check"),
         (["--against", "main", "--update", "run.py", "5"], "names a revision"),
         (["--build", "true", "run.py", "5"], "--build is for a revision"),
         (["--limit", "walls <= 1", "run.py", "5"], "cannot be counted"),
@@ -229,7 +231,7 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
     data = bytearray(session.recording.to_bytes())
     assert not counted_runs.read_counted(_written(path, data)).problems
     data[len(data) // 2] ^= 0xFF
-    with pytest.raises(CheckError, match="cannot be read whole"):
+    with pytest.raises(CheckError, match="cannot be read completely"):
         counted_runs.read_counted(_written(path, data))
 
 
@@ -249,7 +251,7 @@ def test_lines_that_cannot_be_written_are_not_passed_over(project, full):
     (project / "run.py").write_text(FULL + end)
     done = check(project, "--no-objects", "--update", "run.py")
     assert done.returncode == 2
-    assert "what was counted cannot be read whole" in done.stderr
+    assert "the counts cannot be read completely" in done.stderr
     assert "its last writes failed" in done.stderr
 
 
@@ -348,7 +350,7 @@ def test_a_script_that_is_new_runs_on_both_sides(project):
     (project / "app" / "__init__.py").write_text(MORE)
     done = check(project, *LIMITS, "--against", "main", "bench.py", "50")
     assert done.returncode == 1
-    assert "bench.py is not there at main" in done.stdout
+    assert "bench.py does not exist at main" in done.stdout
 
 
 def test_a_renamed_function_is_followed(project):
@@ -356,7 +358,7 @@ def test_a_renamed_function_is_followed(project):
     result, status = found(project, *LIMITS, "--limit", "each calls <= +0", "--against", "main", "run.py", "50")
     assert status == 0, result
     assert [one["text"] for one in result["facts"] if one["label"] == "remark"][-1].startswith(
-        "app:tidy is what was app:clean"
+        "app:tidy was renamed from app:clean"
     )
 
 
@@ -481,7 +483,7 @@ def test_the_time_decides_when_asked(project):
     (project / "run.py").write_text("print(sum(range(10_000_000)))\n")
     unseen = check(project, *LIMITS, "--against", "main", "run.py")
     assert unseen.returncode == 0
-    assert "--time is for those" in unseen.stdout
+    assert "use --time for those" in unseen.stdout
     seen = check(project, *LIMITS, "--time", "--against", "main", "run.py")
     assert seen.returncode == 1
     assert "it takes longer" in seen.stdout

@@ -2,21 +2,10 @@
 
 import pytest
 
-from seismo.check import (
-    EXACT,
-    Bands,
-    Function,
-    Measurement,
-    Range,
-    Stamp,
-    Verdict,
-    compare,
-    exact,
-    over_runs,
-    parse_limit,
-)
 from seismo.check.change_causes import suspects
-from seismo.check.measurement import ELSEWHERE
+from seismo.check.compare import EXACT, Bands, Verdict, compare
+from seismo.check.limits import parse_limit
+from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range, Stamp, exact, over_runs
 from seismo.errors import UsageError
 
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from seismo.check import Function, Measurement, exact
 from seismo.check.cpu_time import CpuTimes
-from seismo.check.growth import became_worse, growths, parse_sizes
+from seismo.check.growth_by_size import became_worse, growths, parse_sizes
+from seismo.check.measurement import Function, Measurement, exact
 from seismo.errors import UsageError
 
 WORK = Function("app", "work", "app.py")

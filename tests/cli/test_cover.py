@@ -89,9 +89,9 @@ def test_source_finds_what_never_ran(lab):
     lab.cover("--source", lab.folder / "app", "main.py")
     assert lab.lines() == everything
     assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
-    assert "nothing of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
+    assert "no code of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
     done = lab.cover("--source", "typo", "--fail-under", "1", "main.py", status=1)  # 100 % of nothing is not enough
-    assert "problem: typo: nothing of this source ran" in done.stderr
+    assert "problem: typo: no code of this source ran" in done.stderr
 
 
 def test_include_and_omit_are_coverages(lab):
@@ -137,7 +137,7 @@ def test_settings_of_the_project(lab):
     lab.write("main.py", "import app.core\nprint('ran')\n")
     done = lab.cover("main.py", status=1)
     assert done.stdout == "ran\n"
-    assert "seismo does without these settings: [run] plugins" in done.stderr
+    assert "seismo does not support these settings: [run] plugins" in done.stderr
     assert "is less than the 90 % that are wanted" in done.stderr
     assert "idle" not in done.stderr
     lab.cover("--fail-under", "10", "main.py")

@@ -166,10 +166,10 @@ def test_any_format_holds_a_part(seismo, traced, cut, tmp_path):
         (["--from", "soon"], "'soon' is no time"),
         (["--to", "end-x"], "is no time"),
         (["--from", "3s", "--to", "1s"], "the window ends before it begins"),
-        (["--from", "2min"], "the recording had ended by then"),
+        (["--from", "2min"], "the recording ended before that time"),
         (["--where", "durration > 1ms"], "there is no term 'durration'"),
         (["--where", 'exception("KeyError")'], "exception cannot be used here"),
-        (["--where", 'function("nobody")'], "no call of that time is chosen"),
+        (["--where", 'function("nobody")'], "no call in that time matches"),
     ],
 )
 def test_mistakes_are_said(seismo, traced, words, message):

@@ -78,7 +78,7 @@ def test_several_recordings_and_options_between_them(seismo, recording, slower):
     [
         (["query", "FILE"], "no query is given"),
         (["query", "FILE", "selec 1"], 'syntax error at or near "selec"'),
-        (["query", "FILE", "drop table functions"], "only queries are run"),
+        (["query", "FILE", "drop table functions"], "only queries can be run"),
         (["query", "FILE", "from read_text('/etc/passwd')"], "neither files nor the network"),
         (["query", "nothing.seismo", "select 1"], "there is no such file"),
         (["query", "nothing.seismo"], "no query is given"),
@@ -202,5 +202,5 @@ def test_calls_in_time_are_those_of_a_trace(seismo, recording):
     """No rows of `calls` would read as: nothing was called. The column of that name is another matter."""
     for sql in ("select count(*) from calls", "select * from calls_between(0, 1e9)"):
         done = seismo("query", recording, sql, status=0)
-        assert done.stderr == f"seismo: {recording.name}: it has no calls in time: seismo trace records them\n"
+        assert done.stderr == f"seismo: {recording.name}: it is not a trace: seismo trace records the times of calls\n"
     assert seismo("query", recording, "select calls from functions", status=0).stderr == ""

@@ -11,7 +11,7 @@ import trace_decoder
 from chunks import uvarint
 
 from seismo.model import Builder
-from seismo.model.trace.pieces import joined
+from seismo.model.trace.file_chunks import joined
 
 RETURN, YIELD, UNWIND, MARK, CALL, RESUME, GOTO, INSTANT, CHILD = range(9)
 END, RESUME_CHILD = 128, 136

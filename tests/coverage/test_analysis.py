@@ -178,14 +178,14 @@ def test_regions(folder, recorded):
     recorded.code("app.py", [3, 4], [(3, 4)], "C.f", 2)
     file = recorded.report().files[0]
     functions = file.regions_of("function")
-    assert [(one.name, one.start, one.executed, one.missing) for one in functions] == [
+    assert [(one.name, one.start, one.file.executed, one.file.missing) for one in functions] == [
         ("C.f", 2, [3, 4], []),
         ("C.f@6", 6, [], [7]),
         ("", 1, [1, 2, 6, 8, 9, 10], []),
     ]
-    assert (functions[0].executed_branches, functions[0].missing_branches) == ([(3, 4)], [(3, -2)])
-    assert functions[0].numbers == Percentages(2, 0, 0, 2, 1, 1, 1)
-    assert [(one.name, one.executed) for one in file.regions_of("class")] == [
+    assert (functions[0].file.executed_branches, functions[0].file.missing_branches) == ([(3, 4)], [(3, -2)])
+    assert functions[0].file.numbers == Percentages(2, 0, 0, 2, 1, 1, 1)
+    assert [(one.name, one.file.executed) for one in file.regions_of("class")] == [
         ("C", [3, 4]),
         ("D", []),
         ("", [1, 2, 6, 8, 9, 10]),

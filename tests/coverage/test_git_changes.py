@@ -152,7 +152,7 @@ def test_no_repository(tmp_path, monkeypatch):
 
 def test_no_git(repository, monkeypatch):
     monkeypatch.setenv("PATH", str(repository.folder))
-    with pytest.raises(SeismoError, match="git is not there"):
+    with pytest.raises(SeismoError, match="git is not installed"):
         repository.changes()
 
 

@@ -10,6 +10,7 @@ import pytest
 import seismo
 from seismo.coverage.recorded_settings import NAMES, for_recording, packed, settings_text
 from seismo.coverage.settings import OPTIONS, Settings
+from seismo.model import Builder
 from seismo.process.engine import Json, meta
 
 PROGRAM = """\
@@ -56,14 +57,14 @@ def missing(lcov):
 def test_a_report_from_elsewhere_uses_the_settings_of_the_run(project):
     done = project.run("report", project.recording, folder="elsewhere")
     assert "100.00 %" in done.stdout
-    assert "those that it was recorded with" in done.stdout
+    assert "as recorded" in done.stdout
     assert "/.coveragerc" in done.stdout
 
 
 def test_export_says_which_settings_it_uses_and_takes_others(project):
     own = project.run("export", project.recording, "-f", "lcov", folder="elsewhere")
     assert missing(own.stdout) == []
-    assert own.stderr == f"seismo: settings: those that it was recorded with, of {project.folder}/.coveragerc\n"
+    assert own.stderr == f"seismo: settings: as recorded, from {project.folder}/.coveragerc\n"
     none = project.run("export", project.recording, "-f", "lcov", "--no-config", folder="elsewhere")
     assert missing(none.stdout) == ["DA:3,0"]
     assert none.stderr == ""
@@ -99,7 +100,7 @@ def test_a_recording_without_settings_is_read_with_those_of_the_project(project)
     done = project.run("report", "bare.seismo")
     assert "100.00 %" in done.stdout
     assert "/.coveragerc" in "".join(done.stdout.split())
-    assert "recorded with" not in done.stdout
+    assert "as recorded" not in done.stdout
 
 
 def test_merge_keeps_settings_and_uses_their_paths(project):
@@ -111,7 +112,7 @@ def test_merge_keeps_settings_and_uses_their_paths(project):
     (there / "app").rename(project.folder / "app")
     (project.folder / ".coveragerc").unlink()
     done = project.run("merge", "-o", "merged.seismo", "there.seismo")
-    assert "those that it was recorded with" in done.stderr
+    assert "as recorded" in done.stderr
     assert "app/core.py" in project.run("report", "merged.seismo").stdout
     plain = project.run("merge", "-o", "plain.seismo", "there.seismo", "--no-config")
     assert plain.stderr == ""
@@ -129,7 +130,7 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
 def test_what_is_carried_is_what_was_given():
     file = Settings(file="/x/.coveragerc", folder="/x", **_other_values())
     found = for_recording(_of(meta({}, "coverage", config=Json(packed(file)))), "/")
-    assert settings_text(found).startswith("those that it was recorded with")
+    assert settings_text(found).startswith("as recorded")
     assert {name: getattr(found, name) for name in NAMES} == _other_values()
     assert found.folder == "/x"
 
@@ -160,19 +161,19 @@ def test_all_settings_of_reports_are_carried():
 @pytest.mark.parametrize("value", [None, 5, -1, 1e308, "x", "", [], [1], {}, {"a": 1}, True, ["("], float("inf")])
 def test_values_that_cannot_be_are_left_out(value):
     config = {"file": "/nowhere/.coveragerc", "folder": value, "paths": value, **dict.fromkeys(NAMES, value)}
-    found = for_recording(SimpleNamespace(meta={"config": config}), "/")
+    found = for_recording(Builder().build({"config": config}), "/")
     for name in NAMES:
         default, given = getattr(Settings, name), getattr(found, name)
         assert isinstance(given, (type(default), bool if default is None else type(default), int))
     assert found.folder == "/"
     for wrong in (value, {"file": value}):
-        assert isinstance(for_recording(SimpleNamespace(meta={"config": wrong}), "/"), Settings)
+        assert isinstance(for_recording(Builder().build({"config": wrong}), "/"), Settings)
 
 
 def _of(text):
     import json
 
-    return SimpleNamespace(meta=json.loads(text))
+    return Builder().build(json.loads(text))
 
 
 def test_a_session_carries_them_too(project, monkeypatch):

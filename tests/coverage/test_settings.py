@@ -237,8 +237,8 @@ def test_what_else_coverage_has(folder):
     found = load(str(folder))
     assert (found.contexts, found.children, found.sort) == ("test", True, "-percent")
     assert found.notes == (
-        ".coveragerc: seismo does without these settings: [run] plugins, [report] format",
-        ".coveragerc: there are no such settings: [run] brunch",
+        ".coveragerc: seismo does not support these settings: [run] plugins, [report] format",
+        ".coveragerc: unknown settings: [run] brunch",
     )
 
 

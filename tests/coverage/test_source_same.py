@@ -18,7 +18,7 @@ from coverage.regions import code_regions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seismo.coverage import default_exclusions, parsed_source
+from seismo.coverage import default_exclusions, parsed_source, read_source
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 # Large ones, and those with the unusual: other encodings, form feeds, match, async, except*, much on one line.
@@ -99,9 +99,9 @@ def test_on_the_standard_library(name):
         expected = coverages(get_python_source(path))
     except (SyntaxError, NotPython):  # test data that is no Python
         with pytest.raises(parsed_source.SourceError):
-            parsed_source.parse(parsed_source.read(path), path)
+            parsed_source.parse(read_source.read(path), path)
         return
-    assert ours(parsed_source.read(path)) == expected
+    assert ours(read_source.read(path)) == expected
 
 
 def test_most_of_the_sample_is_there():

@@ -226,11 +226,11 @@ def test_a_file_of_valgrind_is_read():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "names its events"),
+        ("", "no line of events"),
         ("events: ns\nfn=f\n1 -5\n", "line 3: no number"),
         ("events: ns\nfn=f\n1 99999999999999999999\n", "line 3: no number"),
         ("events: ns\nfn=f\n9999999999999999999 1\n", "line 3: no position"),
-        ("fn=f\n1 5\n", "line 2: .* before its events"),
+        ("fn=f\n1 5\n", "line 2: .* before the line of events"),
         ("events: ns\nfn=f\nwhat is this\n", "line 3: unknown line"),
         ("events: ns\nfn=f\ncalls=x 1\n", "line 3: no number"),
         ("events: ns\nfn=f\n0x 5\n", "line 3"),

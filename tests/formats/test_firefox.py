@@ -118,8 +118,8 @@ def test_marks_spans_counts_and_gaps_are_markers_and_counters():
 def test_a_profile_has_made_up_times_and_says_so():
     made = samples.typical()
     found = check(document(made))
-    assert "not when" in found["meta"]["importedFrom"]
-    assert "not when" not in document(trace())["meta"]["importedFrom"]
+    assert "in sequence" in found["meta"]["importedFrom"]
+    assert "in sequence" not in document(trace())["meta"]["importedFrom"]
     total = sum(round(weight * 1e6) for thread in found["threads"] for weight in thread["samples"]["weight"])
     assert total == sum(made.functions["own_ns"])
     assert [thread["name"] for thread in found["threads"]] == ["MainThread", "worker%3B1", "MainThread"]

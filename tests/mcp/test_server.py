@@ -255,7 +255,7 @@ def test_numbers_of_a_part_of_a_program_are_said_to_be_that(root):
         assert said["incomplete"][0].startswith("cut.seismo: byte ")
         assert "cut off or damaged" in said["incomplete"][0]
     assert "incomplete" not in found[3][1]
-    assert found[4][1]["incomplete"] == ["a.seismo: it has no calls in time: seismo trace records them"]
+    assert found[4][1]["incomplete"] == ["a.seismo: it is not a trace: seismo trace records the times of calls"]
 
 
 def test_a_comparison_of_large_recordings_has_what_changed(root):

@@ -446,7 +446,7 @@ def test_a_call_that_ran_when_the_snapshot_was_taken_is_kept():
 
 def test_subtract_refuses_a_stranger():
     for later, earlier in ((drawn(1), told()), (drawn(1), drawn(1, growth=2)), (told(), drawn(3))):
-        with pytest.raises(RecordingError, match="no earlier snapshot"):
+        with pytest.raises(RecordingError, match="not an earlier snapshot"):
             later.subtract(earlier)
 
 

@@ -127,7 +127,7 @@ def test_much():
     )
     status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 1, said
-    assert "what was counted cannot be read whole" in said
+    assert "the counts cannot be read completely" in said
     assert "1 passed" in said
     assert not (project.folder / "seismo-check-tests.txt").exists()
 
@@ -389,7 +389,7 @@ def test_what_does_not_go_together_ends_at_once(project):
     assert (status, "take one of them" in said) == (4, True)
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
     status, said = project.run("--seismo-check")
-    assert (status, "this is no baseline" in said) == (4, True)
+    assert (status, "this is not a baseline" in said) == (4, True)
     assert "passed" not in said
 
 

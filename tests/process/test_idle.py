@@ -369,7 +369,7 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
     assert child.returncode == 7
     left = read(path)
     assert ran(left) or leaves(left) == 2000
-    lacks = ["the journal of this trace is missing: what is left are its counts and times"]
+    lacks = ["the journal of this trace is missing: only its counts and times are left"]
     assert left.problems == (lacks if (way, what) == ("trace", "cut") else [])
 
 

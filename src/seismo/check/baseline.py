@@ -26,15 +26,16 @@ from typing import TYPE_CHECKING
 
 from seismo.check.measurement import QUANTITIES, Counts, Function, Measurement, Range, Stamp
 from seismo.errors import CheckError
+from seismo.model import replaced_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = "1"
 STAMPED = ("program", "python", "platform", "seismo", "lines")
-HEAD = "# seismo check: what this program did, counted; `seismo check --update` writes it anew"
+HEAD = "# seismo check: counts of the program's actions; `seismo check --update` rewrites this file"
 MERGE = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-ANEW = "measure it again with --update"
+REMEASURE = "measure it again with --update"
 FIRST = re.compile(rb"^format \d+\s*$", re.MULTILINE)
 COUNT = re.compile(r"(\d{1,19})(?:\.\.(\d{1,19}))?")
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.?))", re.DOTALL)
@@ -64,15 +65,12 @@ def text_of(measurement: Measurement) -> str:
 
 def write(measurement: Measurement, path: str | os.PathLike[str]) -> None:
     """Write the file, whole or not at all. Raise CheckError on failure."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text_of(measurement), encoding="utf-8", newline="\n")
-        beside.replace(target)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with replaced_file.replaced(os.fspath(path)) as file:
+            file.write(text_of(measurement).encode())
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise CheckError(f"the baseline cannot be written: {error.strerror or error}", str(target)) from None
+        raise CheckError(f"the baseline cannot be written: {error.strerror or error}", os.fspath(path)) from None
 
 
 def read(path: str | os.PathLike[str]) -> Measurement:
@@ -124,10 +122,10 @@ def read_text(text: str, where: str = "the given text") -> Measurement:
                     f"another version of seismo wrote this baseline: it has format {version!a}, and this one reads "
                     f"{FORMAT}",
                     place,
-                    ANEW,
+                    REMEASURE,
                 )
         elif not version:
-            raise CheckError("this is no baseline of seismo check", place, "give a file that --update has written")
+            raise CheckError("this is not a baseline of seismo check", place, "give a file that --update has written")
         elif kind in STAMPED:
             stamp[kind] = _plain(line.partition(" ")[2], place)
         elif kind == "dependency" and len(words) == 3:
@@ -139,12 +137,12 @@ def read_text(text: str, where: str = "the given text") -> Measurement:
         elif kind == "test" and len(words) >= 2:
             name = _plain(words[1], place)
             if name in found.tests:
-                raise CheckError("this test is there twice", place, ANEW)
+                raise CheckError("this test is listed twice", place, REMEASURE)
             found.tests[name] = _read_counts(words[2:], place)
         else:
-            raise CheckError("this line of the baseline cannot be read", place, ANEW)
+            raise CheckError("this line of the baseline cannot be read", place, REMEASURE)
     if not version:
-        raise CheckError("this is no baseline of seismo check", where, "give a file that --update has written")
+        raise CheckError("this is not a baseline of seismo check", where, "give a file that --update has written")
     found.stamp = Stamp(**stamp, dependencies=dependencies)
     return found
 
@@ -154,7 +152,9 @@ def _lines(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
         line = line.rstrip("\r")
         place = f"{where}, line {number}"
         if line.startswith(MERGE):
-            raise CheckError("the baseline has marks of a merge that was not finished", place, f"merge it, or {ANEW}")
+            raise CheckError(
+                "the baseline has conflict markers of an unfinished merge", place, f"merge it, or {REMEASURE}"
+            )
         if words := line.split(" ") if line.strip() and not line.startswith("#") else []:
             yield place, words, line
 
@@ -162,10 +162,10 @@ def _lines(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
 def _function(found: Measurement, words: list[str], place: str) -> None:
     module, colon, qualname = words[1].partition(":")
     if not colon:
-        raise CheckError("a function is written as module:name", place, ANEW)
+        raise CheckError("a function is written as module:name", place, REMEASURE)
     function = Function(_plain(module, place), _plain(qualname, place), _plain(words[2], place))
     if function in found.functions:
-        raise CheckError("this function is there twice", place, f"was a merge not finished? {ANEW}")
+        raise CheckError("this function is listed twice", place, f"was a merge not finished? {REMEASURE}")
     counts = words[3:]
     if counts and counts[-1].startswith("code="):
         found.codes[function] = _plain(counts.pop()[len("code=") :], place)
@@ -181,7 +181,7 @@ def _read_counts(words: list[str], place: str) -> Counts:
     for word in words:
         name, _, number = word.partition("=")
         if name not in QUANTITIES or name in found:
-            raise CheckError(f"{word[:60]!a} is no count", place, ANEW)
+            raise CheckError(f"{word[:60]!a} is not a count", place, REMEASURE)
         found[name] = _range(number, place)
     return found
 
@@ -189,11 +189,11 @@ def _read_counts(words: list[str], place: str) -> Counts:
 def _range(text: str, place: str) -> Range:
     matched = COUNT.fullmatch(text)
     if matched is None or not text.isascii():
-        raise CheckError(f"{text[:60]!a} is no number", place, ANEW)
+        raise CheckError(f"{text[:60]!a} is no number", place, REMEASURE)
     low = int(matched[1])
     high = int(matched[2] or low)
     if high < low:
-        raise CheckError(f"{text!a} ends before it begins", place, ANEW)
+        raise CheckError(f"{text!a} ends before it begins", place, REMEASURE)
     return Range(low, high)
 
 
@@ -221,7 +221,7 @@ def _plain(text: str, place: str) -> str:
     def one(found: re.Match[str]) -> str:
         digits = found[1] or found[2] or found[3]
         if not digits or int(digits, 16) > 0x10FFFF:
-            raise CheckError(f"{found[0]!a} is no escape", place, ANEW)
+            raise CheckError(f"{found[0]!a} is not an escape", place, REMEASURE)
         return chr(int(digits, 16))
 
     return "" if text == "-" else ESCAPE.sub(one, text) if "\\" in text else text

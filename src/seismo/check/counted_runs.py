@@ -8,6 +8,8 @@ system is left out. Calls of all Python and C functions and lines are counted in
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
 from seismo.model import read
 from seismo.model.recording import BEHIND
+from seismo.process import merge_parts
 from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 
 if TYPE_CHECKING:
@@ -108,25 +111,23 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
 
 def _parts(folder: str) -> tuple[list[Path], list[str]]:
     """Return the parts in the folder, and a sentence for each kind of process without one."""
-    from seismo.process import merge_parts
-
     if not os.path.isdir(folder):
         return [], []
     paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
     alive = merge_parts.still_written(paths)
-    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]]
+    sentences = [
+        f"a process could not be counted: {printable(loss['detail'])}" for loss in merge_parts.marks(folder)[0]
+    ]
     if alive:
         running = {os.path.basename(path).partition("-")[0] for path in alive}
-        said.append(f"processes that still ran when the program had ended are not counted: {len(running)}")
+        sentences.append(f"processes that still ran when the program had ended are not counted: {len(running)}")
     kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]
-    return kept, list(dict.fromkeys(said))
+    return kept, list(dict.fromkeys(sentences))
 
 
 def _ended(status: int) -> str:
     if status > 0:
         return f"failed with exit status {status}"
-    import signal
-
     try:
         return f"was killed by {signal.Signals(-status).name}"
     except ValueError:
@@ -134,14 +135,14 @@ def _ended(status: int) -> str:
 
 
 def read_counted(path: Path) -> Recording:
-    """Read what a process has counted; one that was killed may lack its end. CheckError: it could not write all."""
+    """Read the counts of a process; those of a killed one may lack their end. Raise CheckError if others do."""
     try:
         recording = read(path)
     except RecordingError as error:
-        raise CheckError("what was counted cannot be read", error.what) from None
+        raise CheckError("the counts cannot be read", error.what) from None
     lost = [problem for problem in recording.problems if problem == BEHIND or not problem.startswith("cut off")]
     if lost:
-        raise CheckError("what was counted cannot be read whole", lost[0])
+        raise CheckError("the counts cannot be read completely", lost[0])
     return recording
 
 
@@ -197,10 +198,10 @@ def measured(
     runs: int = 2,
     objects: bool = True,
     show: Callable[[bytes, bool], None] | None = None,
-    tell: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> CountedRuns:
     """Measure a side by some runs of calls and lines, and one of births, with progress messages."""
-    found = CountedRuns(side, tell=tell)
+    found = CountedRuns(side, progress=progress)
     for number in range(runs):
         found.again(RUN_OF_CALLS, show if not number else None)
     if objects:
@@ -215,13 +216,13 @@ class CountedRuns:
     side: Side
     calls: list[Measurement] = field(default_factory=list)
     objects: list[Measurement] = field(default_factory=list)
-    tell: Callable[[str], None] | None = None
+    progress: Callable[[str], None] | None = None
 
     def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
         """Make another run."""
-        if self.tell is not None:
+        if self.progress is not None:
             what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
-            self.tell(f"{self.side.name or 'now'}: counts {what}")
+            self.progress(f"{self.side.name or 'now'}: counts {what}")
         (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:
@@ -251,16 +252,9 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
             for name in known.get(package, ()):
                 dependencies[name] = importlib.metadata.version(name)
     dependencies.pop("seismo", None)
-    return replace(stamp_of_here(said(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
+    return replace(stamp_of_here(shlex.join(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
 
 
 def _installed(name: str) -> list[str]:
     parts = name.split("/")
     return parts if parts[0] in INSTALLED else []
-
-
-def said(words: Sequence[str]) -> str:
-    """Return a program and its arguments as a shell command."""
-    import shlex
-
-    return shlex.join(words)

@@ -58,7 +58,7 @@ class CpuTimes:
 
 
 def compared(
-    old: Side, new: Side, limit: float, tell: Callable[[str], None] | None = None, most: int = MOST
+    old: Side, new: Side, limit: float, progress: Callable[[str], None] | None = None, most: int = MOST
 ) -> CpuTimes:
     """Run both sides in turn until the result is decided, or for `most` pairs.
 
@@ -68,8 +68,8 @@ def compared(
     cpu_seconds(old)
     cpu_seconds(new)  # the first runs fill caches and are not counted
     while len(found.old) < most and not (len(found.old) >= FEWEST and found.is_decided):
-        if tell is not None:
-            tell(f"times: pair {len(found.old) + 1}")
+        if progress is not None:
+            progress(f"times: pair {len(found.old) + 1}")
         sides = (old, new) if len(found.old) % 2 else (new, old)
         for side in sides:
             (found.old if side is old else found.new).append(cpu_seconds(side))

@@ -81,7 +81,7 @@ def parse_limit(text: str) -> Limit:
         )
     scope, pattern = found["scope"] or "", found["pattern"] or ""
     if quantity == "depth" and (scope or pattern):
-        raise UsageError("depth is a number of the whole program", text, "write it as: depth <= 200")
+        raise UsageError("depth applies to the whole program", text, "write it as: depth <= 200")
     share, more, fixed = _read_amount(text, found["amount"])
     if found["sign"] == "<":
         more, fixed = (more - 1, fixed) if fixed is None else (more, fixed - 1)

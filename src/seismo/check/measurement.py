@@ -46,7 +46,7 @@ def exact(**counts: int) -> Counts:
     """Return the counts of one run by quantity. Raise ValueError for an unknown quantity."""
     for name in counts:
         if name not in QUANTITIES:
-            raise ValueError(f"{name!a} is no quantity: there are {', '.join(QUANTITIES)}")
+            raise ValueError(f"{name!a} is not a quantity; there are {', '.join(QUANTITIES)}")
     return {name: Range(number, number) for name, number in counts.items()}
 
 
@@ -65,7 +65,7 @@ class Function(NamedTuple):
 
 
 ELSEWHERE = Function("", "<elsewhere>")
-"""Stands for what made objects of which no line of the program is known. It is no function, and in no sum."""
+"""The stand-in for the creators of objects without a known line. It is not a function and is in no sum."""
 
 
 @dataclass(frozen=True)

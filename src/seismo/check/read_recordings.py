@@ -7,13 +7,13 @@ out the frames of seismo itself.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seismo.check.code_hashes import code_hashes_of
-from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range
+from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range
 from seismo.check.portable_paths import is_import
 from seismo.model.enums import FunctionKind
 
@@ -24,26 +24,17 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
-def _nested() -> defaultdict[Any, defaultdict[Any, int]]:
-    return defaultdict(lambda: defaultdict(int))
-
-
 @dataclass
 class _Sums:
-    """The sums over recordings."""
+    """The sums over recordings: a measurement under construction, and the numbers of each quantity."""
 
-    numbers: dict[str, defaultdict[Function, int]] = field(default_factory=dict)
-    callers: defaultdict[Function, defaultdict[Function, int]] = field(default_factory=_nested)
-    inclusive: defaultdict[Function, int] = field(default_factory=lambda: defaultdict(int))
-    lines: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
-    born: defaultdict[Function, defaultdict[int, int]] = field(default_factory=_nested)
-    first: dict[Function, int] = field(default_factory=dict)
-    sources: dict[Function, str] = field(default_factory=dict)
+    found: Measurement = field(default_factory=lambda: Measurement(inclusive=Counter()))
+    numbers: dict[str, Counter[Function]] = field(default_factory=dict)
     depth: int = 0
 
-    def of(self, quantity: str) -> defaultdict[Function, int]:
+    def of(self, quantity: str) -> Counter[Function]:
         """Return the sums of a quantity, which counts as measured from now on."""
-        return self.numbers.setdefault(quantity, defaultdict(int))
+        return self.numbers.setdefault(quantity, Counter())
 
 
 def of_recordings(
@@ -66,21 +57,12 @@ def of_recordings(
         _add_lines(recording, places, sums)
     for recording in objects:
         _add_objects(recording, places, sums)
-    functions: dict[Function, Counts] = {}
+    found = sums.found
     for quantity, numbers in sums.numbers.items():
         for function, number in numbers.items():
             if number or quantity == "calls":
-                functions.setdefault(function, {})[quantity] = Range(number, number)
-    found = Measurement(
-        functions=functions,
-        depth=Range(sums.depth, sums.depth) if sums.depth else None,
-        callers={function: dict(callers) for function, callers in sums.callers.items()},
-        lines={function: dict(numbers) for function, numbers in sums.lines.items()},
-        births={function: dict(numbers) for function, numbers in sums.born.items()},
-        inclusive=dict(sums.inclusive),
-        first=sums.first,
-        sources=sums.sources,
-    )
+                found.functions.setdefault(function, {})[quantity] = Range(number, number)
+    found.depth = Range(sums.depth, sums.depth) if sums.depth else None
     read_sources(found, places)
     return found
 
@@ -115,8 +97,8 @@ def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None
         function = Function(module, qualname, places.name(path) if kind == FunctionKind.PYTHON else "")
         found.append(function)
         if sums is not None and kind == FunctionKind.PYTHON:
-            sums.sources[function] = path
-            sums.first[function] = min(line, sums.first.get(function, line))
+            sums.found.sources[function] = path
+            sums.found.first[function] = min(line, sums.found.first.get(function, line))
     return found
 
 
@@ -158,13 +140,13 @@ def _add_calls(
         if called and nearest >= 0:
             caller = functions[rows[1][nearest]]
             if caller is not None:
-                sums.callers[function][caller] += called
+                sums.found.callers.setdefault(function, Counter())[caller] += called
     sums.depth = max([sums.depth, *depth])
     for node in range(size - 1, -1, -1):
         if not hidden[node] and above[node] == node:
             function = functions[rows[1][node]]
             if function is not None:
-                sums.inclusive[function] += below[node]
+                sums.found.inclusive[function] += below[node]
         if (parent := rows[0][node]) >= 0:
             below[parent] += below[node]
 
@@ -192,7 +174,7 @@ def _add_lines(recording: Recording, places: PortablePaths, sums: _Sums) -> None
         function = functions[number]
         if function is not None:
             total[function] += hits
-            sums.lines[function][line] += hits
+            sums.found.lines.setdefault(function, Counter())[line] += hits
 
 
 def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
@@ -214,7 +196,7 @@ def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> No
             made = born * sizes[kind] + item_bytes
             births[function] += born
             size[function] += made
-            sums.born[function][line] += born
+            sums.found.births.setdefault(function, Counter())[line] += born
             rest -= born
             rest_size -= made
     births[ELSEWHERE] += max(0, rest)

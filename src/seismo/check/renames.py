@@ -8,7 +8,7 @@ a moved file keeps its names. All others count as removed and added.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,21 +22,14 @@ def followed(old: Measurement, new: Measurement) -> tuple[Measurement, dict[Func
     if not renamed:
         return old, {}
     now = {before: after for after, before in renamed.items()}
-    moved = replace(
-        old,
-        functions={now.get(name, name): counts for name, counts in old.functions.items()},
-        codes={now.get(name, name): code for name, code in old.codes.items()},
-        callers={
-            now.get(name, name): {now.get(caller, caller): calls for caller, calls in callers.items()}
-            for name, callers in old.callers.items()
-        },
-        inclusive={now.get(name, name): calls for name, calls in old.inclusive.items()},
-        lines={now.get(name, name): lines for name, lines in old.lines.items()},
-        births={now.get(name, name): births for name, births in old.births.items()},
-        first={now.get(name, name): line for name, line in old.first.items()},
-        sources={now.get(name, name): path for name, path in old.sources.items()},
-    )
-    return moved, renamed
+    names = ("functions", "codes", "inclusive", "lines", "births", "first", "sources")
+    moved: dict[str, Any] = {name: _moved(getattr(old, name), now) for name in names}
+    moved["callers"] = {now.get(name, name): _moved(callers, now) for name, callers in old.callers.items()}
+    return replace(old, **moved), renamed
+
+
+def _moved(table: dict[Function, Any], now: dict[Function, Function]) -> dict[Function, Any]:
+    return {now.get(name, name): value for name, value in table.items()}
 
 
 def _renames(old: Measurement, new: Measurement) -> dict[Function, Function]:

@@ -84,7 +84,7 @@ def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[
 
     folder = turned(side.folder)
     if not os.path.isdir(folder):
-        raise CheckError(f"the current folder is not there at {revision}", os.path.relpath(side.folder, top))
+        raise CheckError(f"the current folder does not exist at {revision}", os.path.relpath(side.folder, top))
     words = list(side.words)
     if words and not words[0].startswith("-"):
         script = os.path.join(side.folder, words[0])
@@ -95,7 +95,7 @@ def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[
         if full.startswith(there + "/") and not os.path.exists(full) and os.path.isfile(script):
             os.makedirs(os.path.dirname(full), exist_ok=True)
             shutil.copy2(script, full)
-            remarks.append(f"{words[0]} is not there at {revision}: the one of now ran on both sides")
+            remarks.append(f"{words[0]} does not exist at {revision}: the current one ran on both sides")
     return replace(
         side, words=words, folder=folder, root=there, name=revision, paths=tuple(map(turned, side.paths))
     ), remarks
@@ -131,13 +131,13 @@ def refuse_others(found: Measurement, old: Side, top: str) -> None:
     shadowing = sorted(path for path in files - inside if _belongs_elsewhere(path, old.root, top))
     if shadowing:
         raise CheckError(
-            f"what ran at {old.name} is not of {old.name}: an installed copy was imported instead",
+            f"the code that ran at {old.name} is not from {old.name}: an installed copy was imported instead",
             shadowing[0],
             "put the project's folder first: PYTHONPATH=. (or src), or uninstall the copy",
         )
     if not inside:
         raise CheckError(
-            f"nothing of what ran lies in the checkout of {old.name}",
+            f"none of the code that ran is in the checkout of {old.name}",
             old.folder,
             "give the program by its path in the repository, or put the project's folder first: PYTHONPATH=. (or src)",
         )
@@ -193,6 +193,6 @@ def _git(folder: str, *words: str) -> str:
     except OSError as error:
         raise CheckError(f"git cannot be run: {error.strerror}", folder, "install git, or give a file") from None
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise CheckError("git refuses", said[-1] if said else " ".join(words[:2]), "see: git log")
+        message = done.stderr.strip().splitlines()
+        raise CheckError("git refuses", message[-1] if message else " ".join(words[:2]), "see: git log")
     return done.stdout.strip()

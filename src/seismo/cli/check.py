@@ -32,11 +32,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from seismo.check.check_result import Outcome
     from seismo.check.counted_runs import CountedRuns, Side
-    from seismo.check.growth import Sizes
+    from seismo.check.growth_by_size import Sizes
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement
-    from seismo.check.outcome import Outcome
     from seismo.cli.verb import Given
     from seismo.process.run_program import Program
 
@@ -52,7 +52,7 @@ def _limit(_name: str, text: str) -> Limit:
 
 
 def _sizes(_name: str, text: str) -> Sizes:
-    from seismo.check.growth import parse_sizes
+    from seismo.check.growth_by_size import parse_sizes
 
     return parse_sizes(text)
 
@@ -198,8 +198,8 @@ class _Checking:
 
     def _with_revision(self, name: str) -> Outcome:
         from seismo.check import revision_checkout
+        from seismo.check.check_result import Outcome
         from seismo.check.counted_runs import FailedError
-        from seismo.check.outcome import Outcome
 
         remarks: list[str] = []
         with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
@@ -230,7 +230,7 @@ class _Checking:
 
     def _with_file(self, given: str | None) -> Outcome:
         from seismo.check import baseline
-        from seismo.check.outcome import Outcome
+        from seismo.check.check_result import Outcome
 
         path = given or os.path.join(self.root, BASELINE)
         update = bool(self.given.get("update"))
@@ -250,9 +250,9 @@ class _Checking:
                 "compare with a revision (--against REV), or create this file (--update)",
             )
         if old is not None and not update:
-            from seismo.check.counted_runs import said
+            import shlex
 
-            program = said(self._sized(self.new).words)
+            program = shlex.join(self._sized(self.new).words)
             if old.stamp.program in ("", program):
                 self._check_versions(old, None, path)
             elif given is None and self.sizes is not None:  # growth needs no baseline
@@ -285,17 +285,17 @@ class _Checking:
         """
         from dataclasses import replace
 
+        from seismo.check.check_result import of_other_versions
         from seismo.check.counted_runs import OWN
         from seismo.check.measurement import stamp_of_here
-        from seismo.check.outcome import of_other_versions
 
         lines = "" if self.new.lines == OWN else self.new.lines
         here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
+        from seismo.check.check_result import compared_and_confirmed
         from seismo.check.compare import Bands
-        from seismo.check.outcome import compared_and_confirmed
 
         relative = self.given.get("tolerate", 0) / 100
         # Counts that become the new baseline need no confirming run.
@@ -326,7 +326,7 @@ class _Checking:
     def _grow(self, outcome: Outcome, old: Side | None) -> None:
         """Measure the sides with all sizes."""
         from seismo.check.counted_runs import measure
-        from seismo.check.growth import became_worse, growths
+        from seismo.check.growth_by_size import became_worse, growths
 
         assert self.sizes is not None
         found = []

@@ -108,7 +108,7 @@ def run(args: Namespace) -> int:
         check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     _say_of_a_trace(recording, entry, args)
-    if not entry.tells_losses:
+    if not entry.lists_losses:
         say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))

@@ -201,7 +201,7 @@ def write_tables(paper: Paper, sources: list[Source]) -> None:
         rows = sum(len(given) if hasattr(given := entry.give(source), "__len__") else 0 for source in sources)
         known = "" if name == "calls" else f"{rows:,}"
         lead = f"{name:<{width}}  {known:>9}  "
-        for line in wrapped(entry.says, paper.width - len(lead)):
+        for line in wrapped(entry.description, paper.width - len(lead)):
             paper.line((lead[:width], "strong"), lead[width:], line)
             lead = " " * len(lead)
         for line in wrapped(", ".join(map(in_sql, described(name))), paper.width - len(lead)):

@@ -33,7 +33,7 @@ def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, in
         raise UsageError("the window ends before it begins", f"--from {start} --to {end}")
     if first >= last:
         took = duration(last - 1, Signs(plain=True))
-        raise UsageError("the recording had ended by then", f"--from {start}", f"it took {took}")
+        raise UsageError("the recording ended before that time", f"--from {start}", f"it took {took}")
     return first, until
 
 

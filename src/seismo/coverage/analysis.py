@@ -31,6 +31,7 @@ from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, P
 from seismo.coverage.errors import SourceError
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.coverage.file_patterns import Files, below, python_files
+from seismo.coverage.percentages import runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 _SHOWN = 5  # lines named in a message
-_RUNS = 20  # runs of lines named for a file that is gone
+_RUNS = 20  # ranges of lines in a message about a missing file
 
 
 def analyze(recording: Recording, settings: Settings) -> CoverageReport:
@@ -60,7 +61,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     foreign = bool(recording.meta.get("source_format"))
     for path in progress.over("analyzing sources", sorted(chosen), len(chosen)):
         if not foreign and _is_template(path, chosen[path]):
-            problems.append(Problem(path, "the code bears the name of a file that is no Python: a template", True))
+            problems.append(Problem(path, "the code has the name of a file that is not Python: a template", True))
             continue
         try:
             covered, doubts = _file(path, chosen[path], settings, branch, counts)
@@ -81,9 +82,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
 
 def _has(recording: Recording, what: str) -> bool:
     """Return True if the recording, or any recording that was merged into it, was made with `what`."""
-    merged = recording.meta.get("merged")
-    parts = merged if isinstance(merged, list) and merged else [recording.meta]
-    return any(isinstance(part, dict) and part.get(what) is True for part in parts)
+    return any(part.get(what) is True for part in recording.parts)
 
 
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:
@@ -93,7 +92,7 @@ def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[
     if folders or packages:
         include = Files((), settings.folder)  # the source takes precedence
     chosen = {path: of for path, of in files.items() if path not in omit and (not include or path in include)}
-    problems += [Problem(name, "nothing of this source ran: is its name right?") for name in _unseen(packages, files)]
+    problems += [Problem(name, "no code of this source ran: is its name right?") for name in _unseen(packages, files)]
     # Add the files of which nothing ran.
     for path, of in files.items():
         for module in of.modules.intersection(packages):
@@ -160,14 +159,9 @@ def _ran(of: ExecutedLines) -> str:
 
 def _named(lines: list[int]) -> str:
     """Return sorted lines as text: 1-4, 7. At most _RUNS runs are included."""
-    runs: list[list[int]] = []
-    for line in lines:
-        if runs and line == runs[-1][1] + 1:
-            runs[-1][1] = line
-        else:
-            runs.append([line, line])
-    named = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs[:_RUNS])
-    return named + (", ..." if len(runs) > _RUNS else "")
+    found = runs(lines)
+    named = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in found[:_RUNS])
+    return named + (", ..." if len(found) > _RUNS else "")
 
 
 def _shown(path: str) -> str:
@@ -206,7 +200,7 @@ def _file(
     return covered, doubts
 
 
-CHANGED = "the source has changed since the run: what is shown may be of other lines"
+CHANGED = "the source has changed since the run: the lines shown may be wrong"
 
 
 def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[str]:
@@ -221,7 +215,7 @@ def _doubts(parsed: ParsedSource, data: bytes, recorded: ExecutedLines) -> list[
     if beyond:
         named = ", ".join(map(str, beyond[:_SHOWN])) + (", ..." if len(beyond) > _SHOWN else "")
         doubts.append(
-            f"lines were recorded that the file does not have ({named}): code of another file bears its name, or its "
+            f"lines were recorded that the file does not have ({named}): code of another file has its name, or its "
             "line table is wrong"
         )
     return doubts
@@ -246,9 +240,9 @@ def executed_arcs(parsed: ParsedSource, recorded: ExecutedLines, executed: set[i
                 continue
             (end,) = ends
             lines, arcs = function
-            told = any(parsed.first_line(start) == line for start, _ in arcs)
+            has_arc = any(parsed.first_line(start) == line for start, _ in arcs)
             ran = line in {parsed.first_line(one) for one in lines}
-            if ran and not told and (end < 0 or end in executed):
+            if ran and not has_arc and (end < 0 or end in executed):
                 taken.add((line, end))
     quiet = {line for line, exits in parsed.exit_counts.items() if exits > 1} & executed
     quiet.difference_update([line for line, _ in taken])

@@ -4,8 +4,7 @@ A step (an *arc*) leads from the first line of a statement to the first line of 
 several steps is a branch, and branch coverage reports the steps that never happened. Entering a function is not a step,
 but leaving it is: the end of that step is the negative of the line at which the code begins.
 
-**The walk goes backwards.** The successor of a statement depends on the statements after it. If the statements of a
-suite are visited from last to first, every successor is known before it is needed:
+The successor of a statement depends on the statements after it, so suites are walked from last to first:
 
 - a suite is walked with the successor of its end (a *way*); each statement's line is the way for the one before it;
 - both suites of `if` get the same way, and the `if` has a step to the start of each;
@@ -16,16 +15,12 @@ suite are visited from last to first, every successor is known before it is need
   because all return), `finally` has no successor in the source. So it is walked last, when it is known if a step
   leads to it.
 
-Each step is therefore made once, by the statement that it leaves, and no sets of open ends are needed.
-
 A statement without instructions (`global`, dead code) is skipped.
 
-**A `with`** is visited twice: at its end the interpreter returns to its line to exit the context. Reports would show
-that as a step to an earlier line, so a step out of the suite leads directly to what follows. Recorded steps still pass
+A `with` is visited twice: at its end the interpreter returns to its line to exit the context. Reports would show that
+as a step to an earlier line, so a step out of the suite leads directly to what follows. Recorded steps still pass
 through the `with`. `with_steps` maps them: (last line, with) becomes (last line, what follows), and (with, what
 follows) is dropped. For this, a way has the lines of the `with` statements that it leaves.
-
-The words for a step depend on the statement that makes it, and are put together on demand.
 """
 
 from __future__ import annotations
@@ -109,13 +104,13 @@ class Steps:
     def does(self, arc: Arc) -> str:
         """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
         words = self._words.get(arc)
-        return _does(arc, words[0][1] if words else "")
+        return (words and words[0][1]) or step_text(arc[1])
 
     def missing(self, arc: Arc) -> str:
         """Return the reason for which a step did not happen, as a sentence without a full stop."""
         sentences = []
         for why, does in self._words.get(arc, [("", "")]):
-            sentence = f"line {arc[0]} didn't {_does(arc, does)}"
+            sentence = f"line {arc[0]} didn't {does or step_text(arc[1])}"
             if why:
                 sentence += f" because {why.format(arc[0])}"
             if sentence not in sentences:
@@ -327,8 +322,9 @@ _WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
 }
 
 
-def _does(arc: Arc, does: str) -> str:
-    return does or (f"jump to line {arc[1]}" if arc[1] > 0 else "jump to the function exit")
+def step_text(end: int) -> str:
+    """Return the effect of a step to this line, without words of its statement."""
+    return f"jump to line {end}" if end > 0 else "jump to the function exit"
 
 
 def constant(test: ast.expr) -> bool | None:

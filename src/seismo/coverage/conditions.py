@@ -1,31 +1,25 @@
 """Condition coverage: for each decision, the outcomes (true and false) that were seen for its operands.
 
 A *decision* is the test of an if, while, assert, conditional expression, comprehension's if or case guard, or an and/or
-whose value is used. Its *operands* are the parts that and, or, not and if-else combine. The links of a chained
-comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports its direction, in
-the rows of table `branches`. Rows are matched to operands by their position in the source. A jump that "jumps if false"
-makes its operand "seen false" when it jumps.
+whose value is used. Its *operands* are the parts that and, or, not, if-else and chained comparisons combine. The
+interpreter reports the directions of the conditional jump for each operand (table `branches`), and rows are matched to
+operands by their position in the source.
 
-Some outcomes cannot be known:
-- The last operand of an and/or whose value is used is not tested: `x = a and b` passes b on. Its outcomes are None. An
-  operand that is itself such an and/or is a separate decision.
-- The compiler decides a constant, which has no jump.
-- 3.13 and later may give the jump of a test for None in a comprehension another position.
-- 3.11 reports no branches. 3.12 and 3.13 report both directions of a jump by one event. Flag 2 of a row marks that one
-  may be missing, so an outcome that was not seen then is unknown.
+Some outcomes cannot be known, for reasons that an operand's `note` gives: the last operand of an and/or whose value is
+used is not tested, the compiler decides constants, and some versions report no branches, both directions of a jump by
+one event, or another position.
 
 MC/DC (modified condition/decision coverage) requires two evaluations for each operand, in which it is once true and
 once false, the decision differs, and no other operand causes that. The recording has only the outcomes of each operand,
-so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand. There are
-few, and `_Paths` lists them all.
+so MC/DC is derived from them. An evaluation of a short-circuit decision is a path from operand to operand, and `_paths`
+lists them all.
 
 A path is *possible* if every outcome on it was seen. It *shows* an outcome of an operand if no other operand has
-overruled it. In each expression that contains the operand, the later parts are false in an `or` and true in an `and`,
-unless the operand ends the evaluation itself. Then:
+overruled it: in each expression around the operand, the later parts are false in an `or` and true in an `and`, unless
+the operand ends the evaluation itself. Then:
 - the outcome is shown if some last step was seen, and all possible paths that end with it show the outcome (because the
   evaluation that ended there took one of them);
-- it is refuted if no possible path shows it;
-- otherwise it is unknown.
+- it is refuted if no possible path shows it, and otherwise unknown.
 Independence is shown if both outcomes are, and refuted if one is. Only last steps are used, because an exception may
 end an evaluation after any other step. This is masking MC/DC; an operand that occurs twice counts as two.
 """
@@ -35,6 +29,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seismo.model.enums import BranchFlags
@@ -47,7 +42,7 @@ if TYPE_CHECKING:
 FALSE, TRUE, NONE, NOT_NONE = range(4)  # the kinds of branches that depend on a value
 MOST_PATHS = 2000  # of a decision for its MC/DC; 17 operands have at most this many
 
-CHOOSES = "chooses which operand is asked: what the other would have been is not seen"
+CHOOSES = "chooses the next operand, so the outcome of the other is unknown"
 SHOWN, REFUTED, UNKNOWN = "shown", "refuted", "unknown"
 
 Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes from 0
@@ -127,58 +122,40 @@ class _Choice:
 _Step: TypeAlias = tuple[int, bool]  # an operand and its outcome
 
 
-class _Paths:
-    """All evaluations of a decision: the steps, the outcome, and the steps that no operand has overruled."""
-
-    def __init__(self, tree: Any) -> None:
-        self.paths = list(self._walk(tree))
-
-    def _walk(self, tree: Any) -> Iterator[tuple[tuple[_Step, ...], bool, frozenset[_Step]]]:
-        if isinstance(tree, _Leaf):
-            for value in (True, False):
-                yield ((tree.number, value),), value, frozenset({(tree.number, value)})
-        elif isinstance(tree, _Not):
-            for steps, value, shows in self._walk(tree.inner):
-                yield steps, not value, shows
-        elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
-            for steps, value, _ in self._walk(tree.test):
-                for more, result, shows in self._walk(tree.body if value else tree.orelse):
-                    yield steps + more, result, shows
-        else:
-            yield from self._group(tree.value, tree.parts)
-
-    def _group(self, ends: bool, parts: tuple[Any, ...]) -> Iterator[tuple[tuple[_Step, ...], bool, frozenset[_Step]]]:
-        for steps, value, shows in self._walk(parts[0]):
-            if value == ends or len(parts) == 1:
-                yield steps, value, shows
-                continue
-            for more, result, others in self._group(ends, parts[1:]):
-                # If a later part ended it, the earlier ones did not decide. Otherwise each part did.
-                yield steps + more, result, others if result == ends else shows | others
+_Path: TypeAlias = tuple[tuple[_Step, ...], bool, frozenset[_Step]]  # steps, outcome, those that no operand overruled
 
 
-def _paths_number(tree: Any) -> tuple[int, int]:
-    """Return the numbers of evaluations with a true and with a false result."""
+def _paths(tree: Any) -> Iterator[_Path]:
+    """Yield all evaluations of a decision."""
     if isinstance(tree, _Leaf):
-        return 1, 1
-    if isinstance(tree, _Not):
-        true, false = _paths_number(tree.inner)
-        return false, true
-    if isinstance(tree, _Choice):
-        numbers = [_paths_number(part) for part in (tree.test, tree.body, tree.orelse)]
-        (yes, no), body, orelse = numbers
-        return yes * body[0] + no * orelse[0], yes * body[1] + no * orelse[1]
-    ended, on = 0, 1
-    for part in tree.parts:
-        true, false = _paths_number(part)
-        end, go = (true, false) if tree.value else (false, true)
-        ended, on = ended + on * end, on * go
-    return (ended, on) if tree.value else (on, ended)
+        for value in (True, False):
+            yield ((tree.number, value),), value, frozenset({(tree.number, value)})
+    elif isinstance(tree, _Not):
+        for steps, value, shows in _paths(tree.inner):
+            yield steps, not value, shows
+    elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
+        for steps, value, _ in _paths(tree.test):
+            for more, result, shows in _paths(tree.body if value else tree.orelse):
+                yield steps + more, result, shows
+    else:
+        yield from _group_paths(tree.value, tree.parts)
+
+
+def _group_paths(ends: bool, parts: tuple[Any, ...]) -> Iterator[_Path]:
+    for steps, value, shows in _paths(parts[0]):
+        if value == ends or len(parts) == 1:
+            yield steps, value, shows
+            continue
+        for more, result, others in _group_paths(ends, parts[1:]):
+            # If a later part ended it, the earlier ones did not decide. Otherwise each part did.
+            yield steps + more, result, others if result == ends else shows | others
 
 
 def _judge(tree: Any, operands: list[Operand]) -> None:
     """Set each operand's independence."""
-    if sum(_paths_number(tree)) > MOST_PATHS:
+    too_many = len(operands) > MOST_PATHS  # each operand can end an evaluation
+    every = [] if too_many else list(islice(_paths(tree), MOST_PATHS + 1))
+    if too_many or len(every) > MOST_PATHS:
         for operand in operands:
             operand.note = operand.note or "too many operands to derive MC/DC"
         return
@@ -192,7 +169,7 @@ def _judge(tree: Any, operands: list[Operand]) -> None:
             return step[1] == bool(operand.true)
         return operand.true is None or operand.doubtful or seen(step)
 
-    paths = [path for path in _Paths(tree).paths if all(map(possible, path[0]))]
+    paths = [path for path in every if all(map(possible, path[0]))]
     endings: dict[_Step, list[tuple[bool, frozenset[_Step]]]] = defaultdict(list)
     for steps, outcome, shows in paths:
         endings[steps[-1]].append((outcome, shows))
@@ -244,13 +221,10 @@ class _Finder(ast.NodeVisitor):
             self._decide(node.guard, "guard")
         elif isinstance(node, ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             self._pass_on(node)
-        for child in ast.iter_child_nodes(node):
-            if not getattr(child, "_decided", False):
-                self.visit(child)
-            else:  # visit the expressions inside its operands
-                self._inside(child)
+        self._inside(node)
 
     def _inside(self, node: ast.AST) -> None:
+        """Visit the children of a node, but of operands that were added only the expressions inside them."""
         for child in ast.iter_child_nodes(node):
             if getattr(child, "_decided", False):
                 self._inside(child)
@@ -302,7 +276,7 @@ class _Finder(ast.NodeVisitor):
                 operand.note = "its value is passed on, not tested"
             elif len(rows) % tested:
                 operand.true = operand.false = None
-                operand.note = "its branches cannot be told from those of the other comparisons"
+                operand.note = "its branches cannot be distinguished from those of the other comparisons"
             else:
                 self._fill(operand, node, rows[i::tested], decision)
         return _Group(False, tuple(_Leaf(first + i) for i in range(len(node.ops))))
@@ -323,7 +297,7 @@ class _Finder(ast.NodeVisitor):
                 self._fill(operand, value, [], decision)
             elif len(rows) % len(tested):
                 operand.true = operand.false = None
-                operand.note = "its branches cannot be told from those of the other operands"
+                operand.note = "its branches cannot be distinguished from those of the other operands"
             else:
                 self._fill(operand, None, rows[tested.index(value) :: len(tested)], decision)
                 self._jumped_past(operand, value, decision)
@@ -352,7 +326,7 @@ class _Finder(ast.NodeVisitor):
             return
         if not rows and decision.kind == "comprehension" and self._tests_none(node):
             operand.true = operand.false = None
-            operand.note = "the compiler gave its branch another place"
+            operand.note = "the compiler gave its branch another position"
             return
         is_not = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
         true = false = 0
@@ -364,7 +338,7 @@ class _Finder(ast.NodeVisitor):
             decision.exact = decision.exact and not row.flags & BranchFlags.RAN_ONLY
         operand.true, operand.false = true, false
         if operand.doubtful and not (true and false):
-            operand.note = "an outcome may be missing: this interpreter could not tell"
+            operand.note = "an outcome may be missing: this interpreter cannot distinguish its two directions"
 
     def _jumped_past(self, operand: Operand, value: ast.expr, decision: Decision) -> None:
         """Complete the outcomes of `a and b` in `a and b or c`: if a is false, 3.14 jumps past its test."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.coverage.arcs import step_text
+from seismo.coverage.conditions import decisions_of
 from seismo.coverage.percentages import Percentages
+from seismo.model.table import BranchRow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.coverage.arcs import Steps
     from seismo.coverage.conditions import Decision
@@ -42,18 +45,12 @@ class Region:
     lines: frozenset[int]
 
 
-@dataclass(frozen=True)
-class RegionCoverage:
-    """The coverage of a region, or of all lines outside of regions (name ""). The fields are as in FileCoverage."""
+class RegionCoverage(NamedTuple):
+    """The coverage of a region, or of all lines outside of regions (name ""), as that of a file with only its lines."""
 
     name: str
     start: int
-    executed: list[int]
-    missing: list[int]
-    excluded: list[int]
-    executed_branches: list[Arc]
-    missing_branches: list[Arc]
-    numbers: Percentages
+    file: FileCoverage
 
 
 @dataclass
@@ -92,9 +89,6 @@ class FileCoverage:
     @functools.cached_property
     def conditions(self) -> list[Decision]:
         """Return the decisions with the outcomes that were seen, or an empty list without branches."""
-        from seismo.coverage.conditions import decisions_of
-        from seismo.model.table import BranchRow
-
         try:
             rows = [BranchRow(-1, *jump) for jump in self.jumps]
             return decisions_of(rows, "\n".join(self.source_lines)) if rows else []
@@ -114,26 +108,20 @@ class FileCoverage:
     @functools.cached_property
     def numbers(self) -> Percentages:
         """Return the numbers of the file."""
-        return self._numbers(self.statements, self.missing, self.excluded, self.missing_branches, self.exits)
-
-    def _numbers(
-        self,
-        statements: Collection[int],
-        missing: Collection[int],
-        excluded: Collection[int],
-        missing_branches: Collection[Arc],
-        exits: Mapping[int, int],
-    ) -> Percentages:
-        lines = set(missing)
+        missing = set(self.missing)
         return Percentages(
-            statements=len(statements),
-            missing=len(lines),
-            excluded=len(excluded),
-            branches=sum(exits.values()),
-            partial_branches=sum(line not in lines for line, _ in missing_branches),
-            missing_branches=len(missing_branches),
+            statements=len(self.statements),
+            missing=len(missing),
+            excluded=len(self.excluded),
+            branches=sum(self.exits.values()),
+            partial_branches=sum(line not in missing for line, _ in self.missing_branches),
+            missing_branches=len(self.missing_branches),
             files=1,
         )
+
+    def hits_of(self, line: int) -> int:
+        """Return the number of executions of a statement that ran, or 1 if they were not counted."""
+        return 1 if self.hits is None else max(1, self.hits.get(line, 1))
 
     def contexts_of(self, line: int) -> list[str]:
         """Return the sorted names of the contexts in which a statement ran, "" for none. line: its first line."""
@@ -164,12 +152,12 @@ class FileCoverage:
 
     def arc_text(self, start: int, end: int) -> str:
         """Return the effect of a step: "jump to line 5", "return from function 'f'"."""
-        return self.steps.does((start, end)) if self.steps is not None else _plain_step(end)
+        return self.steps.does((start, end)) if self.steps is not None else step_text(end)
 
     def missing_text(self, start: int, end: int) -> str:
         """Return a sentence without a full stop about a missing branch: "line 3 didn't jump to line 5 because ..."."""
         if self.steps is None:
-            return f"line {start} didn't {_plain_step(end)}"
+            return f"line {start} didn't {step_text(end)}"
         return self.steps.missing((start, end))
 
     def regions_of(self, kind: str) -> list[RegionCoverage]:
@@ -182,64 +170,31 @@ class FileCoverage:
         outside = set(range(1, len(self.source_lines) + 1))
         for region in chosen:
             outside -= region.lines
-        parts = _Parts(self, [*(region.lines for region in chosen), frozenset(outside)])
-        covered = [parts.of(index, region.name, region.start) for index, region in enumerate(chosen)]
-        with_statements = {part.name for part in covered if part.numbers.statements}
+        *parts, rest = self._split([*(region.lines for region in chosen), frozenset(outside)])
+        with_statements = {region.name for region, part in zip(chosen, parts, strict=True) if part.statements}
         named: dict[str, RegionCoverage] = {}
-        for part in covered:
-            name = part.name
-            if name in named or (name in with_statements and not part.numbers.statements):
-                name = f"{name}@{part.start}"
-            named[name] = RegionCoverage(name, *[getattr(part, other) for other in _REGION_FIELDS])
-        named[""] = parts.of(len(chosen), "", min(outside, default=1))
-        return list(named.values())
+        for region, part in zip(chosen, parts, strict=True):
+            name = region.name
+            if name in named or (name in with_statements and not part.statements):
+                name = f"{name}@{region.start}"
+            named[name] = RegionCoverage(name, region.start, part)
+        return [*named.values(), RegionCoverage("", min(outside, default=1), rest)]
 
-
-_REGION_FIELDS = [name for name in RegionCoverage.__dataclass_fields__ if name != "name"]
-
-
-class _Parts:
-    """A file's lines and branches, distributed to disjoint sets of lines in one pass."""
-
-    def __init__(self, file: FileCoverage, parts: Sequence[frozenset[int]]) -> None:
-        self.file = file
+    def _split(self, parts: Sequence[frozenset[int]]) -> list[FileCoverage]:
+        """Return the file with only the lines of each of some disjoint sets, distributed in one pass."""
         part_of = {line: index for index, lines in enumerate(parts) for line in lines}
-
-        def dealt(lines: Iterable[int]) -> dict[int, list[int]]:
-            found: dict[int, list[int]] = defaultdict(list)
-            for line in lines:
+        found = [
+            replace(self, statements=[], executed=[], missing=[], excluded=[], branches={}, exits={}) for _ in parts
+        ]
+        for name in ("statements", "executed", "missing", "excluded"):
+            for line in getattr(self, name):
                 if line in part_of:
-                    found[part_of[line]].append(line)
-            return found
-
-        self.statements = dealt(file.statements)
-        self.executed = dealt(file.executed)
-        self.missing = dealt(file.missing)
-        self.excluded = dealt(file.excluded)
-        self.branch_lines = dealt(sorted(file.branches))
-        self.exits = dealt(file.exits)
-
-    def of(self, index: int, name: str, start: int) -> RegionCoverage:
-        file = self.file
-        branches = [(line, file.branches[line]) for line in self.branch_lines[index]]
-        missing_branches = [(line, to) for line, (_, missing) in branches for to in missing]
-        numbers = file._numbers(
-            self.statements[index],
-            self.missing[index],
-            self.excluded[index],
-            missing_branches,
-            {line: file.exits[line] for line in self.exits[index]},
-        )
-        return RegionCoverage(
-            name,
-            start,
-            self.executed[index],
-            self.missing[index],
-            self.excluded[index],
-            [(line, to) for line, (taken, _) in branches for to in taken],
-            missing_branches,
-            numbers,
-        )
+                    getattr(found[part_of[line]], name).append(line)
+        for name in ("branches", "exits"):
+            for line, value in getattr(self, name).items():
+                if line in part_of:
+                    getattr(found[part_of[line]], name)[line] = value
+        return found
 
 
 @dataclass
@@ -264,7 +219,3 @@ def common_folder(files: Sequence[FileCoverage]) -> str:
         return ""
     folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
     return folder + "/" if folder != "/" else ""
-
-
-def _plain_step(end: int) -> str:
-    return f"jump to line {end}" if end > 0 else "jump to the function exit"

@@ -12,7 +12,4 @@ EXCLUDE: tuple[str, ...] = (
 )
 PARTIAL: tuple[str, ...] = (r"#\s*(pragma|PRAGMA)[:\s]?\s*(no|NO)\s*(branch|BRANCH)",)
 # These always apply, because their tests have a constant outcome.
-PARTIAL_ALWAYS: tuple[str, ...] = (
-    r"^\s*while (True|1|False|0):",
-    r"^\s*if (True|1|False|0):",
-)
+PARTIAL_ALWAYS: tuple[str, ...] = (r"^\s*while (True|1|False|0):", r"^\s*if (True|1|False|0):")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from seismo.model.lines import tables
+from seismo.model.columns import rows_of
+from seismo.model.lines.merge import context_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 PYTHON = 0  # a kind of function
+_P = TypeVar("_P")  # a line or an arc
 
 
 class ExecutedLines:
@@ -61,38 +63,26 @@ class ExecutedFiles:
         self._of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
         self._functions(recording)
         lines, arcs = self._context_names(recording)
-        wanted = None
-        if contexts:
-            expression = re.compile("|".join(f"(?:{context})" for context in contexts))
-            wanted = expression.search
-        for row, (function, line, hits, *_) in enumerate(tables.rows_of(recording, "lines")):
-            of = self._of_function[function]
-            names = lines.get(row)
-            if of is None or line <= 0 or (wanted and not any(map(wanted, names or ("",)))):
-                continue
-            recorded, own, _ = of
-            own.add(line)
-            recorded.hits[line] = recorded.hits.get(line, 0) + hits
-            if names:
-                recorded.line_contexts.setdefault(line, set()).update(names)
-        for row, (function, start, end, hits, *_) in enumerate(tables.rows_of(recording, "arcs")):
-            of = self._of_function[function]
-            names = arcs.get(row)
-            if of is None or (wanted and not any(map(wanted, names or ("",)))):
-                continue
-            recorded, _, steps = of
-            arc = start, end
-            steps.add(arc)
-            recorded.arcs[arc] = recorded.arcs.get(arc, 0) + hits
-            if names:
-                recorded.arc_contexts.setdefault(arc, set()).update(names)
-        for values in tables.rows_of(recording, "branches"):
+        search = re.compile("|".join(f"(?:{context})" for context in contexts)).search if contexts else None
+
+        def is_wanted(names: set[str] | None) -> bool:
+            return search is None or any(map(search, names or ("",)))
+
+        for row, (function, line, hits, *_) in enumerate(rows_of(recording, "lines")):
+            of, names = self._of_function[function], lines.get(row)
+            if of is not None and line > 0 and is_wanted(names):
+                _count(line, hits, names, of[1], of[0].hits, of[0].line_contexts)
+        for row, (function, start, end, hits, *_) in enumerate(rows_of(recording, "arcs")):
+            of, names = self._of_function[function], arcs.get(row)
+            if of is not None and is_wanted(names):
+                _count((start, end), hits, names, of[2], of[0].arcs, of[0].arc_contexts)
+        for values in rows_of(recording, "branches"):
             of = self._of_function[values[0]]
             if of is not None:
                 of[0].conditions.append(values)
 
     def _functions(self, recording: Recording) -> None:
-        for kind, module, qualname, file, line, *_ in tables.rows_of(recording, "functions"):
+        for kind, module, qualname, file, line, *_ in rows_of(recording, "functions"):
             recorded = self._file(file) if kind == PYTHON else None
             if recorded is None:
                 self._of_function.append(None)
@@ -121,18 +111,28 @@ class ExecutedFiles:
         return recorded
 
     def _context_names(self, recording: Recording) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
-        names = [name for (name,) in tables.rows_of(recording, "contexts")]
+        names = [name for (name,) in rows_of(recording, "contexts")]
         found: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
-        for context, kind, row in tables.context_rows(recording):
+        for context, kind, row in context_rows(recording):
             if kind < len(found):
                 found[kind].setdefault(row, set()).add(names[context])
         return found
 
 
+def _count(
+    place: _P, hits: int, names: set[str] | None, own: set[_P], sums: dict[_P, int], contexts: dict[_P, set[str]]
+) -> None:
+    """Add the hits of a line or arc to those of its code object and file, with the names of its contexts."""
+    own.add(place)
+    sums[place] = sums.get(place, 0) + hits
+    if names:
+        contexts.setdefault(place, set()).update(names)
+
+
 def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
     """Map each co_filename to its absolute path ("" if it is no file) and its recorded versions."""
     places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
-    for file, path, size, _, crc, *_ in tables.rows_of(recording, "sources"):
+    for file, path, size, _, crc, *_ in rows_of(recording, "sources"):
         known = places.get(file)
         if known is None or not known[0]:
             places[file] = path, {(size, crc)} | (known[1] if known else set())

@@ -73,9 +73,7 @@ def expression_of(pattern: str) -> str:
         kind = part.lastgroup or ""
         if kind in ("wrong", "open"):
             raise UsageError(
-                f"a pattern of files cannot have {part[0]!r} there",
-                pattern,
-                "** stands between slashes only, [] is closed",
+                f"a file pattern cannot have {part[0]!r} there", pattern, "** must be between slashes, and [ needs a ]"
             )
         found.append(part[0] if kind == "choice" else _MEANING.get(kind) or re.escape(part[0]))
     return "".join(found)

@@ -11,6 +11,7 @@ diff is parsed by the line counts of its hunks, so that no text of a file can be
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 from dataclasses import dataclass
@@ -34,26 +35,11 @@ def changes(revision: str, folder: str) -> list[Change]:
     """
     root = os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
     if not root:
-        raise SeismoError("this repository has no files of its own", folder, "run it in a work tree")
+        raise SeismoError("this is a bare repository", folder, "run it in a work tree")
     start = _start(root, revision)
-    found = _from_diff(
-        _git(
-            root,
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-relative",
-            "--find-renames",
-            "--unified=0",
-            "--inter-hunk-context=0",
-            "--ignore-submodules=all",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            start,
-            "--",
-        )
-    )
+    options = "--no-color --no-ext-diff --no-textconv --no-relative --find-renames --unified=0 --inter-hunk-context=0"
+    options += " --ignore-submodules=all --src-prefix=a/ --dst-prefix=b/"
+    found = _from_diff(_git(root, "diff", *options.split(), start, "--"))
     for name in filter(None, _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")):
         found.setdefault(name, set()).update(_all_lines(os.path.join(root, os.fsdecode(name))))
     made = []
@@ -83,6 +69,7 @@ def _start(root: str, revision: str) -> str:
 def _git(folder: str, *words: str) -> bytes:
     """Return git's output. Raise SeismoError with the first line of its error message."""
     safe = ["--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    safe += ["-c", "core.quotePath=true"]
     environment = {**os.environ, "LC_ALL": "C"}
     command = ["git", *safe, *words]
     try:
@@ -90,13 +77,13 @@ def _git(folder: str, *words: str) -> bytes:
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     except FileNotFoundError:
-        raise SeismoError("git is not there", hint="what changed is what git says: install it") from None
+        raise SeismoError("git is not installed", hint="install git, which finds the changed lines") from None
     except OSError as error:
         raise SeismoError(f"git cannot be run: {error.strerror or error}", folder) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
-        hint = "what changed is what git says" if "not a git repository" in said else ""
-        raise SeismoError(f"git says: {said or f'status {done.returncode}'}", folder, hint)
+        message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        hint = "git finds the changed lines" if "not a git repository" in message else ""
+        raise SeismoError(f"git fails: {message or f'status {done.returncode}'}", folder, hint)
     return done.stdout
 
 
@@ -130,28 +117,14 @@ def _hunk(line: bytes) -> tuple[tuple[int, int], tuple[int, int]]:
     return (old[0], old[1] if len(old) > 1 else 1), (new[0], new[1] if len(new) > 1 else 1)
 
 
-_ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-
-
 def _name(text: bytes) -> bytes:
-    """Return the file of a `+++` line without its prefix, or b"" for none. git quotes special names as C does."""
+    """Return the file of a `+++` line without its prefix, or b"" for none."""
     if text == b"/dev/null":
         return b""
-    if not text.startswith(b'"'):
-        return text.removesuffix(b"\t").removeprefix(b"b/")
-    inside, name, at = text[1 : text.rindex(b'"')], bytearray(), 0
-    while at < len(inside):
-        char = inside[at : at + 1]
-        if char != b"\\":
-            name += char
-            at += 1
-        elif inside[at + 1 : at + 4].isdigit():
-            name.append(int(inside[at + 1 : at + 4], 8) & 255)
-            at += 4
-        else:
-            name.append(_ESCAPES.get(inside[at + 1 : at + 2], 63))
-            at += 2
-    return bytes(name).removeprefix(b"b/")
+    name = text.removesuffix(b"\t")
+    if name.startswith(b'"'):  # git quotes special names as C does, with escapes that Python has, too
+        name = ast.literal_eval(f"b{name.decode('ascii')}")
+    return name.removeprefix(b"b/")
 
 
 def _all_lines(path: str) -> range:

@@ -136,23 +136,25 @@ class Layout:
 
         line, column: a position between the head's last expression and its colon
         """
-        lines = self.lines
-        while True:
-            found = _BEFORE_COLON.match(lines[line - 1], column)
-            assert found is not None
-            column = found.end()
-            if lines[line - 1][column : column + 1] == ":":
-                break
-            line, column = line + 1, 0
+        line, column = self._colon(line, column)
         last = body[-1].end_lineno
         assert last is not None
         self.clauses.append(Clause(first, line, last))
-        rest = lines[line - 1][column + 1 :].strip()
+        rest = self.lines[line - 1][column + 1 :].strip()
         if not rest or rest[0] == "#":
             self._close(first, line)
             self._suite(body)
         else:
             self._suite(body, first, max(line, body[0].lineno))
+
+    def _colon(self, line: int, column: int) -> tuple[int, int]:
+        """Return the line and column of the first colon from a position on that is not in a comment."""
+        while True:
+            found = _BEFORE_COLON.match(self.lines[line - 1], column)
+            assert found is not None
+            if self.lines[line - 1][found.end() : found.end() + 1] == ":":
+                return line, found.end()
+            line, column = line + 1, 0
 
     def _end(self, node: ast.AST) -> tuple[int, int]:
         """Return the line and column (in characters) of a node's end."""
@@ -196,13 +198,8 @@ class Layout:
         column = self._characters(node.lineno, node.col_offset)
         return self.lines[node.lineno - 1].startswith("elif", column)
 
-    def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        self._after(node.lineno, node.iter, node.body)
-        if node.orelse:
-            self._keyword("else", node.orelse)
-
-    def _while(self, node: ast.While) -> None:
-        self._after(node.lineno, node.test, node.body)
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        self._after(node.lineno, node.test if isinstance(node, ast.While) else node.iter, node.body)
         if node.orelse:
             self._keyword("else", node.orelse)
 
@@ -228,12 +225,7 @@ class Layout:
         line, column = self._end(node.subject)
         last = node.cases[-1].body[-1].end_lineno
         assert last is not None
-        while True:
-            found = _BEFORE_COLON.match(self.lines[line - 1], column)
-            assert found is not None
-            if self.lines[line - 1][found.end() : found.end() + 1] == ":":
-                break
-            line, column = line + 1, 0
+        line, _ = self._colon(line, column)
         self.clauses.insert(start, Clause(node.lineno, line, last))
         self._close(node.lineno, line)
         for case in node.cases:
@@ -334,9 +326,9 @@ class Layout:
 
 _HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {
     ast.If: Layout._if,
-    ast.For: Layout._for,
-    ast.AsyncFor: Layout._for,
-    ast.While: Layout._while,
+    ast.For: Layout._loop,
+    ast.AsyncFor: Layout._loop,
+    ast.While: Layout._loop,
     ast.With: Layout._with,
     ast.AsyncWith: Layout._with,
     ast.Try: Layout._try,

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage import default_exclusions
 from seismo.coverage import read_source as text
+from seismo.coverage.arcs import Steps
 from seismo.coverage.coverage_report import Arc, Region
 from seismo.coverage.errors import SourceError
 from seismo.coverage.logical_lines import Case, Layout
@@ -37,15 +38,6 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from seismo.coverage.arcs import Steps
-
-__all__ = ["ParsedSource", "SourceError", "parse", "read"]
-
-
-def read(path: str) -> bytes:
-    """Return the bytes of a source file, which may be in a zip archive. Raise SourceError if it cannot be read."""
-    return text.read(path)
 
 
 def parse(
@@ -150,8 +142,6 @@ class ParsedSource:
     @functools.cached_property
     def steps(self) -> Steps:
         """Return the steps from line to line that the code allows, with words for them."""
-        from seismo.coverage.arcs import Steps
-
         assert self._tree is not None
         found = Steps(self._tree, self._lines, self._first)
         self._tree = None  # it is large, and not used again
@@ -247,7 +237,7 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            raise UsageError(f"a pattern is no regular expression: {error}", pattern) from None
+            raise UsageError(f"a pattern is not a regular expression: {error}", pattern) from None
     joined = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(joined, re.MULTILINE)
 

@@ -62,5 +62,5 @@ def _name(part: str, pattern: str) -> tuple[str, bool]:
         _, bracket, rest = rest.partition("[")
         inside, close, rest = rest.partition("]")
         if not bracket or not close or not inside:
-            raise UsageError(f"a file pattern cannot be {pattern!r}", hint="[ and ] enclose the characters that may be")
+            raise UsageError(f"a file pattern cannot be {pattern!r}", hint="[ and ] enclose a set of characters")
     return part.replace("?", "[!/]"), "*" not in part

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -30,15 +31,7 @@ class Percentages:
     def __add__(self, other: Percentages) -> Percentages:
         if not isinstance(other, Percentages):
             return NotImplemented
-        return Percentages(
-            self.statements + other.statements,
-            self.missing + other.missing,
-            self.excluded + other.excluded,
-            self.branches + other.branches,
-            self.partial_branches + other.partial_branches,
-            self.missing_branches + other.missing_branches,
-            self.files + other.files,
-        )
+        return Percentages(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def executed(self) -> int:
@@ -94,7 +87,7 @@ def percent_text(percent: float, precision: int = 0) -> str:
 def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
     """Return True if a total is below the threshold, after rounding to at least the threshold's decimals.
 
-    A threshold of 100 requires exactly 100. Raise UsageError if the threshold is not a percentage.
+    A threshold of 100 requires a total of exactly 100. Raise UsageError if the threshold is not a percentage.
     """
     if not 0 <= threshold <= 100:
         raise UsageError(f"fail_under is {threshold:g}", hint="give a percentage from 0 to 100")

@@ -34,7 +34,7 @@ def read(path: str) -> bytes:
     if path.startswith("<frozen "):
         raise SourceError("this is a part of the interpreter, whose source is not installed", path)
     if path.startswith("<"):
-        raise SourceError("the code was made while the program ran: it has no source file", path)
+        raise SourceError("the code was generated while the program ran: it has no source file", path)
     if not path:
         raise SourceError("the source file could not be found when the recording ended", path)
     if not _is_allowed(path):

@@ -13,7 +13,7 @@ import json
 import os
 import zlib
 
-from seismo.coverage.settings import SORTS, Settings, load
+from seismo.coverage.settings import OPTIONS, SORTS, Settings, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,29 +24,8 @@ if TYPE_CHECKING:
 
 # The stored settings: exclusions, the contents of reports, and path aliases.
 NAMES = (
-    "exclude",
-    "partial",
-    "partial_always",
-    "report_include",
-    "report_omit",
-    "report_contexts",
-    "include_namespace_packages",
-    "ignore_errors",
-    "fail_under",
-    "precision",
-    "show_missing",
-    "skip_covered",
-    "skip_empty",
-    "sort",
-    "relative_files",
-    "html_title",
-    "html_skip_covered",
-    "html_skip_empty",
-    "html_show_contexts",
-    "xml_package_depth",
-    "json_pretty_print",
-    "json_show_contexts",
-    "lcov_line_checksums",
+    *("exclude", "partial", "partial_always", "relative_files"),
+    *(name for name, section, _, how in OPTIONS if section != "run" and how not in ("path", "patterns")),
 )
 _LARGEST = {"fail_under": 100, "precision": 20, "xml_package_depth": 10**6}
 _SWITCHES = ("html_skip_covered", "html_skip_empty")  # of the settings that may be None
@@ -137,5 +116,5 @@ def settings_text(settings: Settings) -> str:
     if not settings.carried:
         return settings.file
     if not settings.changed:
-        return f"those that it was recorded with, of {settings.file}"
-    return f"those that it was recorded with, of {settings.file}, which has changed since: --rcfile FILE reads it"
+        return f"as recorded, from {settings.file}"
+    return f"as recorded, from {settings.file}, which has changed since: --rcfile FILE reads it"

@@ -2,13 +2,12 @@
 
     settings = load(os.getcwd())
 
-Files. As in coverage.py, the first of these is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
+As in coverage.py, the first of these files is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
 The first two belong to coverage.py and count whenever they exist. In the others only coverage sections count, and a
 file without any is skipped. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one and must exist.
-[tool.seismo.cover] of pyproject.toml is read after that and overrides single options.
 
-Options. OPTIONS has the supported ones, each with its parser. Other options of coverage.py and unknown ones are listed
-in `notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
+OPTIONS has the supported options, each with its parser. Other options of coverage.py and unknown ones are listed in
+`notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
 
 A recorded process loads this module only if there is a settings file in its folder. So it avoids dataclasses and
 typing, and imports configparser or tomllib only for a file that needs it.
@@ -19,7 +18,7 @@ from __future__ import annotations
 import os
 
 from seismo.coverage.default_exclusions import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
-from seismo.errors import UsageError
+from seismo.errors import UsageError, did_you_mean
 from seismo.options import of
 
 TYPE_CHECKING = False
@@ -135,9 +134,7 @@ class Settings:
         packages that were not found at the start; include and omit of the run. The recording holds all files that they
         select, and perhaps more.
         """
-        merged = recording.meta.get("merged")
-        parts = merged if isinstance(merged, list) and merged else [recording.meta]
-        parts = [part if isinstance(part, dict) else {} for part in parts]
+        parts = recording.parts
         given: dict[str, Any] = {"source": ()}
         for name in RECORDED:
             given[name] = any(part.get(name) is True for part in parts)
@@ -212,20 +209,8 @@ OPTIONS = (
 )
 
 # Options without an effect here: seismo always does this, or they concern the implementation of coverage.py.
-_NO_DIFFERENCE = {
-    "run": (
-        "command_line",
-        "concurrency",
-        "core",
-        "debug",
-        "debug_file",
-        "disable_warnings",
-        "parallel",
-        "sigterm",
-        "timid",
-        "_crash",
-    ),
-}
+_NO_DIFFERENCE = {"run": {"command_line", "concurrency", "core", "debug", "debug_file", "disable_warnings"}}
+_NO_DIFFERENCE["run"] |= {"parallel", "sigterm", "timid", "_crash"}
 # Options of coverage.py that seismo lacks.
 _NOT_TAKEN = {"run": ("plugins",), "report": ("format",), "html": ("extra_css",)}
 
@@ -397,9 +382,9 @@ def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any
                 unknown.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
     shown = os.path.basename(path)
     if without:
-        notes.append(f"{shown}: seismo does without these settings: {', '.join(without)}")
+        notes.append(f"{shown}: seismo does not support these settings: {', '.join(without)}")
     if unknown:
-        notes.append(f"{shown}: there are no such settings: {', '.join(unknown)}")
+        notes.append(f"{shown}: unknown settings: {', '.join(unknown)}")
     return any_set or bool(without)
 
 
@@ -431,15 +416,12 @@ def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
         elif name in _OURS:
             found[name] = _Value(path, section, name).read(_OURS[name])
         else:
-            raise _Value(path, section, name).wrong("is not a setting", _did_you_mean(name))
+            hint = did_you_mean(name, _OURS) or f"the settings are {', '.join(sorted(_OURS))}, paths"
+            raise _Value(path, section, name).wrong("is not a setting", hint.rstrip())
     return path if table else ""
 
 
-def _did_you_mean(name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, _OURS, 1)
-    return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
+_YES, _NO = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
 
 
 class _Value:
@@ -453,8 +435,7 @@ class _Value:
         return UsageError(f"{self.option} {what}", f"{self.path}: [{self.section.name}]", hint)
 
     def read(self, how: str) -> Any:
-        reader: Callable[[_Value], Any] = _READERS[how]
-        return reader(self)
+        return _READERS[how](self)
 
     def text(self) -> str:
         if not isinstance(self.raw, str):
@@ -507,22 +488,12 @@ class _Value:
         return kept
 
     def switch(self) -> bool:
-        words = {
-            "1": True,
-            "yes": True,
-            "true": True,
-            "on": True,
-            "0": False,
-            "no": False,
-            "false": False,
-            "off": False,
-        }
         if isinstance(self.raw, bool):
             return self.raw
-        value = words.get(self.text().strip().lower()) if isinstance(self.raw, str) else None
-        if value is None:
+        word = self.text().strip().lower() if isinstance(self.raw, str) else ""
+        if word not in (*_YES, *_NO):
             raise self.wrong(f"cannot be {self.raw!r}", "give true or false")
-        return value
+        return word in _YES
 
     def number(self) -> float:
         raw = self.text() if isinstance(self.raw, str) else self.raw
@@ -545,17 +516,12 @@ class _Value:
             raise self.wrong(f"cannot be {self.raw!r}", "give a whole number, 0 or more")
         return int(value)
 
-    def contexts(self) -> str:
+    def contexts(self, name: str = "test_function") -> str:
+        """Return "test" for the only value of the option, or "" for none."""
         value = self.text()
-        if value not in ("", "test_function"):
-            raise self.wrong(f"cannot be {value!r}", "the only value is test_function")
+        if value not in ("", name):
+            raise self.wrong(f"cannot be {value!r}", f"give {name}, or leave it empty")
         return "test" if value else ""
-
-    def our_contexts(self) -> str:
-        value = self.text()
-        if value not in ("", "test"):
-            raise self.wrong(f"cannot be {value!r}", "give test, or leave it empty")
-        return value
 
     def patch(self) -> bool:
         """Return True if subprocesses are to be recorded. The other patches of coverage.py are always in effect."""
@@ -582,7 +548,7 @@ _READERS: dict[str, Callable[[_Value], Any]] = {
     "percent": _Value.percent,
     "whole": _Value.whole,
     "contexts": _Value.contexts,
-    "our contexts": _Value.our_contexts,
+    "our contexts": lambda value: value.contexts("test"),
     "patch": _Value.patch,
     "sort": _Value.sort,
 }

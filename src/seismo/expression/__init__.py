@@ -10,15 +10,15 @@ Recorded processes import this package, so it avoids re, typing and dataclasses.
 from __future__ import annotations
 
 from seismo.errors import UsageError
+from seismo.expression.compiler import LEAST, MOST, Program
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
-from seismo.expression.program import LEAST, MOST, Program
 from seismo.expression.terms import BITS, KINDS, Kind, Number, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from typing import Protocol
 
     from seismo.expression.terms import Term
@@ -118,23 +118,19 @@ class Expression:
     def with_main(self, module: str) -> Expression:
         """Return the expression for a run of this module as the main program: its patterns also match __main__."""
         root = read(self.text)
-        for term in root.terms():
-            for part in term.parts if isinstance(term, Kind) else (term,):
-                if isinstance(part, Text) and part.fact in ("name", "module"):
-                    part.patterns += tuple(
-                        "__main__" + pattern[len(module) :]
-                        for pattern in part.patterns
-                        if pattern.startswith(module + ".") or (pattern == module and part.fact == "module")
-                    )
+        for part in _texts(root, "name", "module"):
+            part.patterns += tuple(
+                "__main__" + pattern[len(module) :]
+                for pattern in part.patterns
+                if pattern.startswith(module + ".") or (pattern == module and part.fact == "module")
+            )
         return Expression(root, root.text())
 
     def with_script(self, path: str) -> Expression:
         """Return the expression for a run of this script, which file patterns can then mean (see terms.paths_of)."""
         root = read(self.text)
-        for term in root.terms():
-            for part in term.parts if isinstance(term, Kind) else (term,):
-                if isinstance(part, Text) and part.fact == "file":
-                    part.script = path
+        for part in _texts(root, "file"):
+            part.script = path
         return Expression(root, self.text)
 
     def __str__(self) -> str:
@@ -151,6 +147,14 @@ class Expression:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return parse, (self.text,)
+
+
+def _texts(root: Term, *facts: str) -> Iterator[Text]:
+    """Yield the terms that match patterns with one of these facts."""
+    for term in root.terms():
+        for part in term.parts if isinstance(term, Kind) else (term,):
+            if isinstance(part, Text) and part.fact in facts:
+                yield part
 
 
 def parse(text: str) -> Expression:

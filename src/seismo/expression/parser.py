@@ -6,8 +6,8 @@ hint shows it.
 
 from __future__ import annotations
 
+from seismo.expression.compiler import MOST
 from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, fail, quoted, tokens
-from seismo.expression.program import MOST
 from seismo.expression.terms import KINDS, UNITS, Join, Kind, Not, Number, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -128,7 +128,7 @@ class _Parser:
             if last.kind == NUMBER or isinstance(term, Number):
                 hint = "line in (10-20), or: line >= 10 and line <= 20"
                 self.fail(self.token, "comparisons cannot be chained", hint)
-            self.fail(self.token, "what stands before this sign cannot be compared", self.compare_hint(term))
+            self.fail(self.token, "the term before this sign cannot be compared", self.compare_hint(term))
         return self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
 
     @staticmethod
@@ -189,7 +189,7 @@ class _Parser:
         if token.kind == NUMBER:
             return self.flipped(token)
         if token.kind == STRING:
-            self.fail(token, "a string cannot stand alone", f"did you mean: function({quoted(token.text[:40])})")
+            self.fail(token, "a string cannot be used alone", f"did you mean: function({quoted(token.text[:40])})")
         if token.kind != WORD or token.text in JOINERS:
             self.nothing(token)
         word = token.text
@@ -211,14 +211,16 @@ class _Parser:
         hint = 'a kind of event, or a term such as module("app.*")'
         if token.kind == END:
             self.fail(token, f"something is missing{after}", hint)
-        self.fail(token, f"{self.shown(token)} cannot stand here: something is missing{after}", hint)
+        self.fail(token, f"{self.shown(token)} cannot be used here: something is missing{after}", hint)
 
     def unknown(self, token: Token) -> NoReturn:
         word = token.text
         if word in CONSTANTS:
-            self.fail(token, f"{word} cannot stand alone", f'such as: arg("flag") is {word}')
+            self.fail(token, f"{word} cannot be used alone", f'such as: arg("flag") is {word}')
         words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
-        near = NEARLY.get(word.lower()) or nearest(word, words)
+        from difflib import get_close_matches  # only for an error, because it imports re
+
+        near = NEARLY.get(word.lower()) or next(iter(get_close_matches(word[:30].lower(), words, 1)), "")
         terms = f"the terms are {', '.join(dict.fromkeys(words))}"
         hint = f"did you mean: {near}" if near else f'the calls of a function: call("{word[:40]}"); {terms}'
         self.fail(token, f"there is no term {word[:40]!a}", hint)
@@ -313,7 +315,7 @@ class _Parser:
         sign = self.token
         word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
         if not self.sees(*COMPARISONS) or word.kind != WORD or word.text not in NUMBERS:
-            self.fail(token, "a number cannot stand alone", "compare something with it, such as: duration > 50ms")
+            self.fail(token, "a number cannot be used alone", "compare something with it, such as: duration > 50ms")
         self.at -= 1
         value = self.amount(word.text)
         self.at += 2
@@ -355,7 +357,7 @@ class _Parser:
             self.fail(token, f"there is no unit {token.unit[:20]!a}", "the units are ns, us, ms, s")
         whole, _, part = token.text.partition(".")
         if not (whole + part).isdecimal():
-            self.fail(token, "an exponent cannot stand here", f"such as: {word} > 50ms")
+            self.fail(token, "an exponent cannot be used here", f"such as: {word} > 50ms")
         value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], int("1" + "0" * len(part)))
         if rest:
             self.fail(token, "this is finer than a nanosecond")
@@ -373,7 +375,7 @@ class _Parser:
             hint = f'write names in quotes: "{name.text[:40]}"' if name.kind == WORD else ""
             self.fail(name, "the name of a variable is missing here", hint)
         if not name.text.isidentifier():
-            self.fail(name, f"{self.shown(name)} is not the name of a variable", "patterns cannot stand here")
+            self.fail(name, f"{self.shown(name)} is not the name of a variable", "patterns cannot be used here")
         self.take()
         self.close(opened)
         term = Variable(token.column, word, name.text, self.path())
@@ -395,7 +397,7 @@ class _Parser:
                 continue
             literal = self.literal()
             if type(literal) is not str and type(literal) is not int:
-                self.fail(key, "only a string or a whole number can stand here")
+                self.fail(key, "only a string or a whole number can be used here")
             path.append(("[", literal))
             if not self.skip("]"):
                 self.fail(self.token, 'a "]" is missing here')
@@ -435,7 +437,7 @@ class _Parser:
             token = self.take()
         if token.kind == NUMBER:
             if token.unit:
-                self.fail(token, "no unit can stand here", "to compare durations, use duration or own")
+                self.fail(token, "no unit can be used here", "to compare durations, use duration or own")
             value = int(token.text) if token.text.isdecimal() else float(token.text)
             if value - value != 0:
                 self.fail(token, "the number is too large")
@@ -458,26 +460,4 @@ _EXAMPLES = {
     "exception": "KeyError",
 }
 _VALUES = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}
-_LISTS = {
-    "line": "(10-20, 30)",
-    "depth": "(1-3)",
-    "calls": "(1, 1000)",
-    "duration": "(1ms-5ms)",
-    "own": "(1ms-5ms)",
-}
-
-
-def nearest(word: str, words: tuple[str, ...]) -> str:
-    """Return the most similar word, or "". This does not use difflib, which would import re."""
-    best, distance = "", 2 + min(len(word), 8) // 4  # two exchanged letters count as two edits
-    if len(word) > 30:
-        return best
-    for other in words:
-        row = list(range(len(other) + 1))
-        for i, char in enumerate(word.lower(), 1):
-            above, row[0] = row[0], i
-            for j, letter in enumerate(other, 1):
-                above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (char != letter))
-        if row[-1] < distance:
-            best, distance = other, row[-1]
-    return best
+_LISTS = {"line": "(10-20, 30)", "depth": "(1-3)", "calls": "(1, 1000)", "duration": "(1ms-5ms)", "own": "(1ms-5ms)"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
+from seismo.expression.compiler import AND, LEAST, MOST, NOT, OR
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
-from seismo.expression.program import AND, LEAST, MOST, NOT, OR
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seismo.expression import Facts
-    from seismo.expression.program import Program
+    from seismo.expression.compiler import Program
 
     Ranges = tuple[tuple[int, int], ...]
     Literal = str | int | float | bool | None
@@ -97,10 +97,23 @@ class Term:
         return ()
 
 
-class Text(Term):
+class _OfFact(Term):
+    """A predicate on one fact."""
+
+    __slots__ = ("fact",)
+    fact: str
+
+    def facts(self) -> tuple[str, ...]:
+        return (self.fact,)
+
+    def possible(self) -> tuple[int, int]:
+        return 0, AVAILABLE.get(self.fact, ALL)
+
+
+class Text(_OfFact):
     """`module("app.*", "lib")`: a pattern matches. script: path of the program's script, for files (see `paths_of`)."""
 
-    __slots__ = ("fact", "patterns", "script")
+    __slots__ = ("patterns", "script")
 
     def __init__(self, column: int, fact: str, patterns: tuple[str, ...]) -> None:
         self.column, self.fact, self.patterns, self.script = column, fact, patterns, ""
@@ -114,14 +127,8 @@ class Text(Term):
     def text(self) -> str:
         return f"{self.fact}({', '.join(map(quoted, self.patterns))})"
 
-    def facts(self) -> tuple[str, ...]:
-        return (self.fact,)
-
     def emit(self, program: Program) -> None:
         program.text(self.fact, self._held())
-
-    def possible(self) -> tuple[int, int]:
-        return 0, AVAILABLE.get(self.fact, ALL)
 
     def decide(self, facts: Facts) -> bool | None:
         if lacks(self.fact, facts):
@@ -220,10 +227,10 @@ def _exception_names(exception: object) -> tuple[tuple[str, ...], bool]:
     return tuple(names), True
 
 
-class Number(Term):
+class Number(_OfFact):
     """`depth > 3`, `line in (10-20, 30)`: a number is inside one of the ranges."""
 
-    __slots__ = ("fact", "operator", "ranges")
+    __slots__ = ("operator", "ranges")
 
     def __init__(self, column: int, fact: str, operator: str, ranges: Ranges) -> None:
         self.column, self.fact, self.operator, self.ranges = column, fact, operator, ranges
@@ -262,14 +269,8 @@ class Number(Term):
             return ((value, MOST),)
         return ((LEAST, value - 1), *above)
 
-    def facts(self) -> tuple[str, ...]:
-        return (self.fact,)
-
     def emit(self, program: Program) -> None:
         program.ranges(self.fact, self.inside())
-
-    def possible(self) -> tuple[int, int]:
-        return 0, AVAILABLE.get(self.fact, ALL)
 
     def decide(self, facts: Facts) -> bool | None:
         if lacks(self.fact, facts):
@@ -315,19 +316,19 @@ class Kind(Term):
         return _all(here, *(part.decide(facts) for part in self.parts)) if here is not False else False
 
 
-class Variable(Term):
+class Variable(_OfFact):
     """`arg("user").id == 7`: a comparison that Python decides. number: its position among these terms, from 0."""
 
-    __slots__ = ("fact", "literals", "lookup", "name", "number", "operator", "path")
+    __slots__ = ("literals", "lookup", "name", "number", "operator", "path")
 
     def __init__(self, column: int, fact: str, name: str, path: tuple[tuple[str, str | int], ...]) -> None:
         self.column, self.fact, self.name, self.path = column, fact, name, path
         self.operator = "=="
         self.literals: tuple[Literal, ...] = ()
         self.number = 0
-        from seismo.expression import lookup  # at once, so that nothing is imported in the middle of a program
+        from seismo.expression import value_lookup  # at once, so that nothing is imported in the middle of a program
 
-        self.lookup = lookup
+        self.lookup = value_lookup
 
     def text(self) -> str:
         path = "".join(f".{key}" if how == "." else f"[{literal_text(key)}]" for how, key in self.path)
@@ -336,14 +337,8 @@ class Variable(Term):
             literals = f"({literals})"
         return f"{self.fact}({quoted(self.name)}){path} {self.operator} {literals}"
 
-    def facts(self) -> tuple[str, ...]:
-        return (self.fact,)
-
     def emit(self, program: Program) -> None:
         program.python(self.fact, self.name)
-
-    def possible(self) -> tuple[int, int]:
-        return 0, ALL
 
     def decide(self, facts: Facts) -> bool | None:
         variables = facts.get(self.fact)

@@ -14,7 +14,7 @@ import gzip
 import os
 from typing import TYPE_CHECKING
 
-from seismo import progress
+from seismo import model, progress
 from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
     annotate,
@@ -122,8 +122,6 @@ def by_start(start: bytes) -> Format | None:
 
 def read_any(path: str, start: bytes) -> Recording:
     """Read a recording, or another tool's file, by its first bytes (`start`) and its name. Raise SeismoError."""
-    from seismo import model
-
     if not begins(start):
         found = by_path(path) or by_start(start)
         if found is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.call_trees import frames
 from seismo.formats.function_names import SYNTHETIC, Frame
+from seismo.model.objects.groups import by_path, by_type
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -26,8 +27,6 @@ _VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
 
 def stacks(recording: Recording, weight: str) -> dict[tuple[Frame, ...], int]:
     """Return the stacks with their weights (one of WEIGHTS), sorted, without those of weight 0."""
-    from seismo.model.objects.groups import by_path, by_type
-
     functions = frames(recording)
     found: dict[tuple[Frame, ...], int] = {}
     for group in by_path(recording) or by_type(recording):

@@ -7,10 +7,12 @@ refused. It raises ValueError with the reason if the content is invalid.
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from seismo import recording_kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MAX_BYTES = 1 << 30
-"""The largest content that is read, packed or unpacked: a file that has more is refused and fills no memory."""
+"""The most bytes that are read, packed or unpacked. A larger file is refused before it fills the memory."""
 
 MAX_RATIO = 100
 """The largest ratio of unpacked to packed size, beyond MIN_UNPACKED; profiles have a ratio of about ten."""
@@ -33,20 +35,20 @@ MIN_UNPACKED = 1 << 23
 _STEP = 1 << 20
 
 MAX_VALUE = 1 << 60
-"""The largest count or time (in ns: 36 years) that is believed; sums of some of them still fit in 64 bits."""
+"""The largest accepted count or time (36 years in ns). Sums of several still fit in 64 bits."""
 
 MAX_LINE = 1 << 24
-"""The largest number of a line that is believed: no source is longer, and sets of lines are kept as bits."""
+"""The largest accepted line number. Sets of lines are stored as bits, so a larger one would fill the memory."""
 
 MAX_REBUILT = 1 << 19
-"""The most nodes of a tree that is rebuilt from pairs of caller and callee, beyond one for each pair."""
+"""The most nodes of a tree that is rebuilt from a call graph, in addition to one per pair of caller and callee."""
 
 MAX_NODES = 1 << 22
-"""The most nodes, pairs of caller and callee, or lines and arcs, that a file is turned into: parts of a file that refer
-to one another can stand for far more than the file is long."""
+"""The most nodes, pairs of caller and callee, or lines and arcs that a file may produce. Parts of a file can refer to
+one another, so a short file can stand for far more data."""
 
 MAX_DEPTH = 1024
-"""The most frames of a stack that are written out one by one."""
+"""The most frames of a stack that are written one by one."""
 
 WEIGHTS = ("births", "bytes", "survivors")
 """The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
@@ -71,7 +73,7 @@ class Format:
     needs_sources: True if the writer reads the recorded program's sources
     weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
     mark: bytes at the start of each file that seismo wrote, or empty
-    tells_losses: True if the file lists the losses of the recording
+    lists_losses: True if the file lists the losses of the recording
     of_traces: True if it requires a trace, because it holds events in time
     most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
     counts: True if it holds numbers of calls, and so supports recordings without times
@@ -91,7 +93,7 @@ class Format:
     needs_sources: bool = False
     weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
     mark: bytes = b""
-    tells_losses: bool = False
+    lists_losses: bool = False
     all_times: bool = False
     counts: bool = False
     of_traces: bool = False
@@ -100,20 +102,13 @@ class Format:
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """Return the recording with the times to write (see formats.write()), or raise FormatError."""
         has_times = bool(recording_kinds.entry(recording.kind).times)
-        if time is None:
-            if not has_times:
-                return recording  # the same object, because settings for the export are attached to it
-            if self.all_times:
-                return recording.timed("wall")
-            if recording.times != "wall":
-                return recording
-        else:
-            if self.all_times:
-                raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
-            if not has_times:
-                what = recording_kinds.entry(recording.kind).of
-                raise FormatError(f"there is no choice of times in a recording of {what}")
-        return recording.timed(time or "wall")
+        if time is not None and self.all_times:
+            raise FormatError(f"{self.name} files always have elapsed times with their waiting part")
+        if time is not None and not has_times:
+            what = recording_kinds.entry(recording.kind).of
+            raise FormatError(f"a recording of {what} has only one kind of times")
+        # Without a choice it stays the same object, because settings for the export are attached to it.
+        return recording.timed(time or ("wall" if has_times and self.all_times else recording.times))
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Write all of the recording that the format can hold to a file that is open for bytes.
@@ -206,38 +201,52 @@ def read_bytes(path: str) -> bytes:
     except OSError as error:
         raise FormatError(f"the file cannot be read: {error.strerror or error}", where=path) from error
     if too_large or len(data) > MAX_BYTES:
-        raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, which is more than is read", where=path)
+        raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, the limit", where=path)
     return data
 
 
 def unzip(data: bytes) -> bytes:
     """Return the content of a gzip stream. Raise ValueError if it is damaged, cut short, too large or a bomb."""
     most = min(MAX_BYTES, max(MIN_UNPACKED, MAX_RATIO * len(data)))
-    content = bytearray()
-    while data:  # a gzip file may have several members
-        stream = zlib.decompressobj(wbits=31)
-        while not stream.eof:
-            try:
-                part = stream.decompress(data, _STEP)
-            except zlib.error as error:
-                raise ValueError(f"the gzip stream is damaged ({error})") from error
-            data = stream.unconsumed_tail
-            content += part
-            if len(content) > most:
-                raise ValueError(f"it unpacks to more than {most >> 20} MiB")
-            if not part and not data and not stream.eof:
-                raise ValueError("the gzip stream is cut short")
-        data = stream.unused_data.lstrip(b"\0")  # members may be padded
-    return bytes(content)
+    try:
+        content = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
+    except EOFError:
+        raise ValueError("the gzip stream is cut short") from None
+    except (OSError, zlib.error) as error:
+        raise ValueError(f"the gzip stream is damaged ({error})") from error
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most >> 20} MiB")
+    return content
 
 
 def whole(value: object, what: str) -> int:
     """Return `value` as a count or a time in ns. Raise ValueError unless it is a number from 0 to MAX_VALUE."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{what} is no number")  # noqa: TRY004 - the file is invalid, not the type of an argument
+        raise ValueError(f"{what} is not a number")  # noqa: TRY004 - the file is invalid, not the type of an argument
     if not 0 <= value <= MAX_VALUE:  # also false for NaN
         raise ValueError(f"{what} is not between 0 and 2**60")
     return round(value)
+
+
+def json_object(value: object, what: str) -> dict[str, Any]:
+    """Return `value` if it is a JSON object. Raise ValueError otherwise, as the functions below do."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is not an object")  # noqa: TRY004 - the file is invalid
+    return value
+
+
+def json_list(value: object, what: str) -> list[Any]:
+    """Return `value` if it is a list."""
+    if not isinstance(value, list):
+        raise ValueError(f"{what} is not a list")  # noqa: TRY004
+    return value
+
+
+def json_string(value: object, what: str) -> str:
+    """Return `value` if it is a text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{what} is not a text")  # noqa: TRY004
+    return value
 
 
 def number(value: float) -> int:

@@ -14,8 +14,7 @@ that sums stay exact:
 - each function's calls and own time, and each edge's calls, are preserved;
 - totals are preserved without mutual recursion, up to rounding and to SPREAD;
 - an edge that closes a cycle becomes a leaf with its calls and own time, and its callees stay under the outer node. So
-  the totals of mutually recursive functions are too low. (Unrolling the cycle was tried: on the
-  imports of a program it reduced the error by a quarter and made the tree seven times as large.)
+  the totals of mutually recursive functions are too low.
 
 There may be exponentially many paths to a function. So each edge is distributed over at most SPREAD nodes of its
 caller, those with the largest share (fewer for huge graphs), and the tree has at most SPREAD nodes per edge.
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
 
 SPREAD = 32
 ROOT = -1
-"""The caller of what was called by nobody that is known."""
+"""The caller of functions whose caller is unknown."""
 
 REBUILT = (
-    "the file keeps callers and callees, not paths: the tree is a likely one, "
-    "and total times of functions that call each other in a circle are too low"
+    "the file has callers and callees but no paths, so the tree is an estimate, "
+    "and total times of mutually recursive functions are too low"
 )
 """The note in a recording that was made from a call graph."""
 
@@ -56,6 +55,7 @@ class Cost:
     own, total: own and total time
     nested_calls: calls including those of all direct and indirect callees
     wait, total_wait: the parts of own and total time off the CPU
+    open: the number of nodes on the current path, while a tree is summed
     """
 
     calls: int = 0
@@ -66,6 +66,7 @@ class Cost:
     resumes: int = 0
     wait: float = 0.0
     total_wait: float = 0.0
+    open: int = 0
 
 
 @dataclass(slots=True)
@@ -84,77 +85,40 @@ class CallGraphs:
         self._forest = forest
         self._keys = keys
         self._nested = _nested_calls(forest)
-        self._edge_at = array("q", bytes(8 * forest.count))
 
     def of(self, threads: Iterable[int]) -> Graph:
         """Return the call graph of these threads (rows)."""
-        forest, keys, nested, edge_at = self._forest, self._keys, self._nested, self._edge_at
+        forest, keys, nested = self._forest, self._keys, self._nested
         parent, function = forest.parent, forest.function
         tree = forest.recording.tree
         calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
         wait, total_wait = tree["wait_ns"], tree["total_wait_ns"]
-        # This loop runs twice per node, of which there may be a million, so it uses only numbers and lists.
-        functions, edges = _Sums(), _Sums()
-        place_of: dict[int, int] = {}
-        edge_of: dict[tuple[int, int], int] = {}
+        functions: dict[int, Cost] = {}
+        edges: dict[tuple[int, int], Cost] = {}
+        path: list[tuple[Cost, Cost]] = []  # of the open nodes: their functions and edges
         for thread in threads:
             for step in forest.walk(thread):
                 if step < 0:
-                    functions.open[place_of[keys[function[~step]]]] -= 1
-                    edges.open[edge_at[~step]] -= 1
+                    for cost in path.pop():
+                        cost.open -= 1
                     continue
                 callee, above = keys[function[step]], parent[step]
-                place = place_of.get(callee)
-                if place is None:
-                    place = place_of[callee] = functions.grow()
                 pair = (keys[function[above]] if above >= 0 else ROOT, callee)
-                edge = edge_of.get(pair)
-                if edge is None:
-                    edge = edge_of[pair] = edges.grow()
-                edge_at[step] = edge
-                for sums, at in ((functions, place), (edges, edge)):
-                    sums.calls[at] += calls[step]
-                    sums.resumes[at] += resumes[step]
-                    sums.own[at] += own[step]
-                    sums.wait[at] += wait[step]
-                    if not sums.open[at]:
-                        sums.primitive[at] += calls[step]
-                        sums.total[at] += total[step]
-                        sums.total_wait[at] += total_wait[step]
-                        sums.nested[at] += nested[step]
-                    sums.open[at] += 1
-        return Graph(
-            {key: functions.cost(place_of[key]) for key in sorted(place_of)},
-            {pair: edges.cost(edge) for pair, edge in edge_of.items()},
-        )
-
-
-class _Sums:
-    """Costs in columns. open: the number of open nodes of each row."""
-
-    def __init__(self) -> None:
-        self.calls: list[int] = []
-        self.primitive: list[int] = []
-        self.nested: list[int] = []
-        self.resumes: list[int] = []
-        self.open: list[int] = []
-        self.own: list[float] = []
-        self.total: list[float] = []
-        self.wait: list[float] = []
-        self.total_wait: list[float] = []
-
-    def grow(self) -> int:
-        """Add a row of zeros and return its number."""
-        for column in (self.calls, self.primitive, self.nested, self.resumes, self.open):
-            column.append(0)
-        for times in (self.own, self.total, self.wait, self.total_wait):
-            times.append(0.0)
-        return len(self.calls) - 1
-
-    def cost(self, at: int) -> Cost:
-        """Return a row."""
-        costs = self.own[at], self.total[at], self.nested[at]
-        return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at], self.wait[at], self.total_wait[at])
+                of_function = functions.get(callee) or functions.setdefault(callee, Cost())
+                of_edge = edges.get(pair) or edges.setdefault(pair, Cost())
+                path.append((of_function, of_edge))
+                for cost in path[-1]:
+                    cost.calls += calls[step]
+                    cost.resumes += resumes[step]
+                    cost.own += own[step]
+                    cost.wait += wait[step]
+                    if not cost.open:
+                        cost.primitive += calls[step]
+                        cost.total += total[step]
+                        cost.total_wait += total_wait[step]
+                        cost.nested_calls += nested[step]
+                    cost.open += 1
+        return Graph({key: functions[key] for key in sorted(functions)}, edges)
 
 
 def _nested_calls(forest: CallTrees) -> array[int]:
@@ -304,7 +268,7 @@ def _cut(amounts: list[int], bound: int) -> list[int]:
 def _order(graph: Graph) -> tuple[list[int], set[tuple[int, int]]]:
     """Return the functions in order, callers first, and the set of edges that close a cycle.
 
-    Also set the total of each function's edge from ROOT to the time that no other edge brought.
+    Also set the total of each function's edge from ROOT to the time that its other callers do not account for.
     """
     callees: dict[int, list[int]] = {key: [] for key in graph.functions}
     for caller, callee in sorted(graph.edges, key=lambda edge: graph.edges[edge].total, reverse=True):

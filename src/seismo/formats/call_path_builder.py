@@ -16,22 +16,19 @@ if TYPE_CHECKING:
     from seismo.model import Builder, Recording
 
 ROOT = -1
+_COLUMNS = ("own_ns", "calls", "resumes", "exceptions", "awaits", "await_ns", "flags")
 
 
 class Paths:
-    """The paths of a file that is being read. Nodes, threads and functions are numbered from 0."""
+    """The paths of a file that is being read. Nodes, threads and functions are numbered from 0.
+
+    columns: the numbers of the nodes, by the names of the model's columns; own, calls: two of these
+    """
 
     def __init__(self, builder: Builder) -> None:
-        self.own: list[int] = []
-        self.calls: list[int] = []
-        self.resumes: list[int] = []
-        self.exceptions: list[int] = []
-        self.awaits: list[int] = []
-        self.awaited: list[int] = []
-        self.flags: list[int] = []
-        self._columns = (
-            self.own, self.calls, self.resumes, self.exceptions, self.awaits, self.awaited, self.flags,
-        )  # fmt: skip
+        self.columns: dict[str, list[int]] = {name: [] for name in _COLUMNS}
+        self.own = self.columns["own_ns"]
+        self.calls = self.columns["calls"]
         self._builder = builder
         self._where: list[tuple[int, int, int]] = []  # thread, parent, function
         self._known: dict[tuple[int, int, int], int] = {}
@@ -66,7 +63,7 @@ class Paths:
                 raise ValueError(f"it has more than {MAX_NODES} paths")
             node = self._known[place] = len(self._where)
             self._where.append(place)
-            for column in self._columns:
+            for column in self.columns.values():
                 column.append(0)
         return node
 
@@ -74,18 +71,6 @@ class Paths:
         """Return the recording of all collected paths."""
         ids: list[int] = []
         for node, (thread, parent, function) in enumerate(self._where):
-            ids.append(
-                self._builder.node(
-                    -1 if parent == ROOT else ids[parent],
-                    thread,
-                    function,
-                    calls=self.calls[node],
-                    resumes=self.resumes[node],
-                    exceptions=self.exceptions[node],
-                    awaits=self.awaits[node],
-                    own_ns=self.own[node],
-                    await_ns=self.awaited[node],
-                    flags=self.flags[node],
-                )
-            )
+            columns = {name: column[node] for name, column in self.columns.items()}
+            ids.append(self._builder.node(-1 if parent == ROOT else ids[parent], thread, function, **columns))
         return self._builder.build({"source_format": source_format})

@@ -7,6 +7,7 @@ and walk() follows them. Nothing here is recursive, because a tree may be as dee
 
 from __future__ import annotations
 
+import json
 from array import array
 from typing import TYPE_CHECKING
 
@@ -121,8 +122,6 @@ def pids(recording: Recording) -> list[int]:
 
 def program(recording: Recording, process: int = 0) -> str:
     """Return the command line of the first process, or of another row, or "" if it is unknown."""
-    import json
-
     processes = recording.processes
     if not process < len(processes):
         return ""

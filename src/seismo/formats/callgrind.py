@@ -1,7 +1,7 @@
 """callgrind: the text format of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
 
-Each thread is a part, with the ids of process and thread in its header. Viewers show the parts together or separately.
-Costs are own nanoseconds and calls and, if there was waiting, nanoseconds off the CPU:
+Each thread is a part, with the ids of process and thread in its header. Costs are own nanoseconds and calls and, if
+there was waiting, nanoseconds off the CPU:
 
     fl=(1) app.py            a function: its file, its name, then line, own ns, calls
     fn=(1) app:main
@@ -11,31 +11,28 @@ Costs are own nanoseconds and calls and, if there was waiting, nanoseconds off t
     calls=5 7
     3 900 5
 
-Names are compressed to ids, with the text at their first use. gprof2dot merges functions of equal names, so file and
-line are appended to names that several functions share.
-
-The inclusive cost of a call counts the outermost calls of the edge (call_graph.py), so that recursion does not count
-twice. A function's calls of itself have no inclusive cost, because readers add up the costs of callees for its total.
+Names are compressed to ids, with the text at their first use. The inclusive cost of a call counts the outermost calls
+of the edge (call_graph.py). A function's calls of itself have none, because readers add up the costs of callees.
 
 A generator that was only resumed, or a function that ran at the start of the recording, has a cost and no call.
 callgrind_annotate would take a cost after `calls=0` for the caller's own. So such an edge has its resumes as calls, at
 least one, and a comment before it marks that none of them was a call.
 
 The reader supports valgrind's files as well: relative and hexadecimal positions, changes of the file inside a function,
-and jumps. If no event counts calls, a function's calls are those of its callers. Own time is per function in this
-format. So it is distributed over the callers by the time of their calls (graph.complete).
+and jumps. Missing calls and the callers' shares of own time are filled in (graph.complete).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
-from seismo.formats.function_names import escape, name, parse, unescape, word
+from seismo.formats.function_names import distinct_names, escape, parse, unescape
+from seismo.model import Builder
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -67,9 +64,7 @@ class _Writer:
         self._forest = CallTrees(recording)
         self._frames = frames(recording)
         self._graphs = CallGraphs(self._forest, range(len(self._frames)))
-        plain = [name(frame.module, frame.qualname) for frame in self._frames]
-        uses = Counter(plain)
-        self._words = [word(frame) if uses[text] > 1 else text for frame, text in zip(self._frames, plain, strict=True)]
+        self._words = distinct_names(self._frames)
         self._files = _Names()
         self._functions = _Names()
         self.total = 0
@@ -140,15 +135,15 @@ _POSITION = re.compile(r"(c?(?:ob|fl|fi|fe|fn)|jfi|jfn)=\s?(?:\(([0-9]{1,9})\))?
 _COST = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9+*-])")
 
 
+@dataclass
 class _Part:
     """One thread's costs while they are read."""
 
-    def __init__(self, pid: int, thread: int) -> None:
-        self.pid = pid
-        self.thread = thread
-        self.title = ""
-        self.graph = Graph()
-        self.has_calls = False
+    pid: int
+    thread: int
+    title: str
+    has_calls: bool
+    graph: Graph = field(default_factory=Graph)
 
 
 class _Reader:
@@ -237,7 +232,7 @@ class _Reader:
     def _cost(self, fields: list[str]) -> None:
         columns = len(self._positions)
         if len(fields) < columns or not self.events:
-            raise ValueError(f"a line of costs before its events are named: {' '.join(fields)[:40]!r}")
+            raise ValueError(f"a line of costs before the line of events: {' '.join(fields)[:40]!r}")
         for place in range(columns):
             self._last[place] = self._moved(fields[place], self._last[place])
         line = self._last[self._positions.index("line")] if "line" in self._positions else 0
@@ -265,9 +260,8 @@ class _Reader:
 
     def _part(self) -> _Part:
         if self._fresh:
-            part = _Part(self._header["pid"], self._header["thread"])
-            part.title, part.has_calls = self._title, _CALLS in self.events
-            self.parts.append(part)
+            has_calls = _CALLS in self.events
+            self.parts.append(_Part(self._header["pid"], self._header["thread"], self._title, has_calls))
             self._fresh = False
         return self.parts[-1]
 
@@ -291,8 +285,6 @@ class _Reader:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     reader = _Reader()
     for place, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         try:
@@ -300,7 +292,7 @@ def _read(data: bytes) -> Recording:
         except ValueError as error:
             raise ValueError(f"line {place}: {error}") from error
     if not reader.events:
-        raise ValueError("it has no line that names its events")
+        raise ValueError("it has no line of events")
     found = []
     for (file, text), line_number in zip(reader.places, reader.lines, strict=True):
         known = file not in ("~", "???")

@@ -6,13 +6,12 @@ instant, a counter or an asynchronous span. `otherData` lists the file and line 
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.formats.base import Format, TextSink
 from seismo.formats.call_trees import frames, program
-from seismo.formats.function_names import escape, json_text, name, word
+from seismo.formats.function_names import distinct_names, escape, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, flag_words, mark_data, trace_tracks, value_of
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 1_000_000
-"""Calls: about 130 MB, which is what the pages in a browser still take."""
+"""The most calls that are written: about 130 MB, which a page in a browser can still open."""
 
 
 def _us(ns: int) -> str:
@@ -32,24 +31,18 @@ def _write(recording: Recording, file: ByteSink) -> None:
     with TextSink(file) as out:
         about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
         about["start_ns"] = recording.calls.start_ns
-        shown = _shown(recording)
+        functions = frames(recording)
+        shown = distinct_names(functions)
         about["functions"] = [
-            [shown[row], frame.file, max(frame.line, 0)] for row, frame in enumerate(frames(recording))
+            [text, frame.file, max(frame.line, 0)] for text, frame in zip(shown, functions, strict=True)
         ]
         if found.cut_ns is not None:
-            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s: more calls than a viewer takes"
+            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s, because a viewer cannot open more calls"
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
         comma = _write_names(out, found)
         comma = _write_calls(out, recording, found, shown, comma)
         _write_marks(out, found, comma)
         out.write("\n]}\n")
-
-
-def _shown(recording: Recording) -> list[str]:
-    """Return a distinct name for each function, with its place if several share a name."""
-    names = [name(frame.module, frame.qualname) for frame in frames(recording)]
-    many = Counter(names)
-    return [text if many[text] == 1 else word(frame) for text, frame in zip(names, frames(recording), strict=True)]
 
 
 def _write_names(out: TextSink, found: TraceTracks) -> str:
@@ -90,22 +83,22 @@ def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown:
 
 def _write_marks(out: TextSink, found: TraceTracks, comma: str) -> None:
     tracks = {(track.thread, track.stream): track for track in found.tracks}
-    for said in found.instants:
-        track = tracks.get((said.thread, said.stream))
+    for instant in found.instants:
+        track = tracks.get((instant.thread, instant.stream))
         if track is None:
             continue
-        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", said.name), "cat": "program"}
-        value = value_of(said.data)
-        if said.kind == "counter" and value is not None:
+        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", instant.name), "cat": "program"}
+        value = value_of(instant.data)
+        if instant.kind == "counter" and value is not None:
             event |= {"ph": "C", "args": {"value": value}}
-        elif said.kind in ("begin", "end"):
-            event |= {"ph": "b" if said.kind == "begin" else "e", "id2": {"local": hex(said.span)}}
+        elif instant.kind in ("begin", "end"):
+            event |= {"ph": "b" if instant.kind == "begin" else "e", "id2": {"local": hex(instant.span)}}
         else:
             event |= {"ph": "i", "s": "t"}
-        if said.data is not None and "args" not in event:
-            event["args"] = {"data": mark_data(said.data)}
+        if instant.data is not None and "args" not in event:
+            event["args"] = {"data": mark_data(instant.data)}
         text = json_text(event)
-        out.write(f'{comma}{{"ts":{_us(said.time_ns)},{text[1:]}')
+        out.write(f'{comma}{{"ts":{_us(instant.time_ns)},{text[1:]}')
         comma = ",\n"
     for gap in found.gaps:
         track = tracks.get((gap.thread, gap.stream))
@@ -123,7 +116,7 @@ FORMAT = Format(
     binary=False,
     writer=_write,
     reader=None,
-    lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses; how far the "
+    lost="calls beyond a million; the call tree's counts and times, losses; how far the "
     "clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,

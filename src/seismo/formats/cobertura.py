@@ -17,11 +17,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from seismo.coverage.percentages import Percentages
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, report_of, tool_version
+from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -34,33 +34,6 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-@dataclass(slots=True)
-class _Sums:
-    """The sums of a class, a package or the whole report."""
-
-    lines: int = 0
-    hits: int = 0
-    branches: int = 0
-    taken: int = 0
-
-    def add(self, other: _Sums) -> None:
-        self.lines += other.lines
-        self.hits += other.hits
-        self.branches += other.branches
-        self.taken += other.taken
-
-    def rates(self, branch: bool) -> str:
-        """Return the attributes of the rates of lines and branches."""
-        branches = _rate(self.taken, self.branches) if branch else "0"
-        return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{branches}"'
-
-
-@dataclass(slots=True)
-class _Package:
-    sums: _Sums = field(default_factory=_Sums)
-    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
     from xml.sax.saxutils import escape, quoteattr  # they import the modules of HTTP and mail
 
@@ -68,21 +41,23 @@ def _write(recording: Recording, file: ByteSink) -> None:
     branch = report.branch
     ends = [end for end in recording.processes["end_ns"] if end > 0]
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
-    packages, sources, sums = _packages(report, branch)
+    packages, sources = _packages(report)
+    totals = report.totals
     with TextSink(file) as out:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
-        out.write(f'<coverage {sums.rates(branch)} lines-covered="{sums.hits}" lines-valid="{sums.lines}" ')
-        out.write(f'branches-covered="{sums.taken}" branches-valid="{sums.branches}" complexity="0" ')
+        out.write(f"<coverage {_rates(totals, branch)} ")
+        out.write(f'lines-covered="{totals.executed}" lines-valid="{totals.statements}" ')
+        out.write(f'branches-covered="{totals.executed_branches}" branches-valid="{totals.branches}" complexity="0" ')
         out.write(f'version={quoteattr(tool_version())} timestamp="{stamp}">\n<sources>\n')
         for source in sources:
             out.write(f"<source>{escape(field_text(source))}</source>\n")
         out.write("</sources>\n<packages>\n")
         for name in sorted(packages, key=_as_people_sort):
-            package = packages[name]
-            out.write(f'<package name={quoteattr(name)} {package.sums.rates(branch)} complexity="0">\n<classes>\n')
-            for path, covered, own in sorted(package.classes, key=lambda one: _as_people_sort(one[0])):
+            rates = _rates(sum((covered.numbers for _, covered in packages[name]), Percentages()), branch)
+            out.write(f'<package name={quoteattr(name)} {rates} complexity="0">\n<classes>\n')
+            for path, covered in sorted(packages[name], key=lambda one: _as_people_sort(one[0])):
                 title = quoteattr(path.rpartition("/")[2])
-                out.write(f"<class name={title} filename={quoteattr(path)} {own.rates(branch)}")
+                out.write(f"<class name={title} filename={quoteattr(path)} {_rates(covered.numbers, branch)}")
                 out.write(' complexity="0">\n<methods/>\n<lines>\n')
                 _lines(out, covered, branch)
                 out.write("</lines>\n</class>\n")
@@ -90,44 +65,29 @@ def _write(recording: Recording, file: ByteSink) -> None:
         out.write("</packages>\n</coverage>\n")
 
 
-def _packages(report: CoverageReport, branch: bool) -> tuple[dict[str, _Package], list[str], _Sums]:
-    """Return the packages by name, the folders that their paths are relative to, and the sums of all."""
-    packages: dict[str, _Package] = {}
+def _packages(report: CoverageReport) -> tuple[dict[str, list[tuple[str, FileCoverage]]], list[str]]:
+    """Return the files of each package with their paths, and the folders that the paths are relative to."""
+    packages: dict[str, list[tuple[str, FileCoverage]]] = {}
     sources = set()
-    sums = _Sums()
     for covered in report.files:
-        path = covered.path.replace("\\", "/")
         if covered.absolute.endswith(covered.path):
             sources.add(covered.absolute[: -len(covered.path)].rstrip("/\\"))
-        numbers = covered.numbers
-        own = _Sums(numbers.statements, numbers.executed)
-        if branch:
-            own.branches, own.taken = numbers.branches, numbers.executed_branches
-        path = field_text(path)
-        package = packages.setdefault((os.path.dirname(path) or ".").replace("/", "."), _Package())
-        package.classes.append((path, covered, own))
-        package.sums.add(own)
-        sums.add(own)
-    return packages, sorted(sources, key=_as_people_sort), sums
+        path = field_text(covered.path.replace("\\", "/"))
+        packages.setdefault((os.path.dirname(path) or ".").replace("/", "."), []).append((path, covered))
+    return packages, sorted(sources, key=_as_people_sort)
 
 
 def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
     missing = set(covered.missing)
-    ways: dict[int, list[tuple[int, int]]] = {}
-    if branch:
-        for percent, arcs in ((100, covered.executed_branches), (0, covered.missing_branches)):
-            for from_line, to_line in arcs:
-                ways.setdefault(from_line, []).append((to_line, percent))
     for line in covered.statements:
-        hits = 0 if line in missing else 1
-        if hits and covered.hits is not None:
-            hits = max(1, covered.hits.get(line, 1))
+        hits = 0 if line in missing else covered.hits_of(line)
         exits = covered.exits.get(line) if branch else None
         if exits is None:
             out.write(f'<line number="{line}" hits="{hits}"/>\n')
             continue
-        listed = sorted(ways.get(line, ()))
-        taken = exits - sum(percent == 0 for _, percent in listed)
+        took, missed = covered.branches[line]
+        listed = sorted([*((to_line, 100) for to_line in took), *((to_line, 0) for to_line in missed)])
+        taken = exits - len(missed)
         out.write(f'<line number="{line}" hits="{hits}" branch="true" ')
         out.write(f'condition-coverage="{100 * taken // exits}% ({taken}/{exits})">')
         if listed:
@@ -136,6 +96,12 @@ def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
             )
             out.write(f"<conditions>{conditions}</conditions>")
         out.write("</line>\n")
+
+
+def _rates(numbers: Percentages, branch: bool) -> str:
+    """Return the attributes of the rates of lines and branches."""
+    branches = _rate(numbers.executed_branches, numbers.branches) if branch else "0"
+    return f'line-rate="{_rate(numbers.executed, numbers.statements)}" branch-rate="{branches}"'
 
 
 def _rate(part: int, whole: int) -> str:
@@ -174,7 +140,7 @@ class _Reader:
             if name != "coverage":
                 raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
         if len(self._within) > 100:
-            raise ValueError("its elements are nested too deep")
+            raise ValueError("its elements are nested too deeply")
         self._within.append(name)
         if name == "source":
             self._text = []
@@ -215,7 +181,8 @@ class _Reader:
         return os.path.normpath(os.path.join(folders[0], path)) if folders else path
 
     def _take_line(self, file: int, attributes: dict[str, str]) -> None:
-        line, hits = _count(attributes, "number", MAX_LINE), _count(attributes, "hits", MAX_VALUE)
+        line = count_in(attributes.get("number", ""), MAX_LINE, "number=")
+        hits = count_in(attributes.get("hits", ""), MAX_VALUE, "hits=")
         self._line, self._hit = line, hits > 0
         self.largest = max(self.largest, hits)
         if hits:
@@ -235,13 +202,6 @@ class _Reader:
             self.covered.arc(file, self._line, int(number))
 
 
-def _count(attributes: dict[str, str], name: str, most: int) -> int:
-    value = attributes.get(name, "")
-    if not (value.isascii() and value.isdigit()) or len(value) > 20 or int(value) > most:
-        raise ValueError(f"{name}={value[:20]!r} is no number from 0 to {most}")
-    return int(value)
-
-
 def _read(data: bytes) -> Recording:
     from xml.parsers import expat
 
@@ -255,17 +215,17 @@ def _read(data: bytes) -> Recording:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
-        raise ValueError(f"it is no XML ({error})") from None
+        raise ValueError(f"it is not XML ({error})") from None
     except ValueError as error:
         raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None
     unknown = reader.branches - reader.known
     if unknown > 0:
-        reader.covered.loss("branches-unknown", unknown, "lines that do not say where their branches lead")
+        reader.covered.loss("branches-unknown", unknown, "lines whose branches have no targets")
     return reader.covered.build("cobertura", 0 < reader.branches <= reader.known, counts=reader.largest > 1)
 
 
 def _refuse_entity(name: str, *_: object) -> None:
-    raise ValueError(f"it declares an entity {name[:40]!r}, which no coverage report does")
+    raise ValueError(f"it declares an entity {name[:40]!r}, which is not allowed")
 
 
 FORMAT = Format(

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.formats.allocation_stacks import stacks
 from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS as OF_CALLS
 from seismo.recording_kinds import OBJECTS
 
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
+    _Weigh = Callable[[Recording], Callable[[int], int]]
+
 DEEPER = b"<deeper>"
 
 _OF_C = " (C)"
-# The place of a function with a file, which only words of function_names.py have, and the endings of short names.
+# A function with its file and line, as only the long names have them, and the endings of short names.
 _WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
 _SHORT = re.compile(r" \((?:C|:[0-9]+)\)(?:;| [0-9.]+$)", re.MULTILINE)
 
@@ -45,12 +48,7 @@ _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
 _THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
 
 
-def _write(
-    recording: Recording,
-    file: ByteSink,
-    weigh: Callable[[Recording], Callable[[int], int]],
-    places: bool = False,
-) -> None:
+def _write(recording: Recording, file: ByteSink, weigh: _Weigh, places: bool = False) -> None:
     """Write the stacks. places: True for the file and line of each function."""
     forest = CallTrees(recording)
     functions = frames(recording)
@@ -171,8 +169,6 @@ _WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
 
 def _read(data: bytes, source: str, scale: int) -> Recording:
     """Read collapsed stacks. scale: ns per unit of the weight, or 0 for calls."""
-    from seismo.model import Builder
-
     builder = Builder()
     paths = Paths(builder)
     functions: dict[str, int] = {}
@@ -231,49 +227,40 @@ _LOST = (
 _SPLIT = "threads and processes where there are several, and functions, paths and weights"
 _NO_PLACES = "files and lines of functions,"
 
-FORMAT = Format(
-    name="collapsed",
-    description="collapsed stacks, own time in ns (or objects, --weight): flamegraph.pl, inferno, speedscope",
+
+def _format(
+    name: str,
+    description: str,
+    lost: str,
+    weigh: _Weigh = _nanoseconds,
+    scale: int = 1,
+    places: bool = False,
+    **more: Any,
+) -> Format:
+    """Return an entry of the registry. weigh, places: as for _write; scale: as for _read."""
+    return Format(
+        name=name,
+        description=f"collapsed stacks, {description}",
+        suffixes=more.pop("suffixes", ()),
+        binary=False,
+        writer=partial(_write, weigh=weigh, places=places),
+        reader=partial(_read, source=name, scale=scale),
+        lost=f"{lost}, {_LOST}" if places else f"{lost}, {_NO_PLACES} {_LOST}",
+        kept=_SPLIT,
+        **more,
+    )
+
+
+FORMAT = _format(
+    "collapsed",
+    "own time in ns (or objects, --weight): flamegraph.pl, inferno, speedscope",
+    "calls",
     suffixes=(".collapsed", ".folded", ".txt"),
-    binary=False,
-    writer=partial(_write, weigh=_nanoseconds),
-    reader=partial(_read, source="collapsed", scale=1),
-    lost=f"calls, {_NO_PLACES} {_LOST}",
-    kept=_SPLIT,
     of=(OF_CALLS, OBJECTS),
     weighed={OBJECTS: _write_objects},
 )
-
-LONG = Format(
-    name="collapsed-long",
-    description="collapsed stacks, own time in ns, with the files and lines of functions: many times as large",
-    suffixes=(),
-    binary=False,
-    writer=partial(_write, weigh=_nanoseconds, places=True),
-    reader=partial(_read, source="collapsed-long", scale=1),
-    lost=f"calls, {_LOST}",
-    kept=_SPLIT,
+LONG = _format(
+    "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True
 )
-
-MICROSECONDS = Format(
-    name="collapsed-us",
-    description="collapsed stacks, own time in whole µs",
-    suffixes=(),
-    binary=False,
-    writer=partial(_write, weigh=_microseconds),
-    reader=partial(_read, source="collapsed-us", scale=1000),
-    lost=f"calls, {_NO_PLACES} {_LOST}",
-    kept=_SPLIT,
-)
-
-CALLS = Format(
-    name="collapsed-calls",
-    description="collapsed stacks, weighted by calls",
-    suffixes=(),
-    binary=False,
-    counts=True,
-    writer=partial(_write, weigh=_calls),
-    reader=partial(_read, source="collapsed-calls", scale=0),
-    lost=f"times, {_NO_PLACES} {_LOST}",
-    kept=_SPLIT,
-)
+MICROSECONDS = _format("collapsed-us", "own time in whole µs", "calls", _microseconds, 1000)
+CALLS = _format("collapsed-calls", "weighted by calls", "times", _calls, 0, counts=True)

@@ -18,6 +18,8 @@ from weakref import WeakKeyDictionary
 from seismo.errors import FormatError
 from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
+from seismo.model import Builder
+from seismo.model.columns import bits_of, rows_of
 from seismo.model.enums import RAN_ONLY
 from seismo.recording_kinds import COVERAGE
 
@@ -51,42 +53,36 @@ class ExecutedFile:
     arcs: dict[Arc, int] = field(default_factory=dict)
 
 
+_Place = tuple[ExecutedFile | None, Any]  # the file of a row, or None, and its line or arc
+
+
 def has_arcs(recording: Recording) -> bool:
     """Return True if the recording, or one that was merged into it, has branches or arcs."""
-    from seismo.model.lines.tables import rows_of
-
-    merged = recording.meta.get("merged")
-    parts = merged if isinstance(merged, list) and merged else [recording.meta]
-    said = any(isinstance(part, dict) and part.get("branch") is True for part in parts)
-    return said or next(rows_of(recording, "arcs"), None) is not None
+    return any(part.get("branch") is True for part in recording.parts) or bool(len(recording.arcs))
 
 
 class ExecutedByFile:
     """A recording by file: the files that ran or that it names. Code without a file is left out."""
 
     def __init__(self, recording: Recording) -> None:
-        from seismo.model.lines.tables import rows_of
-
         self._recording = recording
         paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
         self._files: dict[str, ExecutedFile] = {path: ExecutedFile(path) for path in paths.values() if path}
         of_function = [self._file(paths.get(file, file)) for file in recording.functions.strings("file")]
-        # By row of the tables:
-        self._lines: list[tuple[ExecutedFile | None, int]] = []
-        self._arcs: list[tuple[ExecutedFile | None, Arc]] = []
+        self._places: tuple[list[_Place], list[_Place]] = ([], [])  # of the rows of lines and of arcs
         for function, line, hits, *_ in rows_of(recording, "lines"):
-            ran = of_function[function] if line > 0 else None
-            self._lines.append((ran, line))
-            if ran is not None:
-                ran.lines[line] = ran.lines.get(line, 0) + hits
+            self._add(0, of_function[function] if line > 0 else None, line, hits)
         for function, from_line, to_line, hits, _ in rows_of(recording, "arcs"):
-            ran, arc = of_function[function], (from_line, to_line)
-            self._arcs.append((ran, arc))
-            if ran is not None:
-                ran.arcs[arc] = ran.arcs.get(arc, 0) + hits
+            self._add(1, of_function[function], (from_line, to_line), hits)
 
     def _file(self, path: str) -> ExecutedFile | None:
         return self._files.setdefault(path, ExecutedFile(path)) if path and not path.startswith("<") else None
+
+    def _add(self, kind: int, ran: ExecutedFile | None, place: Any, hits: int) -> None:
+        self._places[kind].append((ran, place))
+        if ran is not None:
+            sums: dict[Any, int] = ran.arcs if kind else ran.lines
+            sums[place] = sums.get(place, 0) + hits
 
     @property
     def files(self) -> list[ExecutedFile]:
@@ -99,45 +95,35 @@ class ExecutedByFile:
         Hits are 1. All contexts at once would need memory for lines times contexts, which is too much for a large test
         suite.
         """
-        from seismo.model.lines.tables import rows_of
-
         blocks: dict[str, list[tuple[int, int, int]]] = {}
         names = [name for (name,) in rows_of(self._recording, "contexts")]
-        seen = (bytearray(len(self._lines) + 64), bytearray(len(self._arcs) + 64))
+        seen = tuple(bytearray(len(places)) for places in self._places)
         for context, kind, base, bits in rows_of(self._recording, "context_hits"):
             blocks.setdefault(names[context], []).append((kind, base, bits))
         outside = blocks.pop(_OUTSIDE, [])
         for name in sorted(blocks):
-            yield name, self._chosen(blocks[name], seen)
-        rest = self._chosen(outside, seen)
-        known = {ran.path: ran for ran in rest}
-        for kind in (0, 1):
-            places: list[tuple[ExecutedFile | None, Any]] = self._arcs if kind else self._lines
-            for row, (ran, place) in enumerate(places):
-                if ran is not None and not seen[kind][row]:
-                    of = known.setdefault(ran.path, ExecutedFile(ran.path))
-                    (of.arcs if kind else of.lines)[place] = 1
-        yield _OUTSIDE, list(known.values())
+            yield name, self._chosen(self._rows_in(blocks[name], seen))
+        rows = list(self._rows_in(outside, seen))
+        rows += [(kind, row) for kind in (0, 1) for row, was_seen in enumerate(seen[kind]) if not was_seen]
+        yield _OUTSIDE, self._chosen(rows)
 
-    def _chosen(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, bytearray]) -> list[ExecutedFile]:
-        """Return the files with only the lines and arcs whose bits are set. Mark their rows as seen."""
-        found: dict[str, ExecutedFile] = {}
+    def _rows_in(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, ...]) -> Iterator[tuple[int, int]]:
+        """Yield the kind (0 for lines, 1 for arcs) and row of each bit that is set, and mark the rows as seen."""
         for kind, base, bits in blocks:
-            bits &= (1 << 64) - 1
-            while bits:
-                low = bits & -bits
-                bits ^= low
-                row = base + low.bit_length() - 1
-                places: list[tuple[ExecutedFile | None, Any]] = self._arcs if kind else self._lines
-                if kind > 1 or row >= len(places):
-                    continue  # a damaged file
-                seen[kind][row] = 1
-                ran, place = places[row]
-                if ran is not None:
-                    of = found.get(ran.path)
-                    if of is None:
-                        of = found[ran.path] = ExecutedFile(ran.path)
-                    (of.arcs if kind else of.lines)[place] = 1
+            for bit in bits_of(bits):
+                if kind < len(seen) and base + bit < len(seen[kind]):  # otherwise the file is damaged
+                    seen[kind][base + bit] = 1
+                    yield kind, base + bit
+
+    def _chosen(self, rows: Iterable[tuple[int, int]]) -> list[ExecutedFile]:
+        """Return the files with only the lines and arcs of these rows."""
+        found: dict[str, ExecutedFile] = {}
+        for kind, row in rows:
+            ran, place = self._places[kind][row]
+            if ran is not None:
+                of = found.get(ran.path) or found.setdefault(ran.path, ExecutedFile(ran.path))
+                sums: dict[Any, int] = of.arcs if kind else of.lines
+                sums[place] = 1
         return list(found.values())
 
 
@@ -161,7 +147,7 @@ def report_of(recording: Recording) -> CoverageReport:
     if problems and not report.files:
         first = problems[0]
         raise FormatError(
-            f"none of the sources can be used: {first.text}", first.path, "give the sources' folder as it was recorded"
+            f"none of the sources can be used: {first.text}", first.path, "restore the sources in the recorded folder"
         )
     return report
 
@@ -191,8 +177,6 @@ class CoverageBuilder:
     """A recording of coverage that is being read from another tool's file."""
 
     def __init__(self) -> None:
-        from seismo.model import Builder
-
         self._builder = Builder()
         self._functions: dict[str, int] = {}
         self._rows: dict[int, dict[int, int]] = {}  # by file, maps a line to its row
@@ -213,7 +197,7 @@ class CoverageBuilder:
     def line(self, file: int, line: int, hits: int = 1, contexts: Iterable[str] = ()) -> None:
         """Add an executed line with its contexts. Raise ValueError if it is not a valid line number."""
         if not 0 < line <= MAX_LINE:
-            raise ValueError(f"{line} is no number of a line")
+            raise ValueError(f"{line} is not a line number")
         rows = self._rows.setdefault(file, {})
         row = rows.get(line)
         if row is None:
@@ -235,7 +219,7 @@ class CoverageBuilder:
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
         """Add a step between lines; -N is the way in or out of code. Raise ValueError if a line number is invalid."""
         if not (0 < abs(from_line) <= MAX_LINE and 0 < abs(to_line) <= MAX_LINE):
-            raise ValueError(f"there is no way from line {from_line} to {to_line}")
+            raise ValueError(f"there is no arc from line {from_line} to {to_line}")
         row = self._arcs.get((file, from_line, to_line))
         if row is None:
             row = self._arcs[file, from_line, to_line] = self._room(self._arc_hits)
@@ -274,13 +258,11 @@ class CoverageBuilder:
         return len(hits) - 1
 
 
-def numbers_in(bits: bytes | bytearray) -> Iterator[int]:
-    """Yield the numbers of the bits that are set: byte N holds 8N and up, the lowest bit first."""
-    for place, byte in enumerate(bits):
-        while byte:
-            low = byte & -byte
-            yield (place << 3) + low.bit_length() - 1
-            byte ^= low
+def count_in(field: str, most: int, what: str = "") -> int:
+    """Return the number in a field of a text format. Raise ValueError unless it is one from 0 to `most`."""
+    if not (field.isascii() and field.isdigit()) or len(field) > 20 or int(field) > most:
+        raise ValueError(f"{what}{field[:20]!r} is no number from 0 to {most}")
+    return int(field)
 
 
 def field_text(path: str) -> str:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format
-from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, numbers_in, report_of, resolved
+from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, report_of, resolved
+from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _read(data: bytes) -> Recording:
     except ImportError:
         raise FormatError("this Python was built without SQLite, which .coverage files need") from None
     if not data.startswith(MAGIC):
-        raise ValueError("it is no SQLite database")
+        raise ValueError("it is not an SQLite database")
     database = sqlite3.connect(":memory:")
     try:
         with contextlib.closing(database):
@@ -137,8 +138,8 @@ def _read_database(database: sqlite3.Connection) -> Recording:
     for (version,) in database.execute("SELECT version FROM coverage_schema"):
         if version != VERSION:
             raise ValueError(f"its tables are those of version {str(version)[:20]}, known is {VERSION}")
-    said = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
-    branch = str(said) == "1"
+    has_arcs_text = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
+    branch = str(has_arcs_text) == "1"
     covered = CoverageBuilder()
     files = {id_: covered.file(_text(path)) for id_, path in database.execute("SELECT id, path FROM file")}
     names = {id_: _text(name) for id_, name in database.execute("SELECT id, context FROM context")}
@@ -148,7 +149,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
         _read_lines(database, covered, files, names)
     tracers = sum(1 for (tracer,) in database.execute("SELECT tracer FROM tracer") if tracer)
     if tracers:
-        covered.loss("tracers-dropped", tracers, "files that a plugin of coverage.py traced are read as Python")
+        covered.loss("tracers-dropped", tracers, "files traced by a plugin of coverage.py are read as Python")
     return covered.build("coverage", branch, counts=False)
 
 
@@ -162,14 +163,14 @@ def _guard(database: sqlite3.Connection) -> None:
     for kind, name, statement in database.execute("SELECT type, name, sql FROM sqlite_master"):
         known = name in _COLUMNS if kind == "table" else kind == "index"
         if not known or "virtual" in str(statement).lower().split():
-            raise ValueError(f"it has a {str(kind)[:20]} {str(name)[:40]!r}, which coverage.py does not make")
+            raise ValueError(f"it has a {str(kind)[:20]} {str(name)[:40]!r}, which is not coverage.py's")
         tables.add(name)
     if "coverage_schema" not in tables or not tables.issuperset(_COLUMNS):
-        raise ValueError("it has not the tables that coverage.py makes")
+        raise ValueError("it lacks tables of coverage.py")
     for name, columns in _COLUMNS.items():
         have = {row[1] for row in database.execute(f"PRAGMA table_info({name})")}
         if not have >= columns:
-            raise ValueError(f"its table {name} has not the columns that coverage.py makes")
+            raise ValueError(f"its table {name} lacks columns of coverage.py")
 
     def allowed(action: int, first: str | None, *_: object) -> int:
         reading = action == sqlite3.SQLITE_READ and first in _COLUMNS
@@ -190,13 +191,13 @@ def _guard(database: sqlite3.Connection) -> None:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("a name in it is no text")  # noqa: TRY004 - the file is invalid
+        raise ValueError("a name is not a text")  # noqa: TRY004 - the file is invalid
     return value
 
 
 def _number(value: object) -> int:
     if type(value) is not int:
-        raise ValueError("the number of a line in it is none")
+        raise ValueError("a line number is not a whole number")
     return value
 
 
@@ -206,14 +207,15 @@ def _read_lines(
     total = 0
     for file, context, bits in database.execute("SELECT file_id, context_id, numbits FROM line_bits"):
         if file not in files or context not in names or not isinstance(bits, bytes):
-            raise ValueError("a set of lines in it belongs to nothing")
+            raise ValueError("a set of lines has an unknown file or context")
         if len(bits) > (MAX_LINE >> 3) + 1:
-            raise ValueError("a set of lines in it has more than a source can have")
+            raise ValueError("a set of lines has numbers that are too large")
         set_ = int.from_bytes(bits, "little")
         total += set_.bit_count()
         if total > _MAX_HITS:
             raise ValueError(f"it has more than {_MAX_HITS} lines in contexts")
-        covered.lines(files[file], numbers_in(bits), names[context])
+        lines = (8 * place + bit for place, byte in enumerate(bits) for bit in bits_of(byte))
+        covered.lines(files[file], lines, names[context])
 
 
 def _read_arcs(
@@ -224,7 +226,7 @@ def _read_arcs(
         if row >= MAX_NODES << 3:
             raise ValueError(f"it has more than {MAX_NODES << 3} arcs in contexts")
         if file not in files or context not in names:
-            raise ValueError("an arc in it belongs to nothing")
+            raise ValueError("an arc has an unknown file or context")
         begin, end = _number(begin), _number(end)
         context_names = (names[context],)
         for line in {begin, end}:

@@ -12,13 +12,14 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats.base import Format, TextSink
+from seismo.coverage.percentages import percent_text
+from seismo.formats.base import Format, TextSink, json_list, json_object, json_string
 from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
     from seismo.coverage.percentages import Percentages
@@ -58,7 +59,7 @@ class _Writer:
 
     def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
         """Return the object of a file. contexts: by line, or None if the recording has none."""
-        found = self._part(covered, covered.numbers)
+        found = self._part(covered)
         if contexts is not None:
             found["contexts"] = dict(contexts)
         for kind, title in (("function", "functions"), ("class", "classes")):
@@ -66,16 +67,16 @@ class _Writer:
         return found
 
     def _region(self, region: RegionCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
-        found = self._part(region, region.numbers)
+        found = self._part(region.file)
         found["start_line"] = region.start
         if contexts is not None:
-            found["contexts"] = {line: contexts[line] for line in region.executed if line in contexts}
+            found["contexts"] = {line: contexts[line] for line in region.file.executed if line in contexts}
         return found
 
-    def _part(self, part: FileCoverage | RegionCoverage, numbers: Percentages) -> dict[str, Any]:
+    def _part(self, part: FileCoverage) -> dict[str, Any]:
         found: dict[str, Any] = {
             "executed_lines": part.executed,
-            "summary": self.summary(numbers),
+            "summary": self.summary(part.numbers),
             "missing_lines": part.missing,
             "excluded_lines": part.excluded,
         }
@@ -108,8 +109,6 @@ class _Writer:
         return found
 
     def _shown(self, percent: float) -> str:
-        from seismo.coverage.percentages import percent_text
-
         return percent_text(percent, self._precision)
 
 
@@ -135,7 +134,7 @@ def _read(data: bytes) -> Recording:
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed report. Raise ValueError if it is none, or of another version."""
     if not is_report(document) or not isinstance(document, dict):
-        raise ValueError('there are no "files" in it with "meta" that says whether branches were measured')
+        raise ValueError('it has no "files", or no "meta" with "branch_coverage"')
     meta = document["meta"]
     if meta.get("format") not in _READABLE:
         raise ValueError(f"its format is {str(meta.get('format'))[:20]}, known are 2 and 3")
@@ -147,36 +146,24 @@ def read_document(document: object) -> Recording:
 
 
 def _read_file(covered: CoverageBuilder, path: str, content: object, branch: bool) -> None:
-    if not isinstance(content, dict):
-        raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - the file is invalid
+    about = json_object(content, f"{path[:60]!r}")
+    contexts = json_object(about.get("contexts", {}), "the value of contexts")
+    for names in contexts.values():
+        for name in json_list(names, "the contexts of a line"):
+            json_string(name, "a context")
     file = covered.file(path)
-    contexts = _contexts(content.get("contexts", {}))
-    for line in _list(content.get("executed_lines"), int, "a line"):
-        covered.line(file, line, contexts=contexts(line))
-    if branch:
-        for arc in _list(content.get("executed_branches", []), list, "a branch"):
-            if len(arc) != 2 or not all(type(end) is int for end in arc):
-                raise ValueError("a branch is no pair of lines")
-            covered.arc(file, arc[0], arc[1], contexts(arc[0]))
+    for line in json_list(about.get("executed_lines"), "executed_lines"):
+        covered.line(file, _line(line), contexts=contexts.get(str(line), []))
+    for arc in json_list(about.get("executed_branches", []), "executed_branches") if branch else ():
+        if not isinstance(arc, list) or len(arc) != 2:
+            raise ValueError("a branch is not a pair of lines")
+        covered.arc(file, _line(arc[0]), _line(arc[1]), contexts.get(str(arc[0]), []))
 
 
-def _list(value: object, kind: type[Any], what: str) -> Iterator[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{what} stands in no list")  # noqa: TRY004
-    for part in value:
-        if type(part) is not kind:
-            raise ValueError(f"{what} is none")
-        yield part
-
-
-def _contexts(value: object) -> Callable[[int], list[str]]:
-    """Return a function that returns the contexts of a line."""
-    if not isinstance(value, dict):
-        raise ValueError("contexts are no object")  # noqa: TRY004
-    for names in value.values():
-        for _ in _list(names, str, "a context"):
-            pass
-    return lambda line: value.get(str(line), [])
+def _line(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError("a line number is not a whole number")
+    return value
 
 
 FORMAT = Format(

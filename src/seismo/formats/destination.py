@@ -1,8 +1,7 @@
 """The destination of an export: a path, an open file, or standard output.
 
-A path gets a complete file or none. The content is written to a temporary file next to the target, which replaces the
-target at the end. So a full disk, an interrupt or a bug leaves the old content. A file that is not regular (a pipe,
-/dev/null) is written directly. A link is followed, so that its target is replaced.
+A path gets a complete file or none. A file that is not regular (a pipe, /dev/null) is written directly. A link is
+followed, so that its target is replaced.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, missing_folder
+from seismo.model.replaced_file import is_replaceable, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,15 +43,10 @@ def into_file(file: object, binary: bool, what: str) -> ByteSink:
         if below is not None:
             file.flush()
             return below
-        takes_bytes = False
     else:
-        try:
+        with suppress(TypeError):
             file.write(b"")  # type: ignore[attr-defined]
-            takes_bytes = True
-        except TypeError:
-            takes_bytes = False
-    if takes_bytes:
-        return file  # type: ignore[return-value]
+            return file  # type: ignore[return-value]
     if binary:
         raise FormatError(f"{what} is a binary format and the file takes text", hint='open it with mode "wb"')
     return _Encoded(file)
@@ -98,53 +93,10 @@ def into_path(path: str) -> Iterator[BinaryIO]:
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise FormatError("the output is a directory", where=path, hint="give the name of a file in it")
-    if not _is_regular(path):
-        with _opened(path, path, os.O_WRONLY) as file:
+    try:
+        with replaced(target) if is_replaceable(path) else open(path, "wb") as file:
             yield file
-        return
-    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}-{os.urandom(4).hex()}.part")
-    done = False
-    try:
-        with _opened(part, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
-            yield file
-        with suppress(OSError):  # keeps the mode of an existing file
-            os.chmod(part, stat.S_IMODE(os.stat(target).st_mode))
-        try:
-            os.replace(part, target)
-        except OSError as error:
-            raise _cannot(path, error) from error
-        done = True
-    finally:
-        if not done:
-            with suppress(OSError):
-                os.unlink(part)
-
-
-def _is_regular(target: str) -> bool:
-    """Return True if the target is a regular file or does not exist."""
-    try:
-        return stat.S_ISREG(os.stat(target).st_mode)
-    except OSError:
-        return True
-
-
-@contextmanager
-def _opened(target: str, path: str, flags: int) -> Iterator[BinaryIO]:
-    """Open `target`. Errors of opening, writing and closing name `path`."""
-    try:
-        descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
-        raise _cannot(path, error) from error
-    file = os.fdopen(descriptor, "wb", buffering=1 << 18)
-    try:
-        yield file
-        file.close()
-    except OSError as error:
-        raise _cannot(path, error) from error
-    finally:
-        with suppress(OSError):  # after a failed write, close() tries to write once more
-            file.close()
-
-
-def _cannot(path: str, error: OSError) -> FormatError:
-    return FormatError(f"the output cannot be written: {error.strerror or error}", path, missing_folder(path))
+        raise FormatError(
+            f"the output cannot be written: {error.strerror or error}", path, missing_folder(path)
+        ) from error

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 1_000_000
-"""Calls: about 60 MB. The page parses the file as one text, of which a browser takes 512 MiB."""
+"""The most calls that are written: about 60 MB. The page parses the file as one text of at most 512 MiB."""
 
 VERSION, GECKO_VERSION = 57, 32
 
@@ -39,7 +39,7 @@ CATEGORIES = [
 _OTHER, _PYTHON, _NATIVE = 0, 1, 2
 _INSTANT, _INTERVAL, _BEGIN, _END = 0, 1, 2, 3  # phases of markers
 _LIBRARY = 1  # ResourceTypeEnum
-_NO_TIMES = "seismo (a profile: sums of times, one path after the other, not when they were)"
+_NO_TIMES = "seismo (a profile: paths in sequence, each with the sum of its times)"
 
 SCHEMA = [
     {
@@ -93,48 +93,34 @@ class _Tables:
         resources = [self._resources.setdefault(_resource(frame), len(self._resources)) for frame in shown]
         lines = [frame.line if frame.line > 0 else None for frame in shown]
         zeros, nothing = [0] * count, [None] * count
-        yield "stackTable", {"frame": self.frame, "prefix": self.prefix, "length": len(self.frame)}
-        yield (
-            "frameTable",
-            {
+        names = [self._strings(text) for text in self._resources]
+        tables: dict[str, dict[str, Any]] = {
+            "stackTable": {"frame": self.frame, "prefix": self.prefix},
+            "frameTable": {
                 "address": [-1] * count,
-                "inlineDepth": zeros,
                 "category": [_PYTHON if is_python else _NATIVE for is_python in python],
-                "subcategory": zeros,
                 "func": list(range(count)),
-                "nativeSymbol": nothing,
-                "innerWindowID": nothing,
                 "line": lines,
-                "column": nothing,
-                "length": count,
+                **dict.fromkeys(("inlineDepth", "subcategory"), zeros),
+                **dict.fromkeys(("nativeSymbol", "innerWindowID", "column"), nothing),
             },
-        )
-        yield (
-            "funcTable",
-            {
+            "funcTable": {
                 "name": [self._strings(name(frame.module, frame.qualname)) for frame in shown],
-                "isJS": python,
-                "relevantForJS": python,
+                **dict.fromkeys(("isJS", "relevantForJS"), python),
                 "resource": resources,
                 "fileName": [self._strings(name("", frame.file)) if frame.file else None for frame in shown],
                 "lineNumber": lines,
                 "columnNumber": nothing,
-                "length": count,
             },
-        )
-        names = [self._strings(text) for text in self._resources]
-        several = len(names)
-        yield (
-            "resourceTable",
-            {
-                "lib": [None] * several,
+            "resourceTable": {
                 "name": names,
-                "host": [None] * several,
-                "type": [_LIBRARY] * several,
-                "length": several,
+                "type": [_LIBRARY] * len(names),
+                **dict.fromkeys(("lib", "host"), [None] * len(names)),
             },
-        )
-        yield "nativeSymbols", {"libIndex": [], "address": [], "name": [], "functionSize": [], "length": 0}
+            "nativeSymbols": {column: [] for column in ("libIndex", "address", "name", "functionSize")},
+        }
+        for key, columns in tables.items():
+            yield key, {**columns, "length": len(next(iter(columns.values())))}
 
 
 def _resource(frame: Frame) -> str:
@@ -196,8 +182,8 @@ class _Markers:
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT
-        said = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
-        self.rows.append((name("", shown), None, start, end, phase, said))
+        shown_data = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
+        self.rows.append((name("", shown), None, start, end, phase, shown_data))
 
     def table(self) -> dict[str, Any]:
         """Return the columns."""
@@ -222,31 +208,22 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, source: str) -> None:
-    processes = recording.processes
+    shown = name("", program(recording))
     meta = {
         "exporter": "seismo",
         "interval": interval,
         "startTime": start_ns / 1e6,
-        "abi": "",
-        "misc": "",
-        "oscpu": "",
-        "platform": "",
-        "processType": 0,
+        **dict.fromkeys(("abi", "misc", "oscpu", "platform", "toolkit", "appBuildID", "CPUName"), ""),
+        **dict.fromkeys(("processType", "stackwalk", "physicalCPUs", "logicalCPUs"), 0),
         "categories": CATEGORIES,
-        "stackwalk": 0,
-        "toolkit": "",
         "version": GECKO_VERSION,
         "preprocessedProfileVersion": VERSION,
-        "appBuildID": "",
-        "physicalCPUs": 0,
-        "logicalCPUs": 0,
-        "CPUName": "",
-        "product": name("", program(recording)) or "Python",
+        "product": shown or "Python",
         "symbolicated": True,
         "markerSchema": SCHEMA,
         "importedFrom": source,
         "extensions": {"id": [], "name": [], "baseURL": [], "length": 0},
-        "arguments": name("", program(recording)) if len(processes) else "",
+        "arguments": shown,
     }
     out.write(f'{{"meta":{json_text(meta)},\n"libs":[],"threads":[')
 
@@ -351,23 +328,23 @@ def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[
     places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
     markers = [_Markers(strings) for _ in found.tracks]
     of = {place: track.pid for place, track in zip(places, found.tracks, strict=True)}
-    keys = [(of.get((said.thread, said.stream)), said.span, said.name) for said in found.instants]
-    ends = {key: said.time_ns for key, said in zip(keys, found.instants, strict=True) if said.kind == "end"}
-    begun = {key for key, said in zip(keys, found.instants, strict=True) if said.kind == "begin"}
+    keys = [(of.get((instant.thread, instant.stream)), instant.span, instant.name) for instant in found.instants]
+    ends = {key: instant.time_ns for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "end"}
+    begun = {key for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "begin"}
     values: dict[tuple[int, str], list[tuple[int, float]]] = {}
-    for key, said in zip(keys, found.instants, strict=True):
-        place = places.get((said.thread, said.stream))
+    for key, instant in zip(keys, found.instants, strict=True):
+        place = places.get((instant.thread, instant.stream))
         if place is None:
             continue
-        value = value_of(said.data)
-        if said.kind == "counter" and value is not None:
-            values.setdefault((found.tracks[place].pid, said.name), []).append((said.time_ns, value))
-        elif said.kind == "begin":
-            markers[place].add(said.name, "span", said.time_ns, ends.get(key), said.data)
-        elif said.kind != "end":
-            markers[place].add(said.name, "mark", said.time_ns, None, said.data)
+        value = value_of(instant.data)
+        if instant.kind == "counter" and value is not None:
+            values.setdefault((found.tracks[place].pid, instant.name), []).append((instant.time_ns, value))
+        elif instant.kind == "begin":
+            markers[place].add(instant.name, "span", instant.time_ns, ends.get(key), instant.data)
+        elif instant.kind != "end":
+            markers[place].add(instant.name, "mark", instant.time_ns, None, instant.data)
         elif key not in begun:
-            markers[place].add(said.name, "span", None, said.time_ns, said.data)
+            markers[place].add(instant.name, "span", None, instant.time_ns, instant.data)
     for gap in found.gaps:
         place = places.get((gap.thread, gap.stream))
         if place is not None:

@@ -1,7 +1,5 @@
 """The encoding of functions as one word, for formats with a single name, and the parser of such words.
 
-The word is
-
     module:qualname (file:line)        a Python function
     module:qualname                    a C function, or a function in formats with fields for file and line
     <name>                             a synthetic node, such as <folded paths>
@@ -9,20 +7,24 @@ The word is
 The colon is that of entry points and, unlike a dot, marks the end of the module. Viewers support the bracket: gprof2dot
 takes file and line out of it.
 
-The recorded program chooses names, which may hold anything: separators of the format, newlines that forge lines, escape
-sequences for terminals, lone surrogates. Such characters are percent-encoded as in URLs, `%3B` for a semicolon, as
-bytes of UTF-8 (including surrogates). A percent sign is escaped only before two upper-case hexadecimal digits, so
-ordinary names are unchanged. The decoder only decodes characters that the encoder encodes, so the `%20` of another
-tool's file stays `%20`. Each part is encoded and decoded once: unescape(escape(text)) == text for every text.
+The recorded program chooses names, which may hold separators of the format, newlines that forge lines, escape sequences
+for terminals, or lone surrogates. Such characters are percent-encoded as in URLs, `%3B` for a semicolon, as bytes of
+UTF-8. A percent sign is escaped only before two upper-case hexadecimal digits, so ordinary names are unchanged. The
+decoder only decodes characters that the encoder encodes: unescape(escape(text)) == text for every text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.model.builder import LONGEST, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PYTHON, C, SYNTHETIC = 0, 1, 2
 
@@ -79,6 +81,13 @@ def word(frame: Frame) -> str:
     return bare
 
 
+def distinct_names(frames: Sequence[Frame]) -> list[str]:
+    """Return the functions' names, with file and line where several functions share a name."""
+    names = [name(frame.module, frame.qualname) for frame in frames]
+    uses = Counter(names)
+    return [word(frame) if uses[text] > 1 else text for text, frame in zip(names, frames, strict=True)]
+
+
 def clipped(text: str) -> str:
     """Return the word, cut if it is longer than any word of a recording's names."""
     return text if len(text) <= _LONGEST_WORD else cut(text)
@@ -99,7 +108,7 @@ def parse(text: str, file: str = "", line: int = 0) -> Frame:
         return Frame(SYNTHETIC, "", unescape(text), "", 0)
     split = _WITH_MODULE.match(text)
     if split:
-        module = _ESCAPED.sub(_decoded_in_module, split[1])
+        module = _ESCAPED.sub(partial(_decoded, written=_WRITTEN_IN_MODULE), split[1])
         return Frame(PYTHON if file or line else C, module, unescape(text[split.end() :]), file, line)
     return Frame(PYTHON, "", "" if text == _EMPTY else unescape(text), file, line)
 
@@ -114,15 +123,9 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
-def _decoded(match: re.Match[str]) -> str:
-    return _bytes_of(match[0], _WRITTEN)
-
-
-def _decoded_in_module(match: re.Match[str]) -> str:
-    return _bytes_of(match[0], _WRITTEN_IN_MODULE)
-
-
-def _bytes_of(escaped: str, written: re.Pattern[str]) -> str:
+def _decoded(match: re.Match[str], written: re.Pattern[str] = _WRITTEN) -> str:
+    """Return the text of an escape if `written` matches it, else the escape."""
+    escaped = match[0]
     try:
         decoded = bytes.fromhex(escaped.replace("%", "")).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

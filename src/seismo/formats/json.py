@@ -15,17 +15,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import Format, TextSink
+from seismo.formats.base import Format, TextSink, json_list
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.formats.base import ByteSink
-    from seismo.model import Builder, Recording
+    from seismo.model import Recording
 
 VERSION = 1
 
@@ -39,21 +40,19 @@ _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "awa
 _WAITS = ("wait_ns", "ready_ns", "lock_ns", "total_wait_ns")
 _FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COUNTS, *_TIMES, *_WAITS, "lower_bound")
 _TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, *_WAITS, "flags")
-_THREADS = ("id", "process", "native_id", "name", "start_ns", "end_ns", "wall_ns", "cpu_ns", "main", "folded")
-_LOSSES = ("kind", "count", "thread", "detail")
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
     with TextSink(file) as out:
         out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
-        write_table(out, "processes", recording.processes, recording.processes.columns, {"argv": _argv})
-        write_table(out, "threads", recording.threads, _THREADS, {"main": truth})
+        write_table(out, "processes", recording.processes, special={"argv": _argv})
+        write_table(out, "threads", recording.threads, special={"main": truth})
         write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
-        write_table(out, "tree", recording.tree, _TREE, {})
+        write_table(out, "tree", recording.tree, _TREE)
         more = _MORE.get(recording.kind)
         if more is not None:
             more(out, recording)
-        write_table(out, "losses", recording.losses, _LOSSES, {}, last=True)
+        write_table(out, "losses", recording.losses, last=True)
         out.write("}\n")
 
 
@@ -109,15 +108,11 @@ class _Document:
         self._document = document
 
     def _rows(self, title: str) -> Iterable[Row]:
-        rows = self._document.get(title, [])
-        if not isinstance(rows, list):
-            raise ValueError(f"{title} is no list")  # noqa: TRY004
+        rows = json_list(self._document.get(title, []), title)
         return (Row(row, f"{title}[{place}]") for place, row in enumerate(rows))
 
     def recording(self) -> Recording:
         """Return the recording. Raise ValueError if a row violates the types or references of the schema."""
-        from seismo.model import Builder
-
         builder = Builder()
         processes = self._processes(builder)
         threads = self._threads(builder, processes)
@@ -197,10 +192,10 @@ FORMAT = Format(
     counts=True,
     writer=_write,
     reader=_read,
-    lost="nothing of the model; the measurements behind the errors",
+    lost="only the measurements from which the errors are computed",
     kept="processes, threads, functions, paths, counts, own and awaited times, flags, losses, objects; not the errors",
     of=(CALLS, OBJECTS),
     all_times=True,
     mark=b'{"format":"seismo"',
-    tells_losses=True,
+    lists_losses=True,
 )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.function_names import json_text
 from seismo.formats.json_rows import truth, write_table
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.objects.groups import LAST_BUCKET, sizes
+from seismo.model.objects.leaks import leaks
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:
@@ -29,12 +31,6 @@ _TYPES = ("id", "type", "module", "name", "flags", "size", "item_size", *_COUNTS
 _SPAN_COUNTS = ("span_born", "span_died", "span_live")
 _PLACE = ("type", "type_id", "function", "qualname", "file", "line")
 _OBJECTS = ("id", *_PLACE, "node", "flags", *_COUNTS, *_SPAN_COUNTS, *_BYTES)
-_LIFETIMES = ("object", "unit", "bucket", "count")
-_SPANS = ("id", "function", "first", "calls", "start_ns", "end_ns", "born", "died", "live", "process")
-_SURVIVORS = ("span", "object", "count")
-_HOLDERS = ("id", "object", "parent", "flags", "count", "asked", "holder", "by")
-_MARKS = ("name", "time_ns", "born", "process")
-_TIMELINE = ("time_ns", "born", "died")
 _LEAKS = ("type", "function", "qualname", "file", "line", "alive", "calls", "calls_with", "at_most", "per_call")
 _TRUTHS = dict.fromkeys(("at_least", "live_at_least", "approximate", "at_most"), truth)
 
@@ -50,19 +46,17 @@ def write_objects(out: TextSink, recording: Recording) -> None:
         texts = functions[name]
         objects[name] = [texts[function] if function >= 0 else "" for function in of]
     write_table(out, "objects", objects, _OBJECTS, _TRUTHS)
-    write_table(out, "lifetimes", recording.lifetimes, _LIFETIMES, {"unit": _unit})
-    write_table(out, "spans", recording.object_spans, _SPANS, {})
-    write_table(out, "survivors", recording.object_survivors, _SURVIVORS, {})
-    write_table(out, "holders", recording.holders, _HOLDERS, {})
-    write_table(out, "marks", recording.marks, _MARKS, {})
-    write_table(out, "timeline", recording.object_times, _TIMELINE, {})
+    write_table(out, "lifetimes", recording.lifetimes, recording.lifetimes.columns[1:], {"unit": _unit})
+    write_table(out, "spans", recording.object_spans)
+    write_table(out, "survivors", recording.object_survivors, recording.object_survivors.columns[1:])
+    write_table(out, "holders", recording.holders)
+    write_table(out, "marks", recording.marks, recording.marks.columns[1:])
+    write_table(out, "timeline", recording.object_times, recording.object_times.columns[1:])
     _write_leaks(out, recording)
 
 
 def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording) -> dict[str, Any]:
     """Return the columns of types or objects with derived ones. types: the type's row for each row."""
-    from seismo.model.objects.groups import sizes
-
     columns: dict[str, Any] = {name: table[name] for name in table.columns}
     rows = list(recording.types)
     of = [rows[number] for number in types]
@@ -80,8 +74,6 @@ def _unit(value: object) -> str:
 
 
 def _write_leaks(out: TextSink, recording: Recording) -> None:
-    from seismo.model.objects.leaks import leaks
-
     found = leaks(recording)
     columns: dict[str, list[Any]] = {
         name: [getattr(leak if hasattr(leak, name) else leak.group, name) for leak in found] for name in _LEAKS
@@ -153,8 +145,6 @@ def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: M
 
 
 def _read_lifetimes(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
-    from seismo.model.objects.groups import LAST_BUCKET
-
     units = {text: unit for unit, text in UNITS.items()}
     for row in rows:
         unit, bucket = units.get(row.text("unit")), row.count("bucket")
@@ -169,7 +159,7 @@ def _read_holders(rows: Iterable[Row], builder: Builder, objects: dict[int, int]
     for row in rows:
         object_, parent = row.id_in("object", objects), row.id_in("parent", holders)
         if of.get(parent, object_) != object_:
-            raise ValueError("a holder holds one of another row of objects")
+            raise ValueError("a holder and the holder that it holds belong to different objects")
         number = builder.holder(
             object_,
             parent,

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
-from seismo.formats.base import whole
+from seismo.formats.base import json_object, json_string, whole
 from seismo.formats.function_names import json_text
 
 if TYPE_CHECKING:
@@ -20,13 +20,17 @@ def write_table(
     out: TextSink,
     title: str,
     table: Table[Any] | Mapping[str, Sequence[Any]],
-    columns: Sequence[str],
-    special: Mapping[str, Callable[[object], str]],
+    columns: Sequence[str] = (),
+    special: Mapping[str, Callable[[object], str]] | None = None,
     last: bool = False,
 ) -> None:
-    """Write a list of objects, row by row, without creating all rows in memory."""
+    """Write a list of objects, row by row, without creating all rows in memory.
+
+    columns: by default all of a Table; special: the formatters of some columns
+    """
+    columns = columns or table.columns  # type: ignore[union-attr]
     row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
-    values = [map(special.get(column) or _printer(table[column]), table[column]) for column in columns]
+    values = [map((special or {}).get(column) or _printer(table[column]), table[column]) for column in columns]
     comma = f'"{title}":[\n'
     for row in progress.over(f"writing {title}", zip(*values, strict=True), len(table[columns[0]])):
         out.write(comma + row_format % row)
@@ -59,9 +63,7 @@ class Row:
     """An object of one of the lists, whose values are checked as they are read."""
 
     def __init__(self, value: object, what: str) -> None:
-        if not isinstance(value, dict):
-            raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
-        self._value: dict[str, object] = value
+        self._value = json_object(value, what)
         self._what = what
 
     def count(self, key: str) -> int:
@@ -72,14 +74,14 @@ class Row:
         """Return a count that must be above 0."""
         value = self.count(key)
         if value == 0:
-            raise ValueError(f"{self._what}: {key} has to be above 0")
+            raise ValueError(f"{self._what}: {key} must be above 0")
         return value
 
     def integer(self, key: str, default: int = 0) -> int:
         """Return a number that may be negative."""
         value = self._value.get(key, default)
         if type(value) is not int or abs(value) >= 1 << 62:
-            raise ValueError(f"{self._what}: {key} is no whole number")
+            raise ValueError(f"{self._what}: {key} is not a whole number")
         return value
 
     def value(self, key: str) -> object:
@@ -88,21 +90,18 @@ class Row:
 
     def text(self, key: str) -> str:
         """Return a text, or "" if it is missing."""
-        value = self._value.get(key, "")
-        if not isinstance(value, str):
-            raise ValueError(f"{self._what}: {key} is no text")  # noqa: TRY004
-        return value
+        return json_string(self._value.get(key, ""), f"{self._what}: {key}")
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts, or [] if it is missing."""
         value = self._value.get(key, [])
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{self._what}: {key} is no list of texts")
+            raise ValueError(f"{self._what}: {key} is not a list of texts")
         return value
 
     def id_in(self, key: str, ids: dict[int, int]) -> int:
         """Return the model's id for the id in `key`. Raise ValueError if it is unknown."""
         value = self._value.get(key)
         if type(value) is not int or value not in ids:
-            raise ValueError(f"{self._what}: {key} leads nowhere")
+            raise ValueError(f"{self._what}: {key} is an unknown id")
         return ids[value]

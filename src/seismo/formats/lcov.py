@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.coverage_base import CoverageBuilder, field_path, field_text, files_of, report_of, resolved
+from seismo.formats.coverage_base import (
+    CoverageBuilder,
+    count_in,
+    field_path,
+    field_text,
+    files_of,
+    report_of,
+    resolved,
+)
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -50,15 +58,10 @@ def _write(recording: Recording, file: ByteSink) -> None:
             out.write("end_of_record\n")
 
 
-def _hits(covered: FileCoverage, line: int) -> int:
-    """Return the hits of a statement, or 1 if they were not counted."""
-    return 1 if covered.hits is None else max(1, covered.hits.get(line, 1))
-
-
 def _lines(out: TextSink, covered: FileCoverage) -> None:
     missing = set(covered.missing)
     for line in covered.statements:
-        out.write(f"DA:{line},{0 if line in missing else _hits(covered, line)}\n")
+        out.write(f"DA:{line},{0 if line in missing else covered.hits_of(line)}\n")
     if covered.statements:
         out.write(f"LF:{len(covered.statements)}\nLH:{len(covered.executed)}\n")
 
@@ -83,40 +86,25 @@ def _functions(out: TextSink, covered: FileCoverage) -> None:
         if name in known:
             name += f"@{first}"
         known.add(name)
-        count = _hits(covered, min(inside)) if ran else 0
+        count = covered.hits_of(min(inside)) if ran else 0
         out.write(f"FN:{first},{last},{name}\nFNDA:{count},{name}\n")
     out.write(f"FNF:{found}\nFNH:{hit}\n")
 
 
 def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> None:
     """Write the branches, exits of the code last. Those of a line that never ran have "-" instead of a count."""
-    taken = _by_line(covered.executed_branches)
-    missing = _by_line(covered.missing_branches)
     total = reached = 0
-    for line in covered.statements:
-        exits = covered.exits.get(line)
-        if exits is None:
-            continue
-        missed = missing.get(line, [])
+    for line, exits in ((line, covered.exits[line]) for line in covered.statements if line in covered.exits):
+        taken, missed = covered.branches[line]
         total += exits
         reached += exits - len(missed)
-        ways: list[tuple[int, str]] = []
-        if len(missed) >= exits:
-            ways += [(to_line, "-") for to_line in missed]
-        else:
-            ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken.get(line, [])]
-            ways += [(to_line, "0") for to_line in missed]
+        ways = [(to_line, "-" if len(missed) >= exits else "0") for to_line in missed]
+        if len(missed) < exits:
+            ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken]
         for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
             out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
     if total:
         out.write(f"BRF:{total}\nBRH:{reached}\n")
-
-
-def _by_line(arcs: list[Arc]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for from_line, to_line in arcs:
-        found.setdefault(from_line, []).append(to_line)
-    return found
 
 
 class _Reader:
@@ -149,7 +137,7 @@ class _Reader:
         if kind not in ("DA", "BRDA", "FN"):
             return
         if self.file is None:
-            raise ValueError("it is of no file: there is no SF before it")
+            raise ValueError("it belongs to no file: there is no SF before it")
         if kind == "DA":
             self._line(self.file, value)
         elif kind == "BRDA":
@@ -161,7 +149,7 @@ class _Reader:
         fields = value.split(",")
         if len(fields) < 2:
             raise ValueError("a DA has a line and a count")
-        line, hits = _count(fields[0], MAX_LINE), _count(fields[1], MAX_VALUE)
+        line, hits = count_in(fields[0], MAX_LINE), count_in(fields[1], MAX_VALUE)
         self.largest = max(self.largest, hits)
         if hits:
             self.covered.line(file, line, hits, self._contexts())
@@ -172,9 +160,9 @@ class _Reader:
         name, comma, taken = rest.rpartition(",")
         if not comma:
             raise ValueError("a BRDA has a line, a block, a branch and a count")
-        line = _count(line_text, MAX_LINE)
+        line = count_in(line_text, MAX_LINE)
         self.branches += 1
-        ran = taken != "-" and _count(taken, MAX_VALUE) > 0
+        ran = taken != "-" and count_in(taken, MAX_VALUE) > 0
         name = field_path(name)
         jump = _JUMP.match(name)
         if not (jump or _EXIT.match(name)):
@@ -188,7 +176,7 @@ class _Reader:
         fields = value.split(",", 2)
         if len(fields) < 2:
             raise ValueError("an FN has a line and a name")
-        start = _count(fields[0], MAX_LINE)
+        start = count_in(fields[0], MAX_LINE)
         name = field_path(fields[-1] if len(fields) == 2 or fields[1].isdigit() else ",".join(fields[1:]))
         self._starts.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
 
@@ -224,26 +212,20 @@ class _Reader:
 @lru_cache(maxsize=4)  # a tracefile may return to a file
 def _named_exits(path: str) -> dict[tuple[int, str], int]:
     """Map the exits of a source's code, by line and name, to their targets; empty if it cannot be read or parsed."""
-    from seismo.coverage import parsed_source
+    from seismo.coverage import parsed_source, read_source
 
     try:
-        parsed = parsed_source.parse(parsed_source.read(path), path)
+        parsed = parsed_source.parse(read_source.read(path), path)
     except SeismoError:
         return {}
     return {(arc[0], parsed.steps.does(arc)): arc[1] for arc in parsed.arcs if arc[1] < 0}
-
-
-def _count(field: str, most: int) -> int:
-    if not (field.isascii() and field.isdigit()) or len(field) > 20 or int(field) > most:
-        raise ValueError(f"{field[:20]!r} is no number from 0 to {most}")
-    return int(field)
 
 
 def _read(data: bytes) -> Recording:
     try:
         content = data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"it is not UTF-8 text (byte {error.start})") from None
     reader = _Reader()
     records = 0
     for number, row in enumerate(content.split("\n"), 1):
@@ -253,7 +235,7 @@ def _read(data: bytes) -> Recording:
         kind, colon, value = row[:_LARGEST_RECORD].partition(":")
         try:
             if not colon and kind != "end_of_record":
-                raise ValueError("it is no record of a tracefile")
+                raise ValueError("it is not a record of a tracefile")
             reader.take(kind, value)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
@@ -263,7 +245,7 @@ def _read(data: bytes) -> Recording:
     if reader.file is not None:
         raise ValueError("the last end_of_record is missing: it is cut short")
     if reader.unknown:
-        detail = "branches whose names do not say where they lead"
+        detail = "branches whose names do not contain their targets"
         reader.covered.loss("branches-unknown", reader.unknown, detail)
     branch = reader.branches > reader.unknown
     return reader.covered.build("lcov", branch, counts=reader.largest > 1)
@@ -277,7 +259,7 @@ FORMAT = Format(
     writer=_write,
     reader=_read,
     lost="contexts, excluded lines, conditions, losses",
-    kept="lines with their counts, test names as contexts; branches whose names say where they lead",
+    kept="lines with their counts, test names as contexts; branches whose names contain their targets",
     of=(COVERAGE,),
     needs_sources=True,
 )

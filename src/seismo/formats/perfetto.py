@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MOST = 4_000_000
-"""Calls: about 200 MB, and two gigabytes in the page's memory."""
+"""The most calls that are written: about 200 MB, which take two gigabytes in the page."""
 
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
@@ -166,12 +166,12 @@ def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track
         first, last = before[step], after[step]
         bound = max(last, first)
         if bound > 0:
-            said = bounds.get(bound)
-            if said is None:
-                said = bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
+            encoded = bounds.get(bound)
+            if encoded is None:
+                encoded = bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
                 if len(bounds) < _KNOWN:
-                    bounds[bound] = said
-            event += said
+                    bounds[bound] = encoded
+            event += encoded
         out.whole(_at(now) + bytes_field(11, event) + rest)
 
 
@@ -179,14 +179,14 @@ def _write_marks(out: _Out, found: TraceTracks) -> None:
     numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, 1)}
     counters: dict[tuple[int, str], int] = {}
     spans: dict[tuple[int, int], int] = {}
-    for said in found.instants:
-        number = numbers.get((said.thread, said.stream))
+    for instant in found.instants:
+        number = numbers.get((instant.thread, instant.stream))
         if number is None:
             continue
         pid = found.tracks[number - 1].pid
-        time, shown = _TIME + varint(max(0, said.time_ns)), name("", said.name)
-        value = value_of(said.data)
-        if said.kind == "counter" and value is not None:
+        time, shown = _TIME + varint(max(0, instant.time_ns)), name("", instant.name)
+        value = value_of(instant.data)
+        if instant.kind == "counter" and value is not None:
             known = len(counters)
             track = counters.setdefault((pid, shown), (1 << 41) + known)
             if len(counters) > known:
@@ -195,18 +195,18 @@ def _write_marks(out: _Out, found: TraceTracks) -> None:
             counted = varint(44 << 3 | 1) + struct.pack("<d", value)
             out.packet(time, bytes_field(11, number_field(9, _COUNTER) + number_field(11, track) + counted))
             continue
-        kind = {"begin": _BEGIN, "end": _END}.get(said.kind, _INSTANT)
+        kind = {"begin": _BEGIN, "end": _END}.get(instant.kind, _INSTANT)
         track = number
         if kind != _INSTANT:  # a span may end on another thread, and overlaps calls
             known = len(spans)
-            track = spans.setdefault((pid, said.span), (1 << 42) + known)
+            track = spans.setdefault((pid, instant.span), (1 << 42) + known)
             if len(spans) > known:
                 descriptor = number_field(1, track) + number_field(5, number) + _text(2, "spans")
                 out.packet(bytes_field(60, descriptor))
         event = number_field(3, _PROGRAM) + number_field(9, kind) + number_field(11, track)
         event += b"" if kind == _END else _text(23, shown)
-        if said.data is not None:
-            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(mark_data(said.data))))
+        if instant.data is not None:
+            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(mark_data(instant.data))))
         out.packet(time, bytes_field(11, event), number_field(13, 2))
     for gap in found.gaps:
         number = numbers.get((gap.thread, gap.stream))
@@ -223,7 +223,7 @@ FORMAT = Format(
     binary=True,
     writer=_write,
     reader=None,
-    lost="what the viewer does not take: calls beyond four million; the call tree's counts and times, losses; how far "
+    lost="calls beyond four million; the call tree's counts and times, losses; how far "
     "the clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,
     most_calls=MOST,

@@ -13,7 +13,8 @@ sample's path is one slice.
 
 from __future__ import annotations
 
-import zlib
+import gzip
+import io
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
@@ -21,6 +22,8 @@ from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
+from seismo.model import Builder
+from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
@@ -36,60 +39,27 @@ _SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
 _LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
 
 _WAITING = "waiting"
-_TYPES = (
-    ("calls", "count"),
-    ("resumes", "count"),
-    ("exceptions", "count"),
-    ("awaits", "count"),
-    ("time", "nanoseconds"),
-    ("await", "nanoseconds"),
-    (_WAITING, "nanoseconds"),
-)
+# The types of values with their units, and the columns of the tree that have them.
+_TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("exceptions", "count"): "exceptions"}
+_TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
+_TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
+_COLUMNS = {type_: column for (type_, _), column in _TYPES.items()}
+_COUNTS = 4  # the first types are counts, the others times
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
 _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
 
-class _Strings:
-    """The string table: each string once, the empty one first."""
-
-    def __init__(self) -> None:
-        self.texts = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        return self.texts.setdefault(text, len(self.texts))
-
-
-class _Zipped:
-    """A gzip compressor that writes in blocks."""
-
-    def __init__(self, file: ByteSink) -> None:
-        self._file = file
-        self._stream = zlib.compressobj(level=6, wbits=31)
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        self._held.append(data)
-        self._size += len(data)
-        if self._size > 1 << 18:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._file.write(self._stream.compress(b"".join(self._held)))
-        self._held.clear()
-        self._size = 0
-
-    def close(self) -> None:
-        self._flush()
-        self._file.write(self._stream.flush())
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
-    out = _Zipped(file)
-    strings = _Strings()
+    packed = gzip.GzipFile("", "wb", 6, file, 0)  # type: ignore[call-overload]  # it only uses write()
+    with packed, io.BufferedWriter(packed, 1 << 18) as out:
+        _write_profile(recording, out)
+
+
+def _write_profile(recording: Recording, out: ByteSink) -> None:
+    strings = Texts()
     forest = CallTrees(recording)
     for type_, unit in _TYPES:
-        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings(type_)) + number_field(2, strings(unit))))
+        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings.add(type_)) + number_field(2, strings.add(unit))))
     labels = _thread_labels(recording, strings)
     at_least = _label(strings, "lower_bound", number_=1)
     values = _values(recording)
@@ -101,31 +71,21 @@ def _write(recording: Recording, file: ByteSink) -> None:
             out.write(bytes_field(_SAMPLE, sample))
     title = escape(program(recording))
     flags = b"".join(number_field(field, 1) for field in (7, 8, 9))  # functions, files and lines are known
-    out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings(title)) + flags))
+    out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings.add(title)) + flags))
     for id_, frame in enumerate(known, 1):
         out.write(_location(id_, frame.line) + _function(id_, frame, strings))
-    comments = [strings(text) for text in _comments(recording)]
-    for text in strings.texts:
+    comments = [strings.add(text) for text in _comments(recording)]
+    for text in strings.index:
         out.write(bytes_field(_STRING, text.encode()))
     begin, end = _span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
-    out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.texts["time"]))
-    out.close()
+    out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.index["time"]))
 
 
 def _values(recording: Recording) -> Callable[[int], list[int]]:
-    tree = recording.tree
-    calls, resumes, exceptions = tree["calls"], tree["resumes"], tree["exceptions"]
-    awaits, own, awaited, waits = tree["awaits"], tree["own_ns"], tree["await_ns"], tree["wait_ns"]
-    return lambda row: [
-        calls[row],
-        resumes[row],
-        exceptions[row],
-        awaits[row],
-        number(own[row]),
-        number(awaited[row]),
-        number(waits[row]),
-    ]
+    columns = [recording.tree[column] for column in _TYPES.values()]
+    counts, times = columns[:_COUNTS], columns[_COUNTS:]
+    return lambda row: [*(column[row] for column in counts), *(number(column[row]) for column in times)]
 
 
 def _samples(
@@ -164,12 +124,12 @@ def _samples(
         depth -= 1
 
 
-def _label(strings: _Strings, key: str, text: str | None = None, number_: int = 0) -> bytes:
-    value = number_field(_LABEL_NUM, number_) if text is None else number_field(_LABEL_STR, strings(text))
-    return bytes_field(_SAMPLE_LABEL, number_field(_LABEL_KEY, strings(key)) + value)
+def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) -> bytes:
+    value = number_field(_LABEL_NUM, number_) if text is None else number_field(_LABEL_STR, strings.add(text))
+    return bytes_field(_SAMPLE_LABEL, number_field(_LABEL_KEY, strings.add(key)) + value)
 
 
-def _thread_labels(recording: Recording, strings: _Strings) -> list[bytes]:
+def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
     table = recording.threads
     return [
         _label(strings, "thread", escape(title))
@@ -184,14 +144,14 @@ def _location(id_: int, line: int) -> bytes:
     return bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place))
 
 
-def _function(id_: int, frame: Frame, strings: _Strings) -> bytes:
+def _function(id_: int, frame: Frame, strings: Texts) -> bytes:
     shown = f"{frame.module}.{frame.qualname}" if frame.module else frame.qualname
     return bytes_field(
         _FUNCTION,
         number_field(1, id_)
-        + number_field(2, strings(escape(shown)))
-        + number_field(3, strings(name(frame.module, frame.qualname)))
-        + number_field(4, strings(escape(frame.file)))
+        + number_field(2, strings.add(escape(shown)))
+        + number_field(3, strings.add(name(frame.module, frame.qualname)))
+        + number_field(4, strings.add(escape(frame.file)))
         + number_field(5, max(frame.line, 0)),
     )
 
@@ -251,7 +211,7 @@ class _Profile:
     def text(self, index: int) -> str:
         """Return a string of the table."""
         if index >= len(self.strings):
-            raise ValueError("an index of a string leads nowhere")
+            raise ValueError("the index of a string is out of range")
         return self.strings[index]
 
     def columns(self) -> tuple[dict[str, int], int, str]:
@@ -261,7 +221,7 @@ class _Profile:
             entry = integers(message)
             types.append((self.text(entry.get(1, 0)), self.text(entry.get(2, 0))))
         if not types:
-            raise ValueError("it has no type of values")
+            raise ValueError("it has no sample types")
         found = {type_: place for place, type_ in enumerate(types)}
         places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found and known != _WAITING}
         if "time" in places:
@@ -296,8 +256,6 @@ def integers(message: memoryview) -> dict[int, int]:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     profile = _Profile(unzip(data) if data[:2] == b"\x1f\x8b" else data)
     places, scale, type_ = profile.columns()
     builder = Builder()
@@ -335,7 +293,7 @@ def _read_sample(
                 profile.text(entry.get(_LABEL_STR, 0)) if number_ is None else signed(number_)
             )
     if len(values) != len(profile.types):
-        raise ValueError("a sample has not as many values as there are types")
+        raise ValueError("a sample has a wrong number of values")
     pid, thread_id, name_ = (labels.get(key, 0) for key in ("pid", "thread_id", "thread"))
     pid, thread_id = (value if isinstance(value, int) and 0 <= value < 1 << 62 else 0 for value in (pid, thread_id))
     title = unescape(name_) if isinstance(name_, str) else ""
@@ -346,19 +304,11 @@ def _read_sample(
             node = paths.child(thread, node, function)
     if node == ROOT:
         return
-    columns = {
-        "calls": paths.calls,
-        "resumes": paths.resumes,
-        "exceptions": paths.exceptions,
-        "awaits": paths.awaits,
-        "time": paths.own,
-        "await": paths.awaited,
-    }
     for known, place in places.items():
         amount = values[place] * (scale or 1) if known == "time" else values[place]
-        columns[known][node] += whole(max(amount, 0), f"a value of {known}")
+        paths.columns[_COLUMNS[known]][node] += whole(max(amount, 0), f"a value of {known}")
     if labels.get("lower_bound"):
-        paths.flags[node] |= LOWER_BOUND
+        paths.columns["flags"][node] |= LOWER_BOUND
 
 
 FORMAT = Format(
@@ -371,5 +321,5 @@ FORMAT = Format(
     reader=_read,
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",
     kept="processes and threads, functions, paths, counts, own and awaited time, lower bounds",
-    tells_losses=True,
+    lists_losses=True,
 )

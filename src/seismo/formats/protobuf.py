@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seismo.model.trace.file_chunks import uvarint
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -19,15 +21,7 @@ _MASK = (1 << 64) - 1
 
 def varint(value: int) -> bytes:
     """Return a number as a varint. Negative ones are two's complement of 64 bits, as in int64 fields."""
-    if 0 <= value < 128:
-        return _SMALL[value]
-    value &= _MASK
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return _SMALL[value] if 0 <= value < 128 else uvarint(value & _MASK)
 
 
 def number_field(number: int, value: int) -> bytes:
@@ -87,7 +81,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
             if at > end:
                 raise ValueError("a field goes past the end")
         else:
-            raise ValueError(f"a field of a kind ({kind}) that profiles do not have")
+            raise ValueError(f"a field has the unsupported kind {kind}")
 
 
 def numbers(value: int | memoryview) -> list[int]:

@@ -23,6 +23,7 @@ from seismo.formats.base import MAX_NODES, Format, whole
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.call_trees import CallTrees, frames
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
+from seismo.model import Builder
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -84,11 +85,9 @@ def _frame(place: Place) -> Frame:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import Builder
-
     stats = read_marshal(data)
     if not isinstance(stats, dict):
-        raise ValueError("it holds no dict")  # noqa: TRY004 - the file is invalid, not the type of an argument
+        raise ValueError("it is not a dict")  # noqa: TRY004 - the file is invalid, not the type of an argument
     places: dict[Place, int] = {}
     graph = Graph()
     for place, entry in stats.items():
@@ -167,7 +166,7 @@ class _Marshal:
     def value(self, depth: int = 0) -> object:
         """Return the next value. Raise ValueError if there is none, or if pstats files never have its type."""
         if depth > self.MAX_DEPTH:
-            raise ValueError("it is nested too deep")
+            raise ValueError("it is nested too deeply")
         code = self._take(1)[0]
         kind, remember = chr(code & 0x7F), code >= 0x80
         place = len(self._references)
@@ -186,7 +185,7 @@ class _Marshal:
                 if key is self._END:
                     return items
                 if not _is_plain(key):  # before hashing, which would take forever for nested tuples of tuples
-                    raise ValueError("a key of a dict is no function")
+                    raise ValueError("a key of a dict is not a function")
                 items[key] = self.value(depth + 1)
         count = self._take(1)[0] if kind == ")" else self._int()
         if not 0 <= count <= len(self._data) - self._at:  # each item takes at least a byte
@@ -209,11 +208,11 @@ class _Marshal:
         if kind == "r":
             place = self._int()
             if not 0 <= place < len(self._references) or self._references[place] is None:
-                raise ValueError(f"a reference at byte {self._at} leads nowhere")
+                raise ValueError(f"a reference at byte {self._at} is invalid")
             return self._references[place]
         if kind == "0":
             return self._END
-        raise ValueError(f"byte {self._at - 1} begins a value that no pstats file has")
+        raise ValueError(f"byte {self._at - 1} begins a value of a type that pstats files do not use")
 
     def _long(self) -> int:
         count = self._int()

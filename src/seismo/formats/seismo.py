@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
+from seismo.model import read
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -16,8 +17,6 @@ def _write(recording: Recording, file: ByteSink) -> None:
 
 
 def _read(data: bytes) -> Recording:
-    from seismo.model import read
-
     return read(data)
 
 
@@ -33,5 +32,5 @@ FORMAT = Format(
     of=(),
     all_times=True,
     mark=b"\x8fseismo\n",
-    tells_losses=True,
+    lists_losses=True,
 )

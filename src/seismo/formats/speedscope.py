@@ -18,15 +18,16 @@ import math
 from typing import TYPE_CHECKING
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_VALUE, Format, TextSink, number
+from seismo.formats.base import MAX_VALUE, Format, TextSink, json_list, json_object, json_string, number
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
 from seismo.formats.trace_tracks import steps, trace_tracks
+from seismo.model import Builder
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
@@ -37,54 +38,51 @@ _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "s
 
 
 MOST = 300_000
-"""Calls of a trace: what speedscope still draws."""
+"""The most calls of a trace that are written, which speedscope can still draw."""
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
+    profiles: list[tuple[str, int, Iterable[tuple[int, int]]]]
+    functions: Sequence[int]
     if recording.calls:
-        _write_trace(recording, file)
-        return
-    forest = CallTrees(recording)
-    own = recording.tree["own_ns"]
-    names = thread_names(recording)
-    durations = [0] * forest.threads
-    for row in range(forest.count):
-        durations[forest.thread[row]] += number(own[row])
-    threads = forest.busy_threads()
-    longest = max(range(len(threads)), key=lambda place: durations[threads[place]], default=0)
+        found = trace_tracks(recording, MOST)
+        functions, ends = found.calls.numbers("function"), found.calls.numbers("end_ns")
+        sizes = [track.last - track.first for track in found.tracks]
+        profiles = [
+            (track.name, max(ends[track.first : track.last], default=0), steps(found.calls, track))
+            for track in found.tracks
+        ]
+    else:
+        forest, names = CallTrees(recording), thread_names(recording)
+        functions, own = forest.function, recording.tree["own_ns"]
+        durations = [0] * forest.threads
+        for row in range(forest.count):
+            durations[forest.thread[row]] += number(own[row])
+        threads = forest.busy_threads()
+        sizes = [durations[thread] for thread in threads]
+        profiles = [(names[thread], durations[thread], _profile_steps(forest, thread)) for thread in threads]
     with TextSink(file) as out:
-        _begin(out, recording, longest, frames(recording))
-        for place, thread in enumerate(threads):
-            out.write(",\n" if place else "\n")
-            _head(out, names[thread], durations[thread])
-            _events(out, forest, thread)
-        if not threads:  # the viewer needs at least one profile
-            _head(out, "nothing was recorded", 0)
-            out.write("]}")
-        out.write("]}\n")
-
-
-def _write_trace(recording: Recording, file: ByteSink) -> None:
-    found = trace_tracks(recording, MOST)
-    calls = found.calls
-    functions = calls.numbers("function")
-    longest = max(range(len(found.tracks)), key=lambda at: found.tracks[at].last - found.tracks[at].first, default=0)
-    with TextSink(file) as out:
-        _begin(out, recording, longest, frames(recording))
-        for place, track in enumerate(found.tracks):
-            out.write(",\n" if place else "\n")
-            last = max((calls.numbers("end_ns")[row] for row in range(track.first, track.last)), default=0)
-            _head(out, track.name, last)
+        _begin(out, recording, max(range(len(sizes)), key=sizes.__getitem__, default=0), frames(recording))
+        # The viewer needs at least one profile.
+        for place, (title, duration, events) in enumerate(profiles or [("nothing was recorded", 0, ())]):
+            out.write(f'{"," if place else ""}\n{{"type":"evented","name":{json_text(title)},"unit":"nanoseconds",')
+            out.write(f'"startValue":0,"endValue":{duration},"events":[')
             comma = ""
-            for now, step in steps(calls, track):
+            for now, step in events:
                 kind, row = ("O", step) if step >= 0 else ("C", ~step)
                 out.write(f'{comma}\n{{"type":"{kind}","at":{now},"frame":{functions[row]}}}')
                 comma = ","
             out.write("]}")
-        if not found.tracks:
-            _head(out, "nothing was recorded", 0)
-            out.write("]}")
         out.write("]}\n")
+
+
+def _profile_steps(forest: CallTrees, thread: int) -> Iterator[tuple[int, int]]:
+    """Yield (time, row) at a node's start and (time, ~row) at its end, after its own time."""
+    own = forest.recording.tree["own_ns"]
+    now = 0
+    for step in forest.walk(thread):
+        now += number(own[~step]) if step < 0 else 0
+        yield now, step
 
 
 _TITLES = {"births": "objects born", "bytes": "bytes of objects born", "survivors": "objects alive at the end"}
@@ -127,58 +125,36 @@ def _frames(of: Sequence[Frame]) -> Iterator[str]:
         yield json_text(shown)
 
 
-def _head(out: TextSink, title: str, duration: int) -> None:
-    out.write(f'{{"type":"evented","name":{json_text(title)},"unit":"nanoseconds",')
-    out.write(f'"startValue":0,"endValue":{duration},"events":[')
-
-
-def _events(out: TextSink, forest: CallTrees, thread: int) -> None:
-    own = forest.recording.tree["own_ns"]
-    function = forest.function
-    now = 0
-    comma = ""
-    for step in forest.walk(thread):
-        if step >= 0:
-            out.write(f'{comma}\n{{"type":"O","at":{now},"frame":{function[step]}}}')
-        else:
-            now += number(own[~step])
-            out.write(f'{comma}\n{{"type":"C","at":{now},"frame":{function[~step]}}}')
-        comma = ","
-    out.write("]}")
-
-
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed speedscope file. Raise ValueError if it violates the schema."""
-    from seismo.model import Builder
-
-    top = _object(document, "the file")
+    top = json_object(document, "the file")
     builder = Builder()
     paths = Paths(builder)
     functions = []
-    for frame in _list(_object(top.get("shared"), "shared").get("frames"), "shared.frames"):
-        entry = _object(frame, "a frame")
+    for frame in json_list(json_object(top.get("shared"), "shared").get("frames"), "shared.frames"):
+        entry = json_object(frame, "a frame")
         file, line = entry.get("file"), entry.get("line")
         functions.append(
             paths.function(
                 parse(
-                    _text(entry.get("name"), "a frame's name"),
+                    json_string(entry.get("name"), "a frame's name"),
                     file if isinstance(file, str) else "",
                     line if type(line) is int and 0 <= line < 1 << 40 else 0,
                 )
             )
         )
     assumed = False
-    for place, value in enumerate(_list(top.get("profiles"), "profiles")):
-        profile = _object(value, "a profile")
+    for place, value in enumerate(json_list(top.get("profiles"), "profiles")):
+        profile = json_object(value, "a profile")
         title = profile.get("name")
         reader = _Reader(paths, functions, paths.thread(place, 0, title if isinstance(title, str) else ""))
         unit = profile.get("unit")
         assumed |= unit not in _UNITS
         reader.scale = _UNITS.get(unit, 1) if isinstance(unit, str) else 1
         if profile.get("type") == "evented":
-            reader.evented(_list(profile.get("events"), "events"))
+            reader.evented(json_list(profile.get("events"), "events"))
         elif profile.get("type") == "sampled":
-            reader.sampled(_list(profile.get("samples"), "samples"), _list(profile.get("weights"), "weights"))
+            reader.sampled(json_list(profile.get("samples"), "samples"), json_list(profile.get("weights"), "weights"))
         else:
             raise ValueError("a profile is neither evented nor sampled")
     builder.loss("calls-unknown", 1, "speedscope files have times and no calls")
@@ -198,12 +174,12 @@ class _Reader:
 
     def _child(self, parent: int, frame: object) -> int:
         if type(frame) is not int or not 0 <= frame < len(self._functions):
-            raise ValueError("an index of a frame leads nowhere")
+            raise ValueError("the index of a frame is out of range")
         return self._paths.child(self._thread, parent, self._functions[frame])
 
     def _time(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("a time is no number")  # noqa: TRY004 - the file is invalid
+            raise ValueError("a time is not a number")  # noqa: TRY004 - the file is invalid
         if not (math.isfinite(value) and abs(value) * self.scale <= MAX_VALUE):
             raise ValueError("a time is too large")
         return round(value * self.scale)
@@ -211,10 +187,10 @@ class _Reader:
     def sampled(self, samples: list[object], weights: list[object]) -> None:
         """Add samples: each is a stack, the root first, whose weight is own time of the last frame."""
         if len(samples) != len(weights):
-            raise ValueError("there are not as many weights as samples")
+            raise ValueError("the numbers of samples and weights differ")
         for sample, weight in zip(samples, weights, strict=True):
             node = ROOT
-            for frame in _list(sample, "a sample"):
+            for frame in json_list(sample, "a sample"):
                 node = self._child(node, frame)
             if node != ROOT:
                 self._paths.own[node] += max(self._time(weight), 0)
@@ -224,11 +200,11 @@ class _Reader:
         stack: list[tuple[int, object]] = []  # node, frame
         last = 0
         for place, value in enumerate(events):
-            event = _object(value, "an event")
+            event = json_object(value, "an event")
             at, frame = self._time(event.get("at")), event.get("frame")
             if stack:
                 if at < last:
-                    raise ValueError(f"event {place} is before the one before it")
+                    raise ValueError(f"event {place} is earlier than the event before it")
                 self._paths.own[stack[-1][0]] += at - last
             last = at
             if event.get("type") == "O":
@@ -236,25 +212,7 @@ class _Reader:
             elif event.get("type") == "C" and stack and stack[-1][1] == frame:
                 stack.pop()
             else:
-                raise ValueError(f"event {place} opens no frame and closes none that is open")
-
-
-def _object(value: object, what: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")  # noqa: TRY004 - the file is invalid
-    return value
-
-
-def _list(value: object, what: str) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{what} is no list")  # noqa: TRY004
-    return value
-
-
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{what} is no text")  # noqa: TRY004
-    return value
+                raise ValueError(f"event {place} neither opens a frame nor closes the innermost one")
 
 
 def _read(data: bytes) -> Recording:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from seismo.model.trace.calls import CallRow, GapRow, InstantRow
 
 FOREVER = 2**63 - 1
-_MANY = 10_000_000  # base of thread numbers for threads that share a row, which has only one
+_MANY = 10_000_000  # base of invented thread numbers, for threads that share a row
 
 _PAUSES = 1 << 40  # added to the numbers of collector pauses, to separate them from spans
 
 _SHOWN = ("child", "import")  # kinds of landmarks; tracks already show the starts and ends of threads
-_TOLD = {
+_REMARKS = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",
     CallFlags.RESUMED: "resumed",
@@ -89,7 +89,7 @@ def trace_tracks(recording: Recording, most: int) -> TraceTracks:
             places.append((threads[first], streams[first], first, row))
             first = row
     called = {place[:2] for place in places}
-    others = dict.fromkeys((said.thread, said.stream) for said in window.instants)
+    others = dict.fromkeys((instant.thread, instant.stream) for instant in window.instants)
     others |= dict.fromkeys((gap.thread, gap.stream) for gap in window.gaps)
     places += [(*place, 0, 0) for place in others if place not in called]
     tracks: list[Track] = []
@@ -103,14 +103,14 @@ def trace_tracks(recording: Recording, most: int) -> TraceTracks:
         tracks.append(Track(thread, stream, names[thread] + more, label + more, *place, first, last))
     marks = [mark._replace(name=f"{mark.kind} {mark.name}") for mark in landmarks(recording, window.calls)]
     marks = [mark for mark in marks if mark.kind in _SHOWN and (cut is None or mark.time_ns < cut)]
-    instants = [_as_span(said) for said in window.instants]
+    instants = [_as_span(instant) for instant in window.instants]
     return TraceTracks(window.calls, tracks, instants + marks, window.gaps, cut)
 
 
-def _as_span(said: InstantRow) -> InstantRow:
+def _as_span(instant: InstantRow) -> InstantRow:
     """Return a pause of the collector as a span with a number that no span of the program has."""
-    kind = {"collect": "begin", "collected": "end"}.get(said.kind)
-    return said if kind is None else said._replace(kind=kind, span=_PAUSES + said.span)
+    kind = {"collect": "begin", "collected": "end"}.get(instant.kind)
+    return instant if kind is None else instant._replace(kind=kind, span=_PAUSES + instant.span)
 
 
 def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
@@ -135,7 +135,7 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
 
 def flag_words(flags: int) -> str:
     """Return the remarks about a call for its flags."""
-    return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
+    return ", ".join(text for flag, text in _REMARKS.items() if flags & flag)
 
 
 def mark_data(data: Any) -> Any:

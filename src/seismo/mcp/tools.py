@@ -221,7 +221,7 @@ class Tools:
 
     def tables(self) -> dict[str, Any]:
         """Return the tables that `query` can read."""
-        rows = [{"table": name, "says": entry.says, "columns": described(name)} for name, entry in TABLES.items()]
+        rows = [{"table": name, "says": of.description, "columns": described(name)} for name, of in TABLES.items()]
         return answer(rows, "DESCRIBE shows one of them")
 
     def query(self, files: list[str], sql: str, limit: int = ROWS) -> dict[str, Any]:

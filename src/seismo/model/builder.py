@@ -8,7 +8,8 @@ import zlib
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.recording import SCHEMA, Recording, Tables
+from seismo.model.columns import SCHEMA, Tables
+from seismo.model.recording import Recording
 from seismo.model.table import Strings
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Characters of a name. What other tools' files have beyond that is cut, as the recorders do it."""
+"""The most characters of a name. Longer names in other tools' files are cut, as the recorders cut theirs."""
 
 
 def cut(text: str) -> str:
@@ -27,6 +28,17 @@ def cut(text: str) -> str:
     return f"{text[:LONGEST]}…[+{len(text) - LONGEST} characters, {checksum:08x}]"
 
 
+# The tables to which columns refer, and the lowest value: -1 stands for none.
+_REFERENCES = {
+    "threads": {"process": ("processes", 0)},
+    "nodes": {"parent": ("nodes", -1), "thread": ("threads", 0), "function": ("functions", 0)},
+    **{kind: {"function": ("functions", 0)} for kind in ("lines", "arcs", "branches", "instructions")},
+    "objects": {"type": ("types", 0), "function": ("functions", -1), "node": ("nodes", -1)},
+    "lifetimes": {"object": ("objects", 0)},
+    "object_spans": {"function": ("functions", -1)},
+    "object_survivors": {"span": ("object_spans", 0), "object": ("objects", 0)},
+    "holders": {"object": ("objects", 0), "parent": ("holders", -1)},
+}
 _TEXTS = {kind: frozenset(name for name, code in columns if code == "s") for kind, columns in SCHEMA.items()}
 
 
@@ -51,6 +63,10 @@ class Builder:
         columns, texts = self._rows[kind], _TEXTS[kind]
         ids = columns["id"]
         row = len(ids)
+        for name, (table, lowest) in _REFERENCES.get(kind, {}).items():
+            count = len(self._rows[table]["id"])
+            if not lowest <= values[name] < count:
+                raise ValueError(f"no {name} {values[name]}: there are {count}")
         ids.append(row)
         for name, value in values.items():
             column = columns.get(name)
@@ -71,7 +87,6 @@ class Builder:
 
     def thread(self, process: int = 0, name: str = "", *, cpu_ns: int = -1, **columns: Any) -> int:
         """Add a thread of a process; `columns` are other columns by name."""
-        _below("process", process, len(self._rows["processes"]["id"]))
         return self._add("threads", process=process, name=cut(name), cpu_ns=cpu_ns, **columns)
 
     def function(self, module: str, qualname: str, file: str = "", line: int = 0, kind: int = 0, flags: int = 0) -> int:
@@ -98,45 +113,22 @@ class Builder:
         *,
         calls: int = 0,
         resumes: int = 0,
-        exceptions: int = 0,
         own_ns: float = 0,
-        awaits: int = 0,
-        await_ns: int = 0,
         wait_ns: int = 0,
-        ready_ns: int = 0,
-        lock_ns: int = 0,
-        flags: int = 0,
+        **columns: Any,
     ) -> int:
-        """Add a node below `parent`; -1 makes it a root of the thread.
+        """Add a node below `parent`; -1 makes it a root of the thread. `columns` are other columns by name.
 
         `wait_ns` is a part of `own_ns`; `ready_ns` and `lock_ns` are parts of `wait_ns`. Raise ValueError if an id does
         not exist or the parent belongs to another thread.
         """
-        nodes = self._rows["nodes"]
-        _below("thread", thread, len(self._rows["threads"]["id"]))
-        _below("function", function, len(self._rows["functions"]["id"]))
-        if parent != -1:
-            _below("parent", parent, len(nodes["id"]))
-            if nodes["thread"][parent] != thread:
-                raise ValueError(f"node {parent} is on another thread than its child")
-        return self._add(
-            "nodes",
-            parent=parent,
-            thread=thread,
-            function=function,
-            calls=calls,
-            resumes=resumes,
-            exceptions=exceptions,
-            entered=calls + resumes,
-            timed=calls + resumes,
-            timed_ns=max(0, round(own_ns) - wait_ns),
-            awaits=awaits,
-            await_ns=await_ns,
-            wait_ns=wait_ns,
-            ready_ns=ready_ns,
-            lock_ns=lock_ns,
-            flags=flags,
-        )
+        entered = calls + resumes
+        times = {"entered": entered, "timed": entered, "timed_ns": max(0, round(own_ns) - wait_ns), "wait_ns": wait_ns}
+        place = {"parent": parent, "thread": thread, "function": function}
+        node = self._add("nodes", **place, calls=calls, resumes=resumes, **times, **columns)
+        if parent >= 0 and self._rows["nodes"]["thread"][parent] != thread:
+            raise ValueError(f"node {parent} is on another thread than its child")
+        return node
 
     def loss(self, kind: str, count: int = 1, detail: str = "", thread: int = -1) -> int:
         """Add a loss, a record of missing data. `thread` is -1 if the loss concerns all threads."""
@@ -148,18 +140,15 @@ class Builder:
         With flag 1, `hits` only records that the line ran. `own_ns` excludes `wait_ns`. Without a sum of squares
         (`sampled_sq`), the time counts as exact.
         """
-        _below("function", function, len(self._rows["functions"]["id"]))
         columns = {"sampled": 1 if own_ns > 0 else 0, "sampled_ns": max(0, round(own_ns)), **columns}
         return self._add("lines", function=function, line=line, hits=hits, **columns)
 
     def arc(self, function: int, from_line: int, to_line: int, hits: int = 1, flags: int = 0) -> int:
         """Add an arc from one line to another; -N is the entry or exit of the code that begins at line N."""
-        _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("arcs", function=function, from_line=from_line, to_line=to_line, hits=hits, flags=flags)
 
     def branch(self, function: int, offset: int, **columns: Any) -> int:
         """Add a conditional jump of a function; `columns` are columns by name."""
-        _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("branches", function=function, offset=offset, **columns)
 
     def context(self, name: str, lines: Iterable[int] = (), arcs: Iterable[int] = ()) -> int:
@@ -176,7 +165,6 @@ class Builder:
 
     def instruction(self, function: int, offset: int, line: int, text: str, hits: int) -> int:
         """Add an instruction of a function."""
-        _below("function", function, len(self._rows["functions"]["id"]))
         return self._add("instructions", function=function, offset=offset, line=line, text=text, hits=hits)
 
     def source(self, file: str, path: str, size: int = -1, mtime_ns: int = 0, crc: int = -1) -> int:
@@ -199,9 +187,6 @@ class Builder:
         **columns: Any,
     ) -> int:
         """Add the objects of a type that a line created; `columns` are other columns by name, as in type()."""
-        _below("type", type, len(self._rows["types"]["id"]))
-        _below("function", function, len(self._rows["functions"]["id"]), -1)
-        _below("node", node, len(self._rows["nodes"]["id"]), -1)
         values = _counted(born, died, columns)
         return self._add("objects", type=type, function=function, line=line, node=node, **values)
 
@@ -210,7 +195,6 @@ class Builder:
 
         `unit` is 0 for births in the meantime or 1 for ns. Bucket b holds lifetimes from 4^(b-1) to 4^b - 1.
         """
-        _below("object", object, len(self._rows["objects"]["id"]))
         return self._add("lifetimes", object=object, unit=unit, bucket=bucket, count=count)
 
     def object_time(self, time_ns: int, born: int, died: int) -> int:
@@ -219,19 +203,14 @@ class Builder:
 
     def object_span(self, function: int = -1, first: int = 0, calls: int = 1, **columns: Any) -> int:
         """Add a requested call or several consecutive ones; `columns` are other columns by name."""
-        _below("function", function, len(self._rows["functions"]["id"]), -1)
         return self._add("object_spans", function=function, first=first, calls=calls, **columns)
 
     def object_survivor(self, span: int, object: int, count: int) -> int:  # noqa: A002
         """Add the number of objects that were born in a span and survived it."""
-        _below("span", span, len(self._rows["object_spans"]["id"]))
-        _below("object", object, len(self._rows["objects"]["id"]))
         return self._add("object_survivors", span=span, object=object, count=count)
 
     def holder(self, object: int, parent: int = -1, holder: str = "", by: str = "", **columns: Any) -> int:  # noqa: A002
         """Add a holder of surviving objects (parent -1) or of another holder; `columns` are other columns by name."""
-        _below("object", object, len(self._rows["objects"]["id"]))
-        _below("parent", parent, len(self._rows["holders"]["id"]), -1)
         columns = {"count": 1, "asked": 1, **columns}
         return self._add("holders", object=object, parent=parent, holder=holder, by=by, **columns)
 
@@ -256,8 +235,3 @@ def _counted(born: int, died: int, columns: dict[str, Any]) -> dict[str, Any]:
     """Return the columns with object counts, where `live` and `peak` default to values that fit the others."""
     live = columns.get("live", max(0, born - died - columns.get("unseen", 0)))
     return {"peak": max(live, min(born, 1)), **columns, "born": born, "died": died, "live": live}
-
-
-def _below(what: str, number: int, count: int, lowest: int = 0) -> None:
-    if not lowest <= number < count:
-        raise ValueError(f"no {what} {number}: there are {count}")

@@ -17,73 +17,32 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
-from seismo.model.lines import tables as lines
-from seismo.model.lines.tables import ints
-from seismo.model.objects import snapshots as object_snapshots
-from seismo.model.objects import tables as object_tables
-from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
+from seismo.model.columns import (
+    KEY,
+    LARGEST,
+    SCHEMA,
+    Columns,
+    Tables,
+    Texts,
+    clamped,
+    columns_of_named,
+    ints,
+    named_rows,
+    taken,
+    zeros,
+)
+from seismo.model.lines import merge as lines
+from seismo.model.objects import merge as object_tables
+from seismo.model.objects import subtract as object_snapshots
+from seismo.model.recording import Recording
 from seismo.model.table import Strings
+from seismo.model.trace.copy_to_file import copied
+from seismo.model.trace.file_chunks import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from seismo.model.trace.pieces import Pieces
-
-_LARGEST = 2**63 - 1  # damaged files contain such counts
-
-
-def _clamped(total: int) -> int:
-    """Return a sum, limited to the range of a column."""
-    return max(-_LARGEST, min(total, _LARGEST))
-
-
-class _Texts:
-    """A string table under construction."""
-
-    def __init__(self) -> None:
-        self.index: dict[str, int] = {"": 0}
-
-    def add(self, text: str) -> int:
-        return self.index.setdefault(text, len(self.index))
-
-    def column(self, strings: Strings, indexes: memoryview) -> list[int]:
-        """Return a column of another table's string indexes, translated to this table."""
-        known: dict[int, int] = {}
-        result = []
-        for index in indexes.tolist():
-            mine = known.get(index)
-            if mine is None:
-                mine = known[index] = self.add(strings[index])
-            result.append(mine)
-        return result
-
-
-def _rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
-    """Return a small table's rows without ids; strings are decoded."""
-    raw = recording._raw[kind]
-    columns = {
-        name: [recording._strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
-        for name, code in SCHEMA[kind]
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _table(kind: str, rows: Sequence[dict[str, Any]], texts: _Texts) -> Columns:
-    """Return a raw table made of rows with decoded strings; ids are the rows' numbers."""
-    table: Columns = {}
-    for name, code in SCHEMA[kind]:
-        if name == "id":
-            table[name] = ints(range(len(rows)))
-        elif code == "s":
-            table[name] = ints(texts.add(row[name]) for row in rows)
-        else:
-            table[name] = memoryview(array.array(code, [row[name] for row in rows]))
-    return table
-
-
-def _taken(column: memoryview, rows: memoryview) -> memoryview:
-    return memoryview(_core.take({"values": column, "rows": rows}, column.format))
-
+    from seismo.model.trace.file_chunks import Pieces
 
 # ---- merge ----
 
@@ -96,17 +55,17 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     """
     parts = [problem_losses(recording) for recording in recordings]
     _check_kinds(parts)
-    texts = _Texts()
+    texts = Texts()
     known = MergedFunctions()
     given = [known.add(part) for part in parts]
     functions, order = known.ordered()
     function_maps = [[order[number] for number in numbers] for numbers in given]
-    tables: Tables = {"functions": _table("functions", functions, texts)}
+    tables: Tables = {"functions": columns_of_named("functions", functions, texts)}
     thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, tree_marks(parts))
-    tables["processes"] = _table("processes", process_rows, texts)
-    tables["threads"] = _table("threads", thread_rows, texts)
+    tables["processes"] = columns_of_named("processes", process_rows, texts)
+    tables["threads"] = columns_of_named("threads", thread_rows, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
-    tables["losses"] = _table("losses", _merge_losses(parts, thread_maps), texts)
+    tables["losses"] = columns_of_named("losses", _merge_losses(parts, thread_maps), texts)
     tables |= lines.merged(parts, function_maps, texts)
     maps = map(object_tables.Maps, function_maps, node_maps, process_maps)
     tables |= object_tables.merged(parts, list(maps), texts)
@@ -120,9 +79,6 @@ def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]],
     journals = [part._journal for part in parts if part._journal is not None]
     if not journals:
         return None
-    from seismo.model.trace.copy_to_file import copied
-    from seismo.model.trace.pieces import joined
-
     chunks = chain.from_iterable(map(copied, parts, thread_maps))
     finished = all(journal.finished for journal in journals)
     return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
@@ -146,16 +102,7 @@ def with_files(
 
     Functions that become equal by the new names are merged.
     """
-    texts = _Texts()
-    for i in range(len(recording._strings)):
-        texts.index.setdefault(recording._strings[i], len(texts.index))
-    tables: Tables = {
-        kind: {
-            name: ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
-            for name, code in SCHEMA[kind]
-        }
-        for kind, table in recording._raw.items()
-    }
+    texts, tables = _with_texts(recording)
     for kind, column, names in (("functions", "file", files), ("sources", "file", files), ("sources", "path", paths)):
         values = [
             names.get(text, text) for text in (recording._strings[i] for i in recording._raw[kind][column].tolist())
@@ -163,6 +110,21 @@ def with_files(
         tables[kind][column] = ints(map(texts.add, values))
     strings = Strings.of(list(texts.index))
     return merge([Recording(tables, strings, meta, recording.problems, journal=recording._journal)])
+
+
+def _with_texts(recording: Recording) -> tuple[Texts, Tables]:
+    """Return the recording's tables with their strings in a table to which others can be added."""
+    texts = Texts()
+    for i in range(len(recording._strings)):
+        texts.add(recording._strings[i])
+    tables = {
+        kind: {
+            name: texts.column(recording._strings, table[name]) if code == "s" else table[name]
+            for name, code in SCHEMA[kind]
+        }
+        for kind, table in recording._raw.items()
+    }
+    return texts, tables
 
 
 class MergedFunctions:
@@ -175,7 +137,7 @@ class MergedFunctions:
     def add(self, part: Recording) -> array.array[int]:
         """Add a recording's functions and return a provisional number for each; `ordered` maps these to final ids."""
         numbers = array.array("i")
-        for row in _rows(part, "functions"):
+        for row in named_rows(part, "functions"):
             number = self._numbers.setdefault(tuple(row[name] for name in KEY), len(self._rows))
             if number == len(self._rows):
                 self._rows.append(row)
@@ -207,7 +169,7 @@ def merged_threads(
     thread_maps: list[dict[int, int]] = [{} for _ in parts]
     process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # rows without a process belong to the first
     threads_of = [_threads_by_process(part) for part in parts]
-    processes = [_rows(part, "processes") for part in parts]
+    processes = [named_rows(part, "processes") for part in parts]
     for number, (part, process) in enumerate(_process_order(processes, marks)):
         process_maps[part][process] = number
         process_rows.append(processes[part][process])
@@ -255,7 +217,7 @@ def _tree_marks(part: Recording, processes: int) -> list[int]:
 
 def _threads_by_process(part: Recording) -> dict[int, list[dict[str, Any]]]:
     result: dict[int, list[dict[str, Any]]] = {}
-    for row in _rows(part, "threads"):
+    for row in named_rows(part, "threads"):
         result.setdefault(row["process"], []).append(row)
     return result
 
@@ -290,21 +252,19 @@ def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
     """Return the given rows of node columns with new ids; each row's parent must precede it among them."""
     if len(rows) == len(columns["id"]) and all(map(int.__eq__, rows, range(len(rows)))):
         return {**columns, "id": ints(range(len(rows)))}
-    chosen = ints(rows)
     new_ids = dict(zip(rows, range(len(rows)), strict=True))
     new_ids[-1] = -1
-    result = {name: _taken(column, chosen) for name, column in columns.items()}
+    result = taken(columns, rows)
     result["parent"] = ints(map(new_ids.__getitem__, result["parent"].tolist()))
-    result["id"] = ints(range(len(rows)))
     return result
 
 
 def _merge_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]]) -> list[dict[str, Any]]:
     sums: dict[tuple[str, int, str], int] = {}
     for part, threads in zip(parts, thread_maps, strict=True):
-        for row in _rows(part, "losses"):
+        for row in named_rows(part, "losses"):
             key = (row["kind"], threads.get(row["thread"], -1), row["detail"])
-            sums[key] = min(sums.get(key, 0) + row["count"], _LARGEST)
+            sums[key] = min(sums.get(key, 0) + row["count"], LARGEST)
     return [
         {"kind": kind, "count": sums[kind, thread, detail], "thread": thread, "detail": detail}
         for kind, thread, detail in sorted(sums)
@@ -333,8 +293,8 @@ def problem_losses(recording: Recording) -> Recording:
         rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
     journal = recording._journal
     if journal is not None and not journal.fits(recording._raw):
-        rows.append(trace_loss(journal, "rows of its tree are missing, by which it names calls"))
-        recording = without_trace(recording)
+        rows.append(trace_loss(journal, "its calls refer to rows of the tree that are missing"))
+        recording = Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
     return with_losses(recording, rows) if rows else recording
 
 
@@ -343,24 +303,10 @@ def trace_loss(journal: Pieces, why: str) -> dict[str, Any]:
     return {"kind": "journal-left-out", "count": len(journal.places) // 2, "thread": -1, "detail": why}
 
 
-def without_trace(recording: Recording) -> Recording:
-    """Return the recording without its journal."""
-    return Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
-
-
 def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recording:
     """Return the recording with more losses (kind, count, thread, detail), and without its file's problems."""
-    texts = _Texts()
-    for i in range(len(recording._strings)):
-        texts.index.setdefault(recording._strings[i], len(texts.index))
-    tables = {
-        kind: {
-            name: ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
-            for name, code in SCHEMA[kind]
-        }
-        for kind, table in recording._raw.items()
-    }
-    tables["losses"] = _table("losses", [*_rows(recording, "losses"), *more], texts)
+    texts, tables = _with_texts(recording)
+    tables["losses"] = columns_of_named("losses", [*named_rows(recording, "losses"), *more], texts)
     return Recording(tables, Strings.of(list(texts.index)), recording.meta, journal=recording._journal)
 
 
@@ -380,7 +326,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     count = len(before["id"])
     if not _continues(later, earlier):
         raise RecordingError(
-            "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+            "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
         )
     nodes = dict(now)
     busy = bytearray(len(now["id"]))
@@ -409,7 +355,7 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     result = Recording(tables, Strings.of(strings), later.meta, later.problems)
     if later._journal is None:
         return result
-    return with_losses(result, [trace_loss(later._journal, "what was subtracted is in it, too")])
+    return with_losses(result, [trace_loss(later._journal, "it also has the calls of the subtracted recording")])
 
 
 def _continues(later: Recording, earlier: Recording) -> bool:
@@ -419,7 +365,7 @@ def _continues(later: Recording, earlier: Recording) -> bool:
     if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
         return False
     new_keys, old_keys = (
-        [tuple(row[name] for name in KEY) for row in _rows(part, "functions")] for part in (later, earlier)
+        [tuple(row[name] for name in KEY) for row in named_rows(part, "functions")] for part in (later, earlier)
     )
     pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
     return all(new_keys[new] == old_keys[old] for new, old in pairs)
@@ -432,14 +378,11 @@ def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
     used = sorted({number for table in named.values() for number in table["function"].tolist()} - {-1})
     new_ids = dict(zip(used, range(len(used)), strict=True))
     new_ids[-1] = -1
-    rows = ints(used)
-    functions = {name: _taken(column, rows) for name, column in recording._raw["functions"].items()}
-    functions["id"] = ints(range(len(used)))
     tables: Tables = {
         kind: {**table, "function": ints(map(new_ids.__getitem__, table["function"].tolist()))}
         for kind, table in named.items()
     }
-    return {"functions": functions, **tables}
+    return {"functions": taken(recording._raw["functions"], used), **tables}
 
 
 def _subtract_times(now: Columns, before: Columns) -> Columns:
@@ -456,11 +399,8 @@ def _subtract_times(now: Columns, before: Columns) -> Columns:
 def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
     known = {(row.kind, row.thread, row.detail): row.count for row in earlier.losses}
     counts = [max(0, row.count - known.get((row.kind, row.thread, row.detail), 0)) for row in later.losses]
-    kept = ints(compress(range(len(counts)), counts))
     table = {**later._raw["losses"], "count": ints(counts)}
-    result = {name: _taken(column, kept) for name, column in table.items()}
-    result["id"] = ints(range(len(kept)))
-    return result
+    return taken(table, list(compress(range(len(counts)), counts)))
 
 
 # ---- combined ----
@@ -500,17 +440,17 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
         times[name] = estimated[name]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
     table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
-    table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
+    table["thread"] = zeros(rows)
     # A later estimate from a saved file must give the same own times, so the sums are stored as exact times.
     own, waits = times["own_ns"].tolist(), table["wait_ns"].tolist()
     if source.times != "wall":  # CPU times exclude waiting and wait times consist of it
         waits = [0] * len(waits)
-    table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
+    table["timed_ns"] = ints(max(0, min(round(own - wait), LARGEST)) for own, wait in zip(own, waits, strict=True))
     entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
-    table["entered"] = table["timed"] = ints(map(_clamped, entries))
+    table["entered"] = table["timed"] = ints(map(clamped, entries))
     for name, code in SCHEMA["nodes"]:
         if name.startswith("sampled"):
-            table[name] = memoryview(array.array(code, bytes(8 * rows)))
+            table[name] = zeros(rows, code)
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
     tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
@@ -527,14 +467,14 @@ def _one_thread(source: Recording) -> Tables:
     def reduced(values: memoryview, by: Any) -> int:
         return int(by(values.tolist())) if len(values) else 0
 
-    thread = {name: ints([0]) for name, _ in SCHEMA["threads"]}
-    process = {name: memoryview(array.array("d" if code == "d" else "q", [0])) for name, code in SCHEMA["processes"]}
+    thread = {name: zeros(1) for name, _ in SCHEMA["threads"]}
+    process = {name: zeros(1, "d" if code == "d" else "q") for name, code in SCHEMA["processes"]}
     for table, of in ((thread, threads), (process, processes)):
         table["start_ns"] = ints([reduced(of["start_ns"], min)])
         table["end_ns"] = ints([reduced(of["end_ns"], max)])
-    thread["wall_ns"] = ints([_clamped(reduced(threads["wall_ns"], sum))])
+    thread["wall_ns"] = ints([clamped(reduced(threads["wall_ns"], sum))])
     known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
-    thread["cpu_ns"] = ints([_clamped(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
+    thread["cpu_ns"] = ints([clamped(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
     if len(processes["id"]) == 1:
         for name, code in SCHEMA["processes"]:
             if code != "d" and name != "id":
@@ -550,8 +490,7 @@ def restricted(recording: Recording, threads: set[int]) -> Recording:
             raise ValueError(f"no thread {thread}: there are {count}")
     order = sorted(threads)
     new_ids = {old: new for new, old in enumerate(order)}
-    table = {name: _taken(column, ints(order)) for name, column in recording._raw["threads"].items()}
-    table["id"] = ints(range(len(order)))
+    table = taken(recording._raw["threads"], order)
     nodes = recording._raw["nodes"]
     of = nodes["thread"].tolist()
     rows = [row for row, thread in enumerate(of) if thread in new_ids]

@@ -14,12 +14,12 @@ import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.model.enums import FunctionKind
+from seismo.model.recording import Recording
 from seismo.model.run_variance import RunGroup, error_of_change, group, scale, variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.model.recording import Recording
     from seismo.model.table import FunctionRow, LineRow
 
 # A row is tested only if it has this part of a side's time. Each further test widens the errors of all rows.
@@ -174,8 +174,6 @@ def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[R
 
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
     """Return the recordings of a side. Raise ValueError if there are none."""
-    from seismo.model.recording import Recording
-
     found = [side] if isinstance(side, Recording) else side
     if not found:
         raise ValueError("a side of a diff has no recording")

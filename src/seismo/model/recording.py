@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import array
 import functools
 import json
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
+from seismo.model.columns import SCHEMA, Columns, Tables, floats, ints, taken
 from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects.rows import (
     HolderRow,
@@ -34,6 +34,7 @@ from seismo.model.table import (
     LossRow,
     NodeRow,
     ProcessRow,
+    Row,
     SourceRow,
     StringColumn,
     Strings,
@@ -47,22 +48,16 @@ if TYPE_CHECKING:
 
     from seismo.expression import Expression
     from seismo.model.trace.calls import Calls
-    from seismo.model.trace.pieces import Pieces
+    from seismo.model.trace.file_chunks import Pieces
 
-Columns = dict[str, memoryview]
-Tables = dict[str, Columns]
-
-SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 TIMES = ("cpu", "wall", "wait")
 BY_CALLS = "calls"  # replaces times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
-UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
-BEHIND = "cut off: its last writes failed, and all that came after them is missing"  # the problem of such a file
+UNENDED = "cut-short"  # the loss that a recorder writes at every flush and removes at its end
+BEHIND = "cut off: its last writes failed, and the data after them is missing"  # a problem of a file
 OLD_TIMES = "older-times"  # the loss of a file whose times were measured in another way
-# The name of a function's place: what makes two functions of different recordings the same one.
-KEY = ("kind", "module", "qualname", "file", "line")
 
 
 def begins(start: bytes) -> bool:
@@ -76,38 +71,23 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     The intact parts of a damaged or truncated file are kept; `Recording.problems` describes the rest. Raise
     RecordingError if it cannot be opened, is not a recording, or has a later version.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        data: Any = source
-        where = "the given bytes"
-    else:
-        where = os.fspath(source)
-        try:
+    data: Any = source
+    where = "the given bytes"
+    try:
+        if not isinstance(source, (bytes, bytearray, memoryview)):
+            where = os.fspath(source)
             with Path(source).open("rb") as stream:
                 data = _contents(stream)
-        except OSError as error:
-            raise RecordingError(
-                f"the recording cannot be opened: {error.strerror or error}",
-                where,
-                "check the path and its permissions",
-            ) from None
-        except MemoryError:
-            raise RecordingError(
-                "the recording does not fit into memory", where, "read it on a larger machine"
-            ) from None
-    if not len(data):
-        raise RecordingError(
-            "the file is empty", where, "was the program killed before its first flush? record it again"
-        )
-    try:
+        if not len(data):
+            hint = "was the program killed before its first flush? record it again"
+            raise RecordingError("the file is empty", where, hint)
         raw = _core.read(data)
+    except OSError as error:
+        what = f"the recording cannot be opened: {error.strerror or error}"
+        raise RecordingError(what, where, "check the path and its permissions") from None
     except ValueError as error:
-        future = "version" in str(error)
-        hint = (
-            "install a newer seismo"
-            if future
-            else "give a recording: a file that a command such as `seismo profile` has written"
-        )
-        raise RecordingError(str(error), where, hint) from None
+        hint = "give a recording: a file that a command such as `seismo profile` has written"
+        raise RecordingError(str(error), where, "install a newer seismo" if "version" in str(error) else hint) from None
     except MemoryError:
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
     recording = _from_core(raw, data)
@@ -148,7 +128,7 @@ def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
         return [BEHIND]
     if UNENDED in recording.losses["kind"]:
         return []
-    return ["cut off after its last write: what wrote it was killed, could not write, or still runs"]
+    return ["cut off after its last write: its process was killed, could not write, or is still running"]
 
 
 def _from_core(raw: dict[str, Any], data: Any) -> Recording:
@@ -162,14 +142,14 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
         if isinstance(part, dict):
             meta.update(part)
         else:
-            problems.append("a piece of the meta data is no JSON object; it is left out")
+            problems.append("a part of the metadata is not a JSON object and is left out")
     tables: Tables = {
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
     strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
     recording = Recording(tables, strings, meta, problems, journal=_trace_pieces(raw, data))
     if _lacks_trace(recording):
-        recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
+        recording.problems.append("the journal of this trace is missing: only its counts and times are left")
     if raw["version"] == 1 and (recording._holds("nodes", "id") or recording._holds("lines", "sampled")):
         from seismo.model.combine import with_losses
 
@@ -190,11 +170,28 @@ def _lacks_trace(recording: Recording) -> bool:
 def _trace_pieces(raw: dict[str, Any], data: Any) -> Pieces | None:
     if not len(raw["journal"]):
         return None
-    from seismo.model.trace.pieces import Pieces
+    from seismo.model.trace.file_chunks import Pieces
 
     sound = raw["sound"]
     journal, levels, longest, heads = (memoryview(raw[name]) for name in ("journal", "levels", "longest", "heads"))
     return Pieces(data, journal, sound["nodes"], sound["threads"], levels, longest, raw["finished"], heads)
+
+
+class _TableOf(Generic[Row]):
+    """A table of a recording with the columns of its raw table, made on first use."""
+
+    def __init__(self, row: type[Row], doc: str) -> None:
+        self._row, self.__doc__ = row, doc
+
+    def __set_name__(self, owner: type[Recording], name: str) -> None:
+        self._name = name
+
+    def __get__(self, recording: Recording | None, owner: type[Recording]) -> Table[Row]:
+        if recording is None:
+            return self  # type: ignore[return-value]  # for help(), which shows the docstring
+        raw = recording._table(self._name)
+        table = recording.__dict__[self._name] = Table(self._row, _pick(self._row, raw, {}), len(raw["id"]))
+        return table
 
 
 class Recording:
@@ -243,10 +240,15 @@ class Recording:
     @property
     def timeless(self) -> bool:
         """True if any part of it was recorded without times (`seismo profile --timing none`), so its times are 0."""
+        settings = [part.get("settings") for part in self.parts]
+        return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The metadata of the recordings that were merged into this one, or its own; at least one."""
         merged = self.meta.get("merged")
         parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-        settings = [part.get("settings") for part in parts or [self.meta]]
-        return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
+        return parts or [self.meta]
 
     @property
     def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
@@ -258,14 +260,8 @@ class Recording:
 
     def _take_back(self, loss: str) -> None:
         """Remove the losses of this kind. Call it before the first use of the table `losses`."""
-        kinds = self._plain(LossRow, "losses")["kind"]
-        kept = [row for row in range(len(kinds)) if kinds[row] != loss]
-        raw = {
-            name: memoryview(array.array("q", [column[row] for row in kept]))
-            for name, column in self._raw["losses"].items()
-        }
-        raw["id"] = memoryview(array.array("q", range(len(kept))))
-        self._raw = {**self._raw, "losses": raw}
+        kept = [row for row, kind in enumerate(self._table("losses")["kind"].strings()) if kind != loss]
+        self._raw = {**self._raw, "losses": taken(self._raw["losses"], kept)}
 
     def _table(self, kind: str) -> dict[str, Any]:
         raw = self._raw[kind]
@@ -290,7 +286,7 @@ class Recording:
         columns["own_ns"] = estimated["function_own_ns"]
         columns |= self._own_parts("functions", columns)
         columns["own_error_ns"] = estimated["function_own_error_ns"]
-        columns["lower_bound"] = memoryview(array.array("q", [flag & LOWER_BOUND for flag in flags]))
+        columns["lower_bound"] = ints(flag & LOWER_BOUND for flag in flags)
         return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
 
     @functools.cached_property
@@ -306,11 +302,9 @@ class Recording:
         def running() -> memoryview:
             if self.times == "wall":
                 pairs = zip(columns["own_ns"], columns["wait_ns"], strict=True)
-                return memoryview(array.array("d", [max(0.0, own - waiting) for own, waiting in pairs]))
-            of_cpu: memoryview = (
-                columns["own_ns"] if self.times == "cpu" else getattr(self.timed("cpu"), table)["own_ns"]
-            )
-            return of_cpu
+                return floats(max(0.0, own - waiting) for own, waiting in pairs)
+            of_cpu: Mapping[str, memoryview] = columns if self.times == "cpu" else getattr(self.timed("cpu"), table)
+            return of_cpu["own_ns"]
 
         if "wait_ns" not in columns:
             return {}  # _pick() reports it
@@ -333,23 +327,9 @@ class Recording:
         """
         return self._estimated["total_square"], self._estimated["total_distortion"]
 
-    @functools.cached_property
-    def threads(self) -> Table[ThreadRow]:
-        """The threads of the recording."""
-        raw = self._table("threads")
-        return Table(ThreadRow, _pick(ThreadRow, raw, {}), len(raw["id"]))
-
-    @functools.cached_property
-    def processes(self) -> Table[ProcessRow]:
-        """The processes; more than one after a merge."""
-        raw = self._table("processes")
-        return Table(ProcessRow, _pick(ProcessRow, raw, {}), len(raw["id"]))
-
-    @functools.cached_property
-    def losses(self) -> Table[LossRow]:
-        """The events and data dropped, capped, missed or repaired while recording."""
-        raw = self._table("losses")
-        return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
+    threads = _TableOf(ThreadRow, "The threads of the recording.")
+    processes = _TableOf(ProcessRow, "The processes; more than one after a merge.")
+    losses = _TableOf(LossRow, "The events and data dropped, capped, missed or repaired while recording.")
 
     @functools.cached_property
     def calls(self) -> Calls:
@@ -358,7 +338,7 @@ class Recording:
 
         return Calls(self)
 
-    # ---- tables about lines: what coverage and line times record ----
+    # ---- tables of coverage and line times ----
 
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
@@ -369,105 +349,56 @@ class Recording:
         columns = {**raw, **estimated(self._raw, self.times)}
         return Table(LineRow, _pick(LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
 
-    @functools.cached_property
-    def arcs(self) -> Table[ArcRow]:
-        """The arcs taken from lines that have several successors."""
-        return self._plain(ArcRow, "arcs")
+    arcs = _TableOf(ArcRow, "The arcs taken from lines that have several successors.")
+    branches = _TableOf(BranchRow, "The conditional jumps, with the number of times each direction was taken.")
+    contexts = _TableOf(ContextRow, "The contexts that the program named, mostly tests.")
+    instructions = _TableOf(InstructionRow, "Single instructions with their execution counts.")
+    sources = _TableOf(SourceRow, "The source files of functions, as they were when the recording ended.")
+    # ---- tables of object lifetimes ----
 
-    @functools.cached_property
-    def branches(self) -> Table[BranchRow]:
-        """The conditional jumps, with the number of times each direction was taken."""
-        return self._plain(BranchRow, "branches")
-
-    @functools.cached_property
-    def contexts(self) -> Table[ContextRow]:
-        """The contexts that the program named, mostly tests."""
-        return self._plain(ContextRow, "contexts")
-
-    @functools.cached_property
-    def instructions(self) -> Table[InstructionRow]:
-        """Single instructions with their execution counts."""
-        return self._plain(InstructionRow, "instructions")
-
-    @functools.cached_property
-    def sources(self) -> Table[SourceRow]:
-        """The source files of functions, as they were when the recording ended."""
-        return self._plain(SourceRow, "sources")
-
-    # ---- tables about objects: what lifetimes record ----
-
-    @functools.cached_property
-    def types(self) -> Table[TypeRow]:
-        """The types whose objects were born or died, with the counts of all their objects."""
-        return self._plain(TypeRow, "types")
-
-    @functools.cached_property
-    def objects(self) -> Table[ObjectRow]:
-        """The objects by type, creating line and call path; seismo.model.objects.groups sums them."""
-        return self._plain(ObjectRow, "objects")
-
-    @functools.cached_property
-    def lifetimes(self) -> Table[LifetimeRow]:
-        """The lifetimes of the objects of each row of `objects`, as a histogram."""
-        return self._plain(LifetimeRow, "lifetimes")
-
-    @functools.cached_property
-    def object_times(self) -> Table[ObjectTimeRow]:
-        """The objects born and died over time, cumulative since the start."""
-        return self._plain(ObjectTimeRow, "object_times")
-
-    @functools.cached_property
-    def object_spans(self) -> Table[ObjectSpanRow]:
-        """The watched calls, with the number of objects born in each and their fates."""
-        return self._plain(ObjectSpanRow, "object_spans")
-
-    @functools.cached_property
-    def object_survivors(self) -> Table[ObjectSurvivorRow]:
-        """The objects that were born in a span and alive at the end of the recording."""
-        return self._plain(ObjectSurvivorRow, "object_survivors")
-
-    @functools.cached_property
-    def holders(self) -> Table[HolderRow]:
-        """The holders of survivors; a holder comes after the object it holds."""
-        return self._plain(HolderRow, "holders")
-
-    @functools.cached_property
-    def marks(self) -> Table[MarkRow]:
-        """The moments that the program named."""
-        return self._plain(MarkRow, "marks")
+    types = _TableOf(TypeRow, "The types whose objects were born or died, with the counts of all their objects.")
+    objects = _TableOf(
+        ObjectRow, "The objects by type, creating line and call path; seismo.model.objects.groups sums them."
+    )
+    lifetimes = _TableOf(LifetimeRow, "The lifetimes of the objects of each row of `objects`, as a histogram.")
+    object_times = _TableOf(ObjectTimeRow, "The objects born and died over time, cumulative since the start.")
+    object_spans = _TableOf(
+        ObjectSpanRow, "The watched calls, with the number of objects born in each and their fates."
+    )
+    object_survivors = _TableOf(
+        ObjectSurvivorRow, "The objects that were born in a span and alive at the end of the recording."
+    )
+    holders = _TableOf(HolderRow, "The holders of survivors; a holder comes after the object it holds.")
+    marks = _TableOf(MarkRow, "The moments that the program named.")
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
-        from seismo.model.lines.tables import context_rows
+        from seismo.model.lines.merge import context_rows
 
         return context_rows(self)
 
     def within(self, contexts: Iterable[int]) -> Recording:
         """Return the recording with only the lines and arcs that ran in one of the contexts (ids)."""
-        from seismo.model.lines.tables import within
+        from seismo.model.lines.merge import within
 
         tables = {**self._raw, **within(self, set(contexts))}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def of_first_process(self) -> Recording:
         """Return the recording with all its processes as the first one, for intervals of a single process."""
-        from seismo.model.objects.tables import of_one_process
+        from seismo.model.objects.merge import of_one_process
 
         processes = self._raw["processes"]
         if len(processes["id"]) < 2:
             return self
         first = {name: column[:1] for name, column in processes.items()}
-        first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
+        first["end_ns"] = ints([max(processes["end_ns"])])
         threads = {name: column[:0] for name, column in self._raw["threads"].items()}
         tables = {**self._raw, "processes": first, "threads": threads}
         tables = {**tables, **of_one_process(tables)}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
-    def _plain(self, row: type[Any], kind: str) -> Table[Any]:
-        raw = self._table(kind)
-        return Table(row, _pick(row, raw, {}), len(raw["id"]))
-
-    # ---- what is done with whole recordings ----
+    # ---- operations on whole recordings ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, whole or not at all. Raise RecordingError if it cannot be written."""
@@ -550,8 +481,7 @@ def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in row._fields if name not in found]
     if missing:
         raise RecordingError(
-            f"seismo's native core is of another version than the rest of seismo: it knows no {', '.join(missing)} of "
-            f"a {row.__name__}",
+            f"the native core and seismo's Python code differ in version: a {row.__name__} lacks {', '.join(missing)}",
             _core.__file__,
             "install or build seismo again",
         )

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import array
-import contextlib
 import json
 import os
-import stat
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
+from seismo.model.columns import SCHEMA
+from seismo.model.combine import problem_losses
+from seismo.model.replaced_file import is_replaceable, replaced
+from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from seismo.model.columns import Columns
     from seismo.model.recording import Recording
+    from seismo.model.table import Strings
+
+
+class TableWriter:
+    """A writer of tables that unites the strings of several string tables."""
+
+    def __init__(self, writer: _core.Writer) -> None:
+        self._writer = writer
+        self._index = {"": 0}
+
+    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
+        """Write a table whose string columns have indexes into `strings`."""
+        columns: dict[str, Any] = dict(table)
+        for name, code in SCHEMA[kind]:
+            if code == "s":
+                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
+                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
+        self._writer.table(kind, columns)
+
+    def _string(self, text: str) -> int:
+        if text not in self._index:
+            self._index[text] = self._writer.string(text)
+        return self._index[text]
 
 
 def write_recording(recording: Recording, fd: int | None) -> bytes | None:
@@ -25,8 +50,6 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
     write_tables(recording, writer)
     journal = recording._journal
     if journal is not None and journal.fits(recording._raw):
-        from seismo.model.trace.copy_to_file import copied
-
         for kind, payload in copied(recording):
             writer.of_journal(kind, payload)
     return writer.finish()
@@ -34,22 +57,11 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
 
 def write_tables(recording: Recording, writer: _core.Writer) -> None:
     """Write everything except the journal."""
-    from seismo.model.combine import problem_losses
-    from seismo.model.recording import SCHEMA
-
     writer.meta(json.dumps(recording.meta, sort_keys=True))
     with_losses = problem_losses(recording)
-    index: dict[int, int] = {0: 0}
-    for kind, schema in SCHEMA.items():
-        columns: dict[str, Any] = dict(with_losses._raw[kind])
-        for name, code in schema:
-            if code == "s":
-                used = columns[name].tolist()
-                for i in used:
-                    if i not in index:
-                        index[i] = writer.string(with_losses._strings[i])
-                columns[name] = array.array("q", map(index.__getitem__, used))
-        writer.table(kind, columns)
+    out = TableWriter(writer)
+    for kind in SCHEMA:
+        out.table(kind, with_losses._raw[kind], with_losses._strings)
 
 
 def to_bytes(recording: Recording) -> bytes:
@@ -65,44 +77,18 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes | None]) -> None:
-    """Write to a temporary file beside `path` and rename it, so that a partial file never replaces a whole one.
+    """Write a file, whole or not at all. Raise RecordingError if it cannot be written.
 
     `write(fd)` writes to the descriptor. `write(None)` returns the content, for a path that cannot be replaced.
     """
     target = os.fspath(path)
-    if os.path.exists(target) and not os.path.isfile(target):  # /dev/stdout or a pipe, which must not be replaced
-        _save_to(write, target)
-        return
-    temporary = ""
     try:
-        fd, temporary = tempfile.mkstemp(".part", os.path.basename(target) + ".", os.path.dirname(target) or ".")
-        try:
-            write(fd)  # mkstemp makes it private to its owner: it contains the program's arguments
-            with contextlib.suppress(OSError):  # an existing file keeps its mode
-                os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
-        finally:
-            os.close(fd)
-        os.replace(temporary, target)
-    except BaseException as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise _unwritable(error, target) from None
-        raise
-
-
-def _save_to(write: Callable[[int | None], bytes | None], target: str) -> None:
-    try:
-        with open(target, "wb") as file:
-            file.write(write(None) or b"")
+        if is_replaceable(target):
+            with replaced(target, 0o600) as file:  # private to its owner, because it has the program's arguments
+                write(file.fileno())
+        else:
+            with open(target, "wb") as file:
+                file.write(write(None) or b"")
     except OSError as error:
-        raise _unwritable(error, target) from None
-
-
-def _unwritable(error: OSError, target: str) -> RecordingError:
-    return RecordingError(
-        f"the recording cannot be written: {error.strerror or error}",
-        target,
-        missing_folder(target) or "check the folder, its permissions and free space",
-    )
+        hint = missing_folder(target) or "check the folder, its permissions and free space"
+        raise RecordingError(f"the recording cannot be written: {error.strerror or error}", target, hint) from None

@@ -24,20 +24,31 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core, progress
 from seismo.model import combine
+from seismo.model.columns import (
+    KEY,
+    SCHEMA,
+    Columns,
+    Tables,
+    Texts,
+    columns_of,
+    columns_of_named,
+    empty,
+    ints,
+    named_rows,
+    rows_of,
+)
+from seismo.model.lines.merge import OF_FUNCTIONS
 from seismo.model.lines.streaming_merge import Contexts
-from seismo.model.lines.tables import OF_FUNCTIONS, columns_of, empty, ints
-from seismo.model.objects import tables as object_tables
+from seismo.model.objects import merge as object_tables
 from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, types_of, without_paths
-from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
-from seismo.model.save import save, write_file
+from seismo.model.recording import Recording, read
+from seismo.model.save import TableWriter, save, write_file
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from seismo.model.recording import Tables
+    from collections.abc import Callable, Mapping, Sequence
 
     # A function that reads the recording each time it is called.
     Opener = Callable[[], Recording]
@@ -95,10 +106,6 @@ class _Sum:
         return combine.merge([one for one in heights if one is not None])
 
 
-def _emptied(part: Recording, kinds: Iterable[str]) -> Tables:
-    return {**part._raw, **{kind: empty(kind) for kind in kinds}}
-
-
 def _bytes_of(part: Recording) -> int:
     """Return the recording's size in memory: its tables, and the whole file if it is a trace that is not mapped."""
     journal = part._journal
@@ -130,15 +137,14 @@ class _Plan:
         self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
         self.sizes.append(_bytes_of(part))
         self._traces.append(part._journal is not None)
-        texts = combine._Texts()
-        tables = {kind: combine._table(kind, [], texts) for kind in SCHEMA}
+        texts = Texts()
+        tables = {kind: empty(kind) for kind in SCHEMA}
         for kind in ("threads", "processes", "losses"):
-            rows = combine._rows(part, kind)
-            tables[kind] = combine._table(kind, rows, texts)
+            tables[kind] = columns_of(kind, rows_of(part, kind), texts)
         self.parts.append(Recording(tables, Strings.of(list(texts.index)), part.meta))
         if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
             return
-        summed = _emptied(part, _OWN)
+        summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
         if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
             if self.objects.add(number, part, self.numbers[number]):
                 self.with_objects.add(number)
@@ -153,14 +159,14 @@ class _Plan:
         functions, order = self._functions.ordered()
         alone = [[0] * len(marks) for marks in self._marks] if len(self.parts) == 1 else self._marks
         threads, maps, processes, process_maps = combine.merged_threads(self.parts, alone)
-        texts = combine._Texts()
+        texts = Texts()
         made = {
-            "functions": combine._table("functions", functions, texts),
-            "processes": combine._table("processes", processes, texts),
-            "threads": combine._table("threads", threads, texts),
-            "losses": combine._table("losses", combine._merge_losses(self.parts, maps), texts),
+            "functions": columns_of_named("functions", functions, texts),
+            "processes": columns_of_named("processes", processes, texts),
+            "threads": columns_of_named("threads", threads, texts),
+            "losses": columns_of_named("losses", combine._merge_losses(self.parts, maps), texts),
         }
-        out = _Output(writer)
+        out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
         summed = dict(total._raw)
@@ -177,7 +183,7 @@ class _Plan:
             elif kind in made:
                 out.table(kind, made[kind], strings)
             elif kind == "contexts":
-                of_names = combine._Texts()
+                of_names = Texts()
                 out.table(kind, columns_of(kind, [(name,) for name in names], of_names), list(of_names.index))
             elif kind == "context_hits":
                 self._write_contexts(out, openers, order)
@@ -193,14 +199,14 @@ class _Plan:
         """Return the sums with the result's function ids, which include functions of recordings without sums."""
         total = self._sum.total()
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
-        new = [ids[tuple(row[name] for name in KEY)] for row in combine._rows(total, "functions")]
+        new = [ids[tuple(row[name] for name in KEY)] for row in named_rows(total, "functions")]
         tables: Tables = {
             kind: object_tables.translated(total._raw[kind], function=new)
             for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
         }
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
-    def _write_contexts(self, out: _Output, openers: Sequence[Opener], order: Sequence[int]) -> None:
+    def _write_contexts(self, out: TableWriter, openers: Sequence[Opener], order: Sequence[int]) -> None:
         """Write the rows of contexts: count them first, then write the shared ones and those of each recording."""
         for number in self._with_contexts:
             self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
@@ -209,27 +215,6 @@ class _Plan:
         for number in self._with_contexts:
             for rows in self._contexts.own_rows(openers[number](), [order[i] for i in self.numbers[number]]):
                 out.table("context_hits", rows, ())
-
-
-class _Output:
-    """A writer of tables that unites the strings of several string tables."""
-
-    def __init__(self, writer: _core.Writer) -> None:
-        self._writer = writer
-        self._index = {"": 0}
-
-    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
-        columns: dict[str, Any] = dict(table)
-        for name, code in SCHEMA[kind]:
-            if code == "s":
-                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
-                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
-        self._writer.table(kind, columns)
-
-    def _string(self, text: str) -> int:
-        if text not in self._index:
-            self._index[text] = self._writer.string(text)
-        return self._index[text]
 
 
 class _Own:
@@ -256,7 +241,7 @@ class _Own:
         self._process_of = process_of
         self._kept: dict[int, Recording] = {}
 
-    def write(self, out: _Output, types: Mapping[tuple[Any, ...], int]) -> None:
+    def write(self, out: TableWriter, types: Mapping[tuple[Any, ...], int]) -> None:
         """Write the rows in the order of the processes. `types` has the ids of types."""
         of: dict[int, int] = {}
         for number, part in enumerate(self._plan.parts):
@@ -277,7 +262,7 @@ class _Own:
                 for new, row in enumerate(chosen, base):
                     nodes[row] = new
                 maps = object_tables.Maps(functions, nodes, self._processes[number])
-                texts = combine._Texts()
+                texts = Texts()
                 tables = self._plan.objects.rows(part, maps, types, texts, processes)
                 for kind, table in tables.items():
                     out.table(kind, table, list(texts.index))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.model import combine
+from seismo.model.columns import ints
 from seismo.model.enums import NodeFlags
-from seismo.model.lines.tables import ints
 from seismo.model.recording import Recording
 
 if TYPE_CHECKING:

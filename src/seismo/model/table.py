@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+import array
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from seismo import _core, recording_kinds
-from seismo.model.enums import (
-    OF_ROWS,
-    BranchFlags,
-    BranchKind,
-    FunctionFlags,
-    FunctionKind,
-    LineFlags,
-    NodeFlags,
-)
+from seismo.model.enums import OF_ROWS, BranchFlags, BranchKind, FunctionFlags, FunctionKind, LineFlags, NodeFlags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -415,13 +409,7 @@ class Strings:
     @classmethod
     def of(cls, texts: Sequence[str]) -> Strings:
         """Return a table of the given strings; the first must be ''."""
-        import array
-
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        offsets = array.array("q", [0])
-        for piece in encoded:
-            offsets.append(offsets[-1] + len(piece))
-        return cls(b"".join(encoded), memoryview(offsets))
+        return cls(*_packed([text.encode("utf-8", "surrogatepass") for text in texts]))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -454,12 +442,9 @@ class StringColumn:
 
     def arrow(self) -> tuple[bytes, memoryview]:
         """Return UTF-8 text and its int64 offsets. Lone surrogates, which Arrow does not allow, become '?'."""
-        import array
+        return _packed([text.encode("utf-8", "replace") for text in self.strings()])
 
-        pieces = [text.encode("utf-8", "replace") for text in self.strings()]
-        offsets = array.array("q", [0])
-        end = 0
-        for piece in pieces:
-            end += len(piece)
-            offsets.append(end)
-        return b"".join(pieces), memoryview(offsets)
+
+def _packed(texts: list[bytes]) -> tuple[bytes, memoryview]:
+    """Return the texts as one, and the offsets of their ends, with 0 before the first."""
+    return b"".join(texts), memoryview(array.array("q", accumulate(map(len, texts), initial=0)))

@@ -11,9 +11,10 @@ import array
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
+from seismo.model.columns import zeros
 
 if TYPE_CHECKING:
-    from seismo.model.recording import Columns, Tables
+    from seismo.model.columns import Columns, Tables
 
 WAITS = ("wait_ns", "wait_sq")
 PLACES = ("id", "parent", "thread", "function", "flags")
@@ -51,7 +52,7 @@ def _counted(tables: Any) -> Columns:
     columns = {name: memoryview(column) for name, column in found.items()}
     for name, like in _columns(tables, False).items():
         if name not in columns:
-            columns[name] = memoryview(array.array(like.format, bytes(like.nbytes)))
+            columns[name] = zeros(len(like), like.format)
     return columns
 
 
@@ -69,11 +70,11 @@ def _waiting(tables: Any) -> dict[str, Any]:
 
 def _without(table: Columns, names: tuple[str, ...]) -> Columns:
     """Return the table with zeros in these columns."""
-    nothing = bytes(8 * len(table["wait_ns"]))
-    return {**table, **{name: memoryview(array.array(table[name].format, nothing)) for name in names}}
+    count = len(table["wait_ns"])
+    return {**table, **{name: zeros(count, table[name].format) for name in names}}
 
 
 def _not_timed(tables: Any) -> Columns:
     """Return the threads without their sampled time."""
     threads: Columns = tables["threads"]
-    return {**threads, "rest_ns": memoryview(array.array("q", bytes(8 * len(threads["rest_ns"]))))}
+    return {**threads, "rest_ns": zeros(len(threads["rest_ns"]))}

@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -161,7 +161,7 @@ class Database:
             at = words.index(")") + 1 if options else 2 if words[1] == "analyze" else 1
         if words[at] not in READING:
             raise QueryError(
-                f"only queries are run, and this begins with {words[at].upper()}",
+                f"only queries can be run, and this statement begins with {words[at].upper()}",
                 hint="recordings are read, never changed; write SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
             )
         self._provide(sql)
@@ -171,9 +171,9 @@ class Database:
         """Return the byte offset of each token that is not a comment, and its text in lower case."""
         if len(sql) > LONGEST:
             hint = "compare with a table or a condition instead of a long list"
-            raise QueryError(f"the query has {len(sql):,} characters, and {LONGEST:,} are the most", hint=hint)
+            raise QueryError(f"the query has {len(sql):,} characters; the limit is {LONGEST:,}", hint=hint)
         if wrong := NO_TEXT.search(sql):
-            raise QueryError(f"the SQL holds {wrong[0]!a}, which is no character of a text")
+            raise QueryError(f"the SQL contains {wrong[0]!a}, which is not a valid character")
         data = sql.encode()
         places = [*self._duckdb.tokenize(sql), (len(data), None)]
         comment = self._duckdb.token_type.comment
@@ -181,7 +181,7 @@ class Database:
         words = [data[at:end].decode().strip().casefold() for at, end in tokens]
         steps = [(word in ("(", "[", "{")) - (word in (")", "]", "}")) for word in words]
         if words.count("with") > WITHS or max(itertools.accumulate(steps), default=0) > BRACKETS:
-            hint = f"{WITHS} times WITH, and {BRACKETS} brackets inside one another, are the most"
+            hint = f"the limits are {WITHS} WITH clauses and {BRACKETS} nested brackets"
             raise QueryError("the query is nested too deeply", hint=hint)
         return [at for at, _ in tokens], words
 
@@ -194,8 +194,6 @@ class Database:
 
         Raise QueryError for DuckDB's errors and if it takes too long.
         """
-        from concurrent.futures import wait
-
         until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:
@@ -211,7 +209,7 @@ class Database:
             return doing.result()
         except self._duckdb.OutOfMemoryException:
             raise QueryError(
-                "the query needs more memory than it may take", hint="ask for less, or allow more: --memory 8GB"
+                "the query needs more memory than it may use", hint="ask for less, or allow more: --memory 8GB"
             ) from None
         except self._duckdb.Error as error:
             raise _in_words(error) from None
@@ -221,8 +219,6 @@ class Database:
 
     def _stop(self, doing: Future[Any]) -> None:
         """Stop the worker's query. It is interrupted repeatedly, as DuckDB ignores interrupts before a query runs."""
-        from concurrent.futures import wait
-
         while not doing.done():
             self._connection.interrupt()
             wait([doing], LOOK)
@@ -254,7 +250,7 @@ class Database:
         try:
             start, end = (int(float(word.replace("_", ""))) for word in times.split(","))
         except (ValueError, OverflowError):
-            hint = "such as calls_between(5e6, 6e6); a condition on start_ns of `calls` may be any"
+            hint = "such as calls_between(5e6, 6e6); other conditions go on start_ns of `calls`"
             raise QueryError("calls_between takes two numbers, of nanoseconds", times[:80], hint) from None
         name = f"calls between {start} and {end}"
         if name not in self._tables:

@@ -44,7 +44,7 @@ def _calls(calls: CallStream) -> dict[str, Any]:
         for predicate in filters:
             found = times_of(predicate)
             if found is None:
-                raise ValueError("a condition was accepted that this table does not know")
+                raise ValueError("DuckDB passed a condition that was not accepted")
             times = times.and_also(found)
         wanted = STREAM_COLUMNS if not columns else [STREAM_COLUMNS[column] for column in columns]
         return calls.chosen(times, wanted), bool(columns)

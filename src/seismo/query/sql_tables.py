@@ -34,6 +34,20 @@ if TYPE_CHECKING:
 FOREVER = 2**63 - 1
 # The calls of a trace are not counted before they are read, so each recording gets a fixed range of call ids.
 CALLS_APART = 1 << 40
+# The columns that hold ids of another table.
+_IDS = {
+    "process": "processes",
+    "thread": "threads",
+    "function": "functions",
+    "node": "paths",
+    "call": "calls",
+    "context": "contexts",
+    "type": "types",
+    "object": "objects",
+    "span": "object_spans",
+}
+# In these tables, a column holds other ids, or none.
+_OTHER_IDS = {("ran_in", "line"): "lines", ("instants", "span"): ""}
 RESERVED = {"column", "offset", "by"}
 
 
@@ -93,7 +107,7 @@ class Entry(NamedTuple):
     """
 
     row: type[Any]
-    says: str
+    description: str
     give: Callable[[Source], Any]
     rows: Callable[[Source], int]
     references: dict[str, str]
@@ -110,33 +124,41 @@ class Entry(NamedTuple):
 def _kept(
     name: str,
     row: type[Any],
-    says: str,
+    description: str,
     *,
     attribute: str = "",
     nothing: tuple[str, ...] = (),
     truths: tuple[str, ...] = (),
-    **references: str,
 ) -> tuple[str, Entry]:
     """Return the entry of a table of the model. attribute: the recording's attribute, if its name differs."""
 
     def give(source: Source) -> Any:
         return getattr(source.recording, attribute or name)
 
-    own = {"id": name} if "id" in row._fields else {}
-    return name, Entry(row, says, give, lambda source: len(give(source)), own | references, nothing, truths)
+    ids = _references(name, row)
+    return name, Entry(row, description, give, lambda source: len(give(source)), ids, nothing, truths)
 
 
 def _made(
     name: str,
     row: type[Any],
-    says: str,
+    description: str,
     rows_of: Callable[[Source], Iterable[Sequence[Any]]],
-    *,
     nothing: tuple[str, ...] = (),
-    **references: str,
 ) -> tuple[str, Entry]:
     """Return the entry of a table that is computed on demand."""
-    return name, Entry(row, says, lambda source: table_of(row, rows_of(source)), lambda _: 1000, references, nothing)
+
+    def give(source: Source) -> Any:
+        return table_of(row, rows_of(source))
+
+    return name, Entry(row, description, give, lambda _: 1000, _references(name, row), nothing)
+
+
+def _references(name: str, row: type[Any]) -> dict[str, str]:
+    """Return the tables whose ids the columns of a table hold; `id` and `parent` have the table's own."""
+    tables = {**_IDS, "id": name, "parent": name}
+    found = {column: _OTHER_IDS.get((name, column), tables.get(column, "")) for column in row._fields}
+    return {column: table for column, table in found.items() if table}
 
 
 def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
@@ -172,19 +194,8 @@ def _given(source: Source) -> list[tuple[str, str, int, int]]:
 
 
 def _instants(source: Source) -> list[tuple[Any, ...]]:
-    return [
-        (
-            row.time_ns,
-            row.bound_ns,
-            row.thread,
-            row.stream,
-            row.kind,
-            row.span,
-            row.name,
-            "" if row.data is None else json.dumps(row.data),
-        )
-        for row in source.recording.calls.window(*source.window, limit=0).instants
-    ]
+    rows = source.recording.calls.window(*source.window, limit=0).instants
+    return [(*row[:-2], "" if row.data is None else json.dumps(row.data)) for row in rows]
 
 
 def _gaps(source: Source) -> list[GapRow]:
@@ -201,150 +212,84 @@ def _rows_of_calls(source: Source) -> int:
     return sum(recording.tree["calls"]) + sum(recording.tree["resumes"]) if recording.calls else 0
 
 
-TABLES: dict[str, Entry] = dict(
+_ROWS = (
+    _made(
+        "recordings",
+        _Given,
+        "the recordings that are queried: kind, which times they show, number of calls, start (unix ns)",
+        _given,
+    ),
+    _kept("functions", rows.FunctionRow, "the functions, with the sums over all their calls", truths=("lower_bound",)),
+    _kept(
+        "paths",
+        rows.NodeRow,
+        "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
+        attribute="tree",
+    ),
+    _kept(
+        "threads",
+        rows.ThreadRow,
+        "the threads, with their start and end (unix ns)",
+        nothing=("cpu_ns",),
+        truths=("main",),
+    ),
+    _kept("processes", rows.ProcessRow, "the processes, with the cost of seismo's probes in them (ns a call)"),
     (
-        _made(
-            "recordings",
-            _Given,
-            "the recordings that are asked about: kind, which times they show, calls in all, start (unix ns)",
-            _given,
+        "calls",
+        Entry(
+            CallRow,
+            "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
+            "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
+            give=lambda source: source.recording.calls.stream(*source.window),
+            rows=_rows_of_calls,
+            references={"id": "calls", **_references("calls", CallRow)},
+            nothing=("start_bound_ns", "end_bound_ns"),
         ),
-        _kept(
-            "functions", rows.FunctionRow, "the functions, with what all their calls sum up to", truths=("lower_bound",)
-        ),
-        _kept(
-            "paths",
-            rows.NodeRow,
-            "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
-            attribute="tree",
-            parent="paths",
-            thread="threads",
-            function="functions",
-        ),
-        _kept(
-            "threads",
-            rows.ThreadRow,
-            "the threads, with their start and end (unix ns)",
-            nothing=("cpu_ns",),
-            truths=("main",),
-            process="processes",
-        ),
-        _kept("processes", rows.ProcessRow, "the processes, with what seismo's probes cost in them (ns a call)"),
-        (
-            "calls",
-            Entry(
-                CallRow,
-                "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
-                "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
-                give=lambda source: source.recording.calls.stream(*source.window),
-                rows=_rows_of_calls,
-                references={
-                    "id": "calls",
-                    "parent": "calls",
-                    "call": "calls",
-                    "node": "paths",
-                    "thread": "threads",
-                    "function": "functions",
-                },
-                nothing=("start_bound_ns", "end_bound_ns"),
-            ),
-        ),
-        _made(
-            "instants",
-            _Instant,
-            "of a trace, what the program said (marks, counters, begin and end of spans) and pauses of the collector",
-            _instants,
-            nothing=("bound_ns",),
-            thread="threads",
-        ),
-        _made("gaps", GapRow, "of a trace, stretches of threads of which events are missing", _gaps, thread="threads"),
-        _kept(
-            "lines",
-            rows.LineRow,
-            "the lines that were executed, with their times where they were measured",
-            function="functions",
-        ),
-        _kept(
-            "arcs",
-            rows.ArcRow,
-            "the steps from line to line that were taken; -N: into or out of the code that begins at line N",
-            function="functions",
-        ),
-        _kept(
-            "branches",
-            rows.BranchRow,
-            "the conditional jumps, and how often they fell through and jumped",
-            function="functions",
-        ),
-        _kept("contexts", rows.ContextRow, "what the program said that it was doing, such as a test"),
-        _made("ran_in", _RanIn, "which lines ran in which context", _ran, context="contexts", line="lines"),
-        _kept(
-            "instructions",
-            rows.InstructionRow,
-            "single instructions and how often they were executed",
-            function="functions",
-        ),
-        _kept(
-            "sources",
-            rows.SourceRow,
-            "the files that functions name, as they were when the recording ended",
-            nothing=("size", "mtime_ns", "crc"),
-        ),
-        _kept("types", object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
-        _kept(
-            "objects",
-            object_rows.ObjectRow,
-            "the objects by type, line that made them and path",
-            type="types",
-            function="functions",
-            node="paths",
-        ),
-        _kept(
-            "lifetimes",
-            object_rows.LifetimeRow,
-            "how many objects lived how long: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
-            object="objects",
-        ),
-        _kept("object_times", object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
-        _kept(
-            "object_spans",
-            object_rows.ObjectSpanRow,
-            "the calls that were asked for, with what was born in each",
-            function="functions",
-            process="processes",
-        ),
-        _kept(
-            "object_survivors",
-            object_rows.ObjectSurvivorRow,
-            "objects that were born in a span and alive at the end",
-            span="object_spans",
-            object="objects",
-        ),
-        _kept(
-            "holders",
-            object_rows.HolderRow,
-            "who holds survivors; parent: the holder that this one holds",
-            object="objects",
-            parent="holders",
-        ),
-        _kept(
-            "marks",
-            object_rows.MarkRow,
-            "the moments that the program named, with the objects born until then (unix ns)",
-            process="processes",
-        ),
-        _kept(
-            "losses", rows.LossRow, "what the recordings lack or estimate; thread NULL: all of them", thread="threads"
-        ),
-        _made(
-            "problems",
-            _Problem,
-            "what is wrong with the files, in words",
-            lambda source: [(problem,) for problem in source.recording.problems],
-        ),
-        _made("meta", _Meta, "what else the files say of themselves: versions, platform", _meta),
-    )
+    ),
+    _made(
+        "instants",
+        _Instant,
+        "of a trace, the program's marks, counters and spans (begin and end), and pauses of the collector",
+        _instants,
+        ("bound_ns",),
+    ),
+    _made("gaps", GapRow, "of a trace, intervals of threads in which events are missing", _gaps),
+    _kept("lines", rows.LineRow, "the lines that were executed, with their times if they were measured"),
+    _kept("arcs", rows.ArcRow, "the steps from line to line; -N: into or out of the code that begins at line N"),
+    _kept("branches", rows.BranchRow, "the conditional jumps, with the number of times each fell through and jumped"),
+    _kept("contexts", rows.ContextRow, "the contexts that the program named, such as tests"),
+    _made("ran_in", _RanIn, "which lines ran in which context", _ran),
+    _kept("instructions", rows.InstructionRow, "single instructions, with their numbers of executions"),
+    _kept(
+        "sources",
+        rows.SourceRow,
+        "the source files of functions, as they were when the recording ended",
+        nothing=("size", "mtime_ns", "crc"),
+    ),
+    _kept("types", object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
+    _kept("objects", object_rows.ObjectRow, "the objects by type, creating line and path"),
+    _kept(
+        "lifetimes",
+        object_rows.LifetimeRow,
+        "the numbers of objects by lifetime: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
+    ),
+    _kept("object_times", object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
+    _kept("object_spans", object_rows.ObjectSpanRow, "the watched calls, with the objects born in each"),
+    _kept("object_survivors", object_rows.ObjectSurvivorRow, "objects that were born in a span and alive at the end"),
+    _kept("holders", object_rows.HolderRow, "the holders of survivors; parent: the holder that this one holds"),
+    _kept(
+        "marks", object_rows.MarkRow, "the moments that the program named, with the objects born until then (unix ns)"
+    ),
+    _kept("losses", rows.LossRow, "the data that the recordings lack or estimate; thread NULL: of all threads"),
+    _made(
+        "problems",
+        _Problem,
+        "the problems of the files, as sentences",
+        lambda source: [(problem,) for problem in source.recording.problems],
+    ),
+    _made("meta", _Meta, "other metadata of the files: versions, platform", _meta),
 )
+TABLES: dict[str, Entry] = dict(_ROWS)
 
 
 def described(name: str) -> list[str]:

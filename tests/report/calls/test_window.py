@@ -125,7 +125,7 @@ def test_what_is_no_time_is_refused(word):
 
 
 def test_a_time_after_the_end_is_refused():
-    with pytest.raises(UsageError, match="had ended by then"):
+    with pytest.raises(UsageError, match="ended before that time"):
         shown(played(), "5s")
 
 

@@ -88,7 +88,7 @@ def test_source_with_times_beside_it(path):
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
     assert "evil\\x1b" in text
-    assert "the code was made while the program ran" in text
+    assert "the code was generated while the program ran" in text
 
 
 def test_a_column_is_declared_once(path, monkeypatch):

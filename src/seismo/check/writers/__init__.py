@@ -10,25 +10,22 @@ from typing import TYPE_CHECKING
 
 from seismo.check.writers.github import github
 from seismo.check.writers.junit import junit
+from seismo.check.writers.report_sections import story
 from seismo.check.writers.text import text
+from seismo.report.story.document import document
+from seismo.report.story.markdown import markdown as fitting
 
 if TYPE_CHECKING:
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 
 def markdown(outcome: Outcome) -> str:
     """Return the result for the comment of a pull request."""
-    from seismo.check.writers.story import story
-    from seismo.report.story.markdown import markdown as fitting
-
     return fitting(story(outcome))
 
 
 def as_json(outcome: Outcome) -> str:
     """Return the result for programs; docs/report-schema.json describes it."""
-    from seismo.check.writers.story import story
-    from seismo.report.story.document import document
-
     return document(story(outcome))
 
 

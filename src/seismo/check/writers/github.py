@@ -5,28 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.check.compare import Verdict
-from seismo.check.writers import words
+from seismo.check.writers import wording
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 
 def github(outcome: Outcome) -> str:
     """Return a command for the result, for each suspect and for each exceeded limit."""
     level = {Verdict.BEYOND: "error", Verdict.UNDECIDED: "warning"}.get(outcome.verdict, "notice")
-    lines = [_command(level, words.headline(outcome), title="seismo check")]
+    lines = [_command(level, wording.headline(outcome), title="seismo check")]
     if outcome.verdict is Verdict.BEYOND:
         for suspect in outcome.suspects:
             path, _, line = suspect.where.rpartition(":")
             if path and not path.startswith(("/", "lib/", "site-packages/", "<")):
-                said = "\n".join([f"{words.name(suspect.function)} {words.reason(suspect)}", *words.details(suspect)])
-                lines.append(_command("warning", said, file=path, line=line, title="seismo check"))
+                title = f"{wording.name(suspect.function)} {wording.reason(suspect)}"
+                message = "\n".join([title, *wording.details(suspect)])
+                lines.append(_command("warning", message, file=path, line=line, title="seismo check"))
     for finding in outcome.comparison.findings if outcome.comparison is not None else ():
         if finding.verdict is Verdict.BEYOND:
-            numbers = f"{words.number(finding.old)} -> {words.number(finding.new)}"
-            said = f"{words.what(finding)}: {numbers} ({words.change(finding.old, finding.new)}), limit {finding.limit}"
-            lines.append(_command("error", said, title="seismo check"))
+            old, new = finding.old, finding.new
+            numbers = f"{wording.both(old, new)} ({wording.change(old, new)})"
+            message = f"{wording.what(finding)}: {numbers}, limit {finding.limit}"
+            lines.append(_command("error", message, title="seismo check"))
     return "\n".join(lines) + "\n"
 
 

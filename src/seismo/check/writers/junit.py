@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from seismo.check.compare import Verdict
-from seismo.check.writers import words
+from seismo.check.writers import wording
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 
 def junit(outcome: Outcome) -> str:
@@ -19,11 +19,11 @@ def junit(outcome: Outcome) -> str:
     failures = errors = 0
     details = []
     for suspect in outcome.suspects:
-        details.append(f"{words.name(suspect.function)} ({printable(suspect.where)}) {words.reason(suspect)}")
-        details += [f"  {line}" for line in words.details(suspect)]
+        details.append(f"{wording.name(suspect.function)} ({printable(suspect.where)}) {wording.reason(suspect)}")
+        details += [f"  {line}" for line in wording.details(suspect)]
     for finding in outcome.comparison.findings if outcome.comparison is not None else ():
-        numbers = f"{words.number(finding.old)} -> {words.number(finding.new)}"
-        title = quoteattr(printable(f"{words.what(finding)}: {finding.limit}"))
+        numbers = wording.both(finding.old, finding.new)
+        title = quoteattr(printable(f"{wording.what(finding)}: {finding.limit}"))
         head = f'  <testcase classname="seismo check" name={title}'
         if finding.verdict is Verdict.BEYOND:
             failures += 1
@@ -31,19 +31,19 @@ def junit(outcome: Outcome) -> str:
             cases.append(f"{head}><failure message={quoteattr(numbers)}>{body}</failure></testcase>")
         elif finding.verdict in (Verdict.UNDECIDED, Verdict.UNMEASURED):
             errors += 1
-            cases.append(f"{head}><error message={quoteattr(words.IN_WORDS[finding.verdict])}/></testcase>")
+            cases.append(f"{head}><error message={quoteattr(wording.IN_WORDS[finding.verdict])}/></testcase>")
         else:
             cases.append(f"{head}/>")
     if outcome.worse_decides:
         for pair in outcome.worse:
             failures += 1
-            said = quoteattr(words.grown(*pair))
-            title = quoteattr(words.name(pair[0].function))
+            message = quoteattr(wording.grown(*pair))
+            title = quoteattr(wording.name(pair[0].function))
             head = f'  <testcase classname="seismo check growth" name={title}'
-            cases.append(f"{head}><failure message={said}/></testcase>")
+            cases.append(f"{head}><failure message={message}/></testcase>")
     if outcome.times is not None:
-        said = quoteattr(words.time_said(outcome))
-        body = f"><failure message={said}/></testcase>" if outcome.times.is_beyond else "/>"
+        message = quoteattr(wording.time_said(outcome))
+        body = f"><failure message={message}/></testcase>" if outcome.times.is_beyond else "/>"
         failures += outcome.times.is_beyond
         cases.append(f'  <testcase classname="seismo check" name="CPU time"{body}')
     head = f'<testsuite name="seismo check" tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="0">'

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import array
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from seismo.model.lines.tables import PLACES, SCHEMA, block, ints, moved_blocks, rows_of
+from seismo.model.columns import columns_of, ints, rows_of
+from seismo.model.lines.merge import PLACES, block, moved_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.columns import Columns, Tables
+    from seismo.model.recording import Recording
 
 _SHARED = -1
 _NAMES = ("lines", "arcs")
@@ -115,11 +117,5 @@ class Contexts:
 
 
 def _columns(first: int, context: int, rows: Sequence[tuple[int, int, int]]) -> Columns:
-    values: dict[str, Any] = {
-        "id": range(first, first + len(rows)),
-        "context": [context] * len(rows),
-        "kind": [kind for kind, _, _ in rows],
-        "base": [base for _, base, _ in rows],
-        "bits": [bits for _, _, bits in rows],
-    }
-    return {name: ints(values[name]) for name, _ in SCHEMA["context_hits"]}
+    table = columns_of("context_hits", [(context, *row) for row in rows])
+    return {**table, "id": ints(range(first, first + len(rows)))}

@@ -12,29 +12,21 @@ the sum of own and inner time, never exceed the lifetime of all threads.
 
 from __future__ import annotations
 
-import array
 import math
 from typing import TYPE_CHECKING, Any
 
 from seismo.model import wait_times
+from seismo.model.columns import floats, ints, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.model.recording import Columns, Tables
+    from seismo.model.columns import Columns, Tables
 
 TWO_SIDED = 1.96  # standard deviations of a 95 % interval
 _TIMES = ("sampled", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns")
-_COSTS = (
-    "python_inside",
-    "python_outside",
-    "c_inside",
-    "c_outside",
-    "resume_inside",
-    "resume_outside",
-    "piece_ns",
-    "deep_ns",
-)
+_CALLS = ("python", "c", "resume")
+_COSTS = (*(f"{call}_{where}" for call in _CALLS for where in ("inside", "outside")), "piece_ns", "deep_ns")
 
 
 def estimated(tables: Tables, times: str = "wall") -> Columns:
@@ -48,10 +40,8 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     found, waited = sum(lines["sampled_ns"].tolist()), sum(lines["wait_ns"].tolist())
     rest = found if len(tables["nodes"]["id"]) else max(found, sum(tables["threads"]["rest_ns"].tolist()))
     if not rest + waited:  # coverage: nothing is timed
-        nothing = memoryview(array.array("d", bytes(8 * count)))
-        return dict.fromkeys(
-            ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
-        )
+        names = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns")
+        return dict.fromkeys(names, zeros(count, "d"))
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
     as_functions = _as_functions(tables, count, rest)
     wall = wait_times.estimated(as_functions, "wall", distorted=False)["own_ns"].tolist()
@@ -68,12 +58,12 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         chance = TWO_SIDED * missed * math.sqrt(variance * others)
         inner_errors.append(math.hypot(chance, doubt * inner[-1]))
     return {
-        "own_ns": _reals(own),
-        "own_error_ns": _reals(own_errors),
-        "inner_ns": _reals(inner),
-        "inner_error_ns": _reals(inner_errors),
-        "total_ns": _reals([a + b for a, b in zip(own, inner, strict=True)]),
-        "total_error_ns": _reals([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
+        "own_ns": floats(own),
+        "own_error_ns": floats(own_errors),
+        "inner_ns": floats(inner),
+        "inner_error_ns": floats(inner_errors),
+        "total_ns": floats([a + b for a, b in zip(own, inner, strict=True)]),
+        "total_error_ns": floats([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
     }
 
 
@@ -85,13 +75,13 @@ def _cost_doubt(tables: Tables, before: float, after: float) -> float:
 
 def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
     """Return the input tables of _core.estimate for one process, with a function and a node for each line."""
-    nought = _whole([0] * count)
+    nought = zeros(count)
     processes = tables["processes"]
     costs = {name: _mean(processes[name].tolist()) for name in _COSTS}
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
     nodes = {
-        "parent": _whole([-1] * count),
-        "function": _whole(range(count)),
+        "parent": ints([-1] * count),
+        "function": ints(range(count)),
         "calls": tables["lines"]["hits"],
         **dict.fromkeys(("thread", "resumes", "entered", "timed", "timed_ns"), nought),
         **{name: tables["lines"][name] for name in _TIMES},
@@ -99,18 +89,10 @@ def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
     return {
         "nodes": nodes,
         "functions": {"id": nought, "kind": nought},
-        "threads": {"process": _whole([0]), "rest_ns": _whole([rest])},
-        "processes": {name: _reals([value]) for name, value in costs.items()},
+        "threads": {"process": ints([0]), "rest_ns": ints([rest])},
+        "processes": {name: floats([value]) for name, value in costs.items()},
     }
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def _whole(values: Any) -> memoryview:
-    return memoryview(array.array("q", values))
-
-
-def _reals(values: list[float]) -> memoryview:
-    return memoryview(array.array("d", values))

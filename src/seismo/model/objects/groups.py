@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.model.columns import rows_of
 from seismo.model.enums import (
     OBJECT_AT_MOST,
     OBJECT_ESTIMATED,
@@ -35,13 +36,7 @@ from seismo.model.enums import (
     TYPE_OUTSIDE,
     TYPE_VARIABLE,
 )
-from seismo.model.lines.tables import rows_of
-from seismo.model.objects.rows import (
-    IN_BIRTHS,
-    IN_NS,
-    ObjectRow,
-    TypeRow,
-)
+from seismo.model.objects.rows import IN_BIRTHS, IN_NS, ObjectRow, TypeRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -104,32 +99,32 @@ class ObjectGroup:
     same one and `span_live` were alive at the end.
     """
 
-    type: str
-    module: str
-    qualname: str
-    file: str
-    line: int
-    function: int
-    path: tuple[int, ...]
-    rows: tuple[int, ...]
-    born: int
-    died: int
-    died_by_gc: int
-    live: int
-    peak: int
-    peak_at_most: bool
-    unseen: int
-    bytes: int
-    at_least: bool
-    bytes_live: int
-    live_at_least: bool
-    short: int
-    approximate: bool
-    in_births: Lifetimes
-    in_ns: Lifetimes
-    span_born: int
-    span_died: int
-    span_live: int
+    type: str = ""
+    module: str = ""
+    qualname: str = ""
+    file: str = ""
+    line: int = 0
+    function: int = -1
+    path: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+    born: int = 0
+    died: int = 0
+    died_by_gc: int = 0
+    live: int = 0
+    peak: int = 0
+    peak_at_most: bool = False
+    unseen: int = 0
+    bytes: int = 0
+    at_least: bool = False
+    bytes_live: int = 0
+    live_at_least: bool = False
+    short: int = 0
+    approximate: bool = False
+    in_births: Lifetimes = NO_LIFETIMES
+    in_ns: Lifetimes = NO_LIFETIMES
+    span_born: int = 0
+    span_died: int = 0
+    span_live: int = 0
 
     @property
     def short_share(self) -> float:
@@ -173,92 +168,52 @@ def sizes(row: ObjectRow | TypeRow, of: TypeRow) -> Sizes:
 
 
 class _Sum:
-    """A group under construction."""
+    """A group under construction, with what is only known in full at the end."""
 
-    __slots__ = (
-        "approximate",
-        "at_least",
-        "at_most",
-        "born",
-        "bytes",
-        "bytes_live",
-        "died",
-        "died_by_gc",
-        "in_births",
-        "in_ns",
-        "live",
-        "live_at_least",
-        "peak",
-        "place",
-        "rows",
-        "span_born",
-        "span_died",
-        "span_live",
-        "summed",
-        "unseen",
-    )
+    __slots__ = ("group", "in_births", "in_ns", "rows", "summed")
 
-    def __init__(self, place: dict[str, Any]) -> None:
-        self.place = place
+    def __init__(self, **place: Any) -> None:
+        self.group = ObjectGroup(**place)
         self.rows: list[int] = []
         self.in_births: dict[int, int] = {}
         self.in_ns: dict[int, int] = {}
-        self.born = self.died = self.died_by_gc = self.live = self.peak = self.unseen = self.summed = 0
-        self.bytes = self.bytes_live = self.span_born = self.span_died = self.span_live = 0
-        self.approximate = self.at_least = self.live_at_least = self.at_most = False
+        self.summed = 0
 
-    def add(self, row: ObjectRow | TypeRow, of: TypeRow) -> None:
-        """Add the counts that rows of types and of objects have in common. `of` is the row's type."""
-        self.born += row.born
-        self.died += row.died
-        self.died_by_gc += row.died_by_gc
-        self.live += row.live
-        self.peak += row.peak
-        self.unseen += row.unseen
+    def add(self, row: ObjectRow | TypeRow, of: TypeRow, estimated: int, at_most: int) -> None:
+        """Add the counts that rows of types and of objects have in common.
+
+        `of` is the row's type; `estimated` and `at_most` are flags of the row.
+        """
+        group, size = self.group, sizes(row, of)
+        group.born += row.born
+        group.died += row.died
+        group.died_by_gc += row.died_by_gc
+        group.live += row.live
+        group.peak += row.peak
+        group.unseen += row.unseen
+        group.bytes += size.bytes
+        group.at_least |= size.at_least
+        group.bytes_live += size.bytes_live
+        group.live_at_least |= size.live_at_least
+        group.approximate |= bool(row.flags & estimated)
+        group.peak_at_most |= bool(row.flags & at_most)
         self.summed += 1
-        size = sizes(row, of)
-        self.bytes += size.bytes
-        self.at_least |= size.at_least
-        self.bytes_live += size.bytes_live
-        self.live_at_least |= size.live_at_least
-
-    def add_object(self, row: ObjectRow, of: TypeRow) -> None:
-        self.add(row, of)
-        self.approximate |= bool(row.flags & OBJECT_ESTIMATED)
-        self.at_most |= bool(row.flags & OBJECT_AT_MOST)
-        self.add_details(row)
 
     def add_details(self, row: ObjectRow) -> None:
         """Add the counts that only rows of objects have."""
         self.rows.append(row.id)
-        self.span_born += row.span_born
-        self.span_died += row.span_died
-        self.span_live += row.span_live
+        self.group.span_born += row.span_born
+        self.group.span_died += row.span_died
+        self.group.span_live += row.span_live
 
-    def group(self) -> ObjectGroup:
-        in_births, in_ns = _lifetimes(self.in_births), _lifetimes(self.in_ns)
-        return ObjectGroup(
-            **self.place,
-            rows=tuple(self.rows),
-            born=self.born,
-            died=self.died,
-            died_by_gc=self.died_by_gc,
-            live=self.live,
-            peak=min(self.peak, self.born) if self.summed > 1 else self.peak,
-            peak_at_most=self.at_most or self.summed > 1,
-            unseen=self.unseen,
-            bytes=self.bytes,
-            at_least=self.at_least,
-            bytes_live=self.bytes_live,
-            live_at_least=self.live_at_least,
-            short=max(in_births.up_to(SHORT_BIRTHS), in_ns.up_to(SHORT_NS)),
-            approximate=self.approximate,
-            in_births=in_births,
-            in_ns=in_ns,
-            span_born=self.span_born,
-            span_died=self.span_died,
-            span_live=self.span_live,
-        )
+    def finished(self) -> ObjectGroup:
+        group = self.group
+        group.rows = tuple(self.rows)
+        if self.summed > 1:
+            group.peak, group.peak_at_most = min(group.peak, group.born), True
+        group.in_births, group.in_ns = _lifetimes(self.in_births), _lifetimes(self.in_ns)
+        group.short = max(group.in_births.up_to(SHORT_BIRTHS), group.in_ns.up_to(SHORT_NS))
+        return group
 
 
 def _lifetimes(counts: dict[int, int]) -> Lifetimes:
@@ -270,27 +225,18 @@ def _lifetimes(counts: dict[int, int]) -> Lifetimes:
     return Lifetimes(tuple(buckets))
 
 
-_NOWHERE: dict[str, Any] = {"module": "", "qualname": "", "file": "", "line": 0, "function": -1, "path": ()}
-
-
 class _Places:
     """The places where objects were created, as names."""
 
     def __init__(self, recording: Recording) -> None:
         names = ("module", "qualname", "file")
-        self.functions = [
-            {**_NOWHERE, **dict(zip(names, row[1:4], strict=True))} for row in rows_of(recording, "functions")
-        ]
-        self.types = list(recording.types)
-        self.names = [row.full_name for row in self.types]
+        self.functions = [dict(zip(names, row[1:4], strict=True)) for row in rows_of(recording, "functions")]
+        self.names = [row.full_name for row in recording.types]
 
     def of(self, row: ObjectRow, with_type: bool, path: tuple[int, ...] = ()) -> dict[str, Any]:
-        place = dict(self.functions[row.function] if row.function >= 0 else _NOWHERE)
-        place["type"] = self.names[row.type] if with_type else ""
-        place["line"] = row.line
-        place["function"] = row.function
-        place["path"] = path
-        return place
+        names = self.functions[row.function] if row.function >= 0 else {}
+        type_ = self.names[row.type] if with_type else ""
+        return {**names, "type": type_, "line": row.line, "function": row.function, "path": path}
 
 
 def by_type(recording: Recording) -> list[ObjectGroup]:
@@ -299,15 +245,13 @@ def by_type(recording: Recording) -> list[ObjectGroup]:
     types = list(recording.types)
     for row in types:
         name = row.full_name
-        total = sums.get(name) or sums.setdefault(name, _Sum({**_NOWHERE, "type": name}))
-        total.add(row, row)
-        total.approximate |= bool(row.flags & TYPE_ESTIMATED)
-        total.at_most |= bool(row.flags & TYPE_AT_MOST)
+        total = sums.get(name) or sums.setdefault(name, _Sum(type=name))
+        total.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
     of = []
     for entry in recording.objects:
         total = sums[types[entry.type].full_name]
         total.add_details(entry)
-        total.approximate |= bool(entry.flags & OBJECT_ESTIMATED)
+        total.group.approximate |= bool(entry.flags & OBJECT_ESTIMATED)
         of.append(total)
     _add_lifetimes(recording, of)
     return _groups(sums)
@@ -324,9 +268,7 @@ def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
     places = _Places(recording)
     names = places.names
     return _grouped(
-        recording,
-        lambda row: (names[row.type], row.function, row.line),
-        lambda row: places.of(row, with_type=True),
+        recording, lambda row: (names[row.type], row.function, row.line), lambda row: places.of(row, with_type=True)
     )
 
 
@@ -355,25 +297,15 @@ def cycles(recording: Recording) -> list[ObjectGroup]:
 
 def totals(recording: Recording) -> ObjectTotals:
     """Return the totals of all objects of the recording."""
-    total = _Sum({})
+    total = _Sum()
     types = list(recording.types)
     for row in types:
-        total.add(row, row)
-    return ObjectTotals(
-        types=len({row.full_name for row in types}),
-        born=total.born,
-        died=total.died,
-        died_by_gc=total.died_by_gc,
-        live=total.live,
-        before=sum(row.before for row in types),
-        unseen=total.unseen,
-        resurrected=sum(row.resurrected for row in types),
-        bytes=total.bytes,
-        at_least=total.at_least,
-        bytes_live=total.bytes_live,
-        live_at_least=total.live_at_least,
-        approximate=any(row.flags & TYPE_ESTIMATED for row in types),
-    )
+        total.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
+    found: dict[str, Any] = {name: getattr(total.group, name, 0) for name in ObjectTotals.__dataclass_fields__}
+    found["types"] = len({row.full_name for row in types})
+    found["before"] = sum(row.before for row in types)
+    found["resurrected"] = sum(row.resurrected for row in types)
+    return ObjectTotals(**found)
 
 
 def _grouped(
@@ -386,8 +318,9 @@ def _grouped(
         key = key_of(row)
         total = sums.get(key)
         if total is None:
-            total = sums[key] = _Sum(place_of(row))
-        total.add_object(row, types[row.type])
+            total = sums[key] = _Sum(**place_of(row))
+        total.add(row, types[row.type], OBJECT_ESTIMATED, OBJECT_AT_MOST)
+        total.add_details(row)
         of.append(total)
     _add_lifetimes(recording, of)
     return _groups(sums)
@@ -403,7 +336,7 @@ def _add_lifetimes(recording: Recording, of: Sequence[_Sum]) -> None:
 
 
 def _groups(sums: dict[Any, _Sum]) -> list[ObjectGroup]:
-    groups = [total.group() for total in sums.values()]
+    groups = [total.finished() for total in sums.values()]
     return sorted(groups, key=lambda group: (-group.born, group.type, group.file, group.line, group.path))
 
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.lines.tables import SCHEMA, columns_of, empty, ints, rows_of, taken
-from seismo.model.objects import tables as object_tables
+from seismo.model.columns import Texts, columns_of, empty, ints, names_of, rows_of, taken
+from seismo.model.objects import merge as object_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.columns import Columns, Tables
+    from seismo.model.recording import Recording
 
 _Group = tuple[int, int, int]  # type, function, line
 _OF_OBJECTS = ("objects", "lifetimes", "holders")
@@ -168,7 +169,12 @@ class Objects:
         return result
 
     def rows(
-        self, part: Recording, maps: object_tables.Maps, types: Mapping[tuple[Any, ...], int], texts: Any, run: set[int]
+        self,
+        part: Recording,
+        maps: object_tables.Maps,
+        types: Mapping[tuple[Any, ...], int],
+        texts: Texts,
+        run: set[int],
     ) -> Tables:
         """Return a recording's rows that belong to the processes in `run` (new ids), with their ids.
 
@@ -219,9 +225,9 @@ class Objects:
         calls["id"] = ints(spans.values())
         return {"object_spans": calls, "object_survivors": survivors}
 
-    def marks(self, texts: Any) -> Columns:
+    def marks(self, texts: Texts) -> Columns:
         """Return the marks of all recordings, after `place`."""
-        at = [[name for name, _ in SCHEMA["marks"][1:]].index(name) for name in ("time_ns", "process", "born", "name")]
+        at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
         return columns_of("marks", sorted(self._marks, key=lambda row: [row[i] for i in at]), texts)
 
 
@@ -230,14 +236,9 @@ def types_of(summed: Recording) -> dict[tuple[Any, ...], int]:
     return {object_tables.type_key(row): number for number, row in enumerate(rows_of(summed, "types"))}
 
 
-def _of_one(part: Recording, maps: object_tables.Maps, texts: Any = None) -> Tables:
+def _of_one(part: Recording, maps: object_tables.Maps, texts: Texts | None = None) -> Tables:
     """Return a recording's tables as a merge of it alone would return them."""
-    return object_tables.merged([part], [maps], texts or _NoTexts())
-
-
-class _NoTexts:
-    def add(self, text: str) -> int:  # noqa: ARG002
-        return 0
+    return object_tables.merged([part], [maps], texts or Texts())
 
 
 def _type_keys(part: Recording) -> list[tuple[Any, ...]]:

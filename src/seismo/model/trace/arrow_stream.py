@@ -7,30 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from seismo import _core
 from seismo.model.enums import NodeFlags
 from seismo.model.recording import FOREVER
+from seismo.model.trace.calls import CallRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from seismo.model import Recording
 
-STREAM_COLUMNS = (
-    "id",
-    "start_ns",
-    "end_ns",
-    "start_bound_ns",
-    "end_bound_ns",
-    "thread",
-    "stream",
-    "function",
-    "node",
-    "parent",
-    "call",
-    "depth",
-    "flags",
-)
-
-
-NO_TRACE = "it has no calls in time: seismo trace records them"
+STREAM_COLUMNS = ("id", *CallRow._fields)
+NO_TRACE = "it is not a trace: seismo trace records the times of calls"
 
 # Columns that depend on all earlier events: the identities of calls, and which generator was suspended.
 FROM_THE_BEGINNING = {"id", "parent", "call", "flags"}
@@ -97,7 +82,7 @@ class CallStream:
             return _core.arrow_stream([(name, "l", nothing) for name in columns])
         leaps = times != ALL_TIMES and FROM_THE_BEGINNING.isdisjoint(columns) and self._is_plain()
         numbers = bytes(map(STREAM_COLUMNS.index, columns))
-        return self._journal.batches(*self._window, self._told, times, numbers, leaps)
+        return self._journal.batches(*self._window, self._keep_problems, times, numbers, leaps)
 
     def _is_plain(self) -> bool:
         """Return True if the stream covers all times and no node is folded, so that blocks agree with the tree."""
@@ -108,5 +93,5 @@ class CallStream:
             and not any(flags & NodeFlags.FOLDED for flags in self._recording.tree["flags"])
         )
 
-    def _told(self, wrong: dict[str, int]) -> None:
+    def _keep_problems(self, wrong: dict[str, int]) -> None:
         self.problems = self._words(wrong)

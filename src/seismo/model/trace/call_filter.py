@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TERMS = ("module", "function", "qualname", "file", "line", "thread", "duration", "own", "depth")
 KINDS = ("call", "return", "unwind", "yield", "c_call", "c_return", "c_raise")
-WHY = f"a journal knows of each call {', '.join(TERMS)}, and how it ended ({', '.join(KINDS)})"
+WHY = f"a trace has these facts about a call: {', '.join(TERMS)}, and how it ended ({', '.join(KINDS)})"
 
 _NUMBERS = ("duration", "own", "depth")  # numbered as in native/trace/excerpt.h
 _MOST_CELLS = 4096

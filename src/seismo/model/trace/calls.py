@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table, readable
-from seismo.model.trace.pieces import take_uvarint
+from seismo.model.trace.file_chunks import take_uvarint
 from seismo.model.trace.process_clocks import starts
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_DEPTH = 2**32 - 1
 UNSUMMED = 16384  # bytes of a stream's events, below which the stream is read without levels
 MOST = 5_000_000
-"""Rows that a window gives by default: half a gigabyte."""
+"""The most rows of a window by default, which take half a gigabyte."""
 LOOK_BACK = 4 << 20
-"""Bytes of a thread's journal, some million events, in which a window looks for the beginnings of calls before it."""
+"""The bytes of a thread's journal before a window in which its calls may begin: some million events."""
 
 
 @readable
@@ -147,10 +147,11 @@ class Sums(NamedTuple):
     longest: Table[CallRow]
     gaps: list[GapRow]
     problems: list[str]
-    left_out: tuple[memoryview, memoryview, memoryview]
+    left_out: tuple[memoryview, ...]
 
 
 _NOTHING = memoryview(array.array("q"))
+_COUNTS = ("calls", "resumes", "exceptions")
 _KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end", 5: "collect", 6: "collected"}
 
 
@@ -253,7 +254,7 @@ class Calls:
         `look_back` bytes of the thread's journal. Otherwise it has the flag BEFORE and the time at which reading began.
         """
         if self._journal is None:
-            return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
+            return Window(_calls(dict.fromkeys(CallRow._fields, _NOTHING)), [], [], [], False)
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
         found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
@@ -349,7 +350,7 @@ class Calls:
 
     @cached_property
     def noted(self) -> Table[CallRow] | None:
-        """As `longest`, but also for a recording without an end, which may lack calls of its last second."""
+        """The same as `longest`, also for an unfinished recording, where calls of the last second may be missing."""
         if self._journal is None or self._pieces is None or not len(self._pieces.longest):
             return None
         return _calls(self._journal.longest())
@@ -358,17 +359,11 @@ class Calls:
     def sums(self) -> Sums:
         """The sums over the whole journal, computed in one pass with bounded memory."""
         if self._journal is None:
-            nothing = memoryview(array.array("q"))
-            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [], (nothing, nothing, nothing))
+            return Sums(_NOTHING, _NOTHING, _NOTHING, 0, self.window().calls, [], [], (_NOTHING,) * 3)
         found = self._journal.sums()
-        calls, resumes, exceptions = (memoryview(found[name]) for name in ("calls", "resumes", "exceptions"))
-        gaps = [GapRow(*gap) for gap in found["gaps"]]
-        problems = _problems(found["wrong"])
-        left = (
-            memoryview(found["left_calls"]),
-            memoryview(found["left_resumes"]),
-            memoryview(found["left_exceptions"]),
-        )
+        calls, resumes, exceptions = (memoryview(found[name]) for name in _COUNTS)
+        left = tuple(memoryview(found[f"left_{name}"]) for name in _COUNTS)
+        gaps, problems = [GapRow(*gap) for gap in found["gaps"]], _problems(found["wrong"])
         return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
 
 
@@ -379,13 +374,13 @@ def _calls(columns: dict[str, Any]) -> Table[CallRow]:
 
 def _problems(wrong: dict[str, int]) -> list[str]:
     words = {
-        "dropped": "{} pieces of the journal make no sense, or their beginning is missing; they are left out",
-        "damaged": "{} blocks of the journal end early: pieces are missing or damaged",
-        "unknown": "{} blocks of the journal end early: they name paths that the file does not hold",
-        "reserved": "{} blocks of the journal end early: their bytes make no sense",
-        "deep": "{} blocks of the journal end early: more calls than can be are open in them",
-        "below": "{} calls ended that had not begun",
-        "unlisted": "{} blocks of the journal hold marks, spans or pauses that its heads do not list: lists lack these",
+        "dropped": "{} chunks of the journal are invalid or lack their beginning; they are left out",
+        "damaged": "{} blocks of the journal end early: chunks are missing or damaged",
+        "unknown": "{} blocks of the journal end early: they refer to paths that are not in the file",
+        "reserved": "{} blocks of the journal end early: their bytes are invalid",
+        "deep": "{} blocks of the journal end early: too many calls are open in them",
+        "below": "{} calls have an end but no beginning",
+        "unlisted": "{} blocks of the journal have marks, spans or pauses that lists lack, as its index lacks them",
     }
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 
@@ -407,5 +402,5 @@ def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
         value = json.loads(rest) if rest else None
     except (IndexError, ValueError, RecursionError):
         return None
-    said = data[at : at + length].decode("utf-8", "backslashreplace")
-    return InstantRow(time, bound, thread, stream, name, span, said, value, row)
+    text = data[at : at + length].decode("utf-8", "backslashreplace")
+    return InstantRow(time, bound, thread, stream, name, span, text, value, row)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.model.trace.pieces import LONGEST, PIECE, SHEET, take_uvarint, uvarint
+from seismo.model.recording import Recording
+from seismo.model.trace.calls import UNSUMMED
+from seismo.model.trace.file_chunks import LONGEST, PIECE, SHEET, take_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from seismo.model.recording import Recording
 
 _NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG; one of them combines the depth and flags
 _DEPTHS = 1 << 20
@@ -82,9 +83,6 @@ def _call(call: list[int], threads: Mapping[int, int] | None) -> bytes:
 
 def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
     """Return sheets for streams that lack them and are large enough, or for all streams if some sheets are damaged."""
-    from seismo.model.recording import Recording
-    from seismo.model.trace.calls import UNSUMMED
-
     pieces = recording._journal
     assert pieces is not None
     if sum(pieces.places.tolist()[1::2]) < UNSUMMED // 256:  # events compress to 1/256 at best

@@ -13,14 +13,16 @@ from __future__ import annotations
 import array
 from typing import TYPE_CHECKING, Any
 
+from seismo.model.columns import floats, ints, zeros
+from seismo.model.combine import with_losses
 from seismo.model.recording import FOREVER, UNENDED, Recording
 from seismo.model.wait_times import estimated
 
 if TYPE_CHECKING:
-    from seismo.model.recording import Columns, Tables
+    from seismo.model.columns import Columns, Tables
 
 MOST_BYTES = 64 << 20
-"""Of a journal's events: some seconds. The tree of a longer one stays as it was flushed: a second is little of it."""
+"""The most bytes of events with which a tree is updated: some seconds. In a longer trace, a second matters little."""
 CAUGHT_UP = "caught-up"
 _COUNTED = ("calls", "resumes", "exceptions")
 _SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
@@ -39,7 +41,7 @@ def recovered(recording: Recording) -> Recording:
     raw = recording._raw
     nodes = {**raw["nodes"]}
     for name, counted in zip(_COUNTED, (sums.calls, sums.resumes, sums.exceptions), strict=True):
-        nodes[name] = _column(map(max, nodes[name].tolist(), counted.tolist()))
+        nodes[name] = ints(map(max, nodes[name].tolist(), counted.tolist()))
     last = _last(recording)
     flushed = max(calls._ends, default=-1)
     end = max(last.values(), default=-1)
@@ -50,17 +52,11 @@ def recovered(recording: Recording) -> Recording:
         tables["processes"] = _processes(recording, end, any(raw["nodes"]["calls"]))
     made = Recording(tables, recording._strings, recording.meta, journal=pieces)
     if end > flushed:
-        from seismo.model.combine import with_losses
-
         note = {"kind": CAUGHT_UP, "count": end - max(flushed, 0), "thread": -1, "detail": ""}
         made = with_losses(made, [note])
     made.problems = recording.problems
     made.calls.__dict__["sums"] = sums  # the journal is the same, so the sums are shared
     return made
-
-
-def _column(values: Any) -> memoryview:
-    return memoryview(array.array("q", values))
 
 
 def _last(recording: Recording) -> dict[int, int]:
@@ -93,9 +89,8 @@ def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
         "timed_ns": ran,
         "wait_ns": [ns - own for ns, own in zip(sums["ns"], ran, strict=True)],
     }.items():
-        nodes[name] = _column(a + b for a, b in zip(nodes[name].tolist(), more, strict=True))
-    doubts = [a + b for a, b in zip(nodes["wait_sq"].tolist(), doubts, strict=True)]
-    nodes["wait_sq"] = memoryview(array.array("d", doubts))
+        nodes[name] = ints(a + b for a, b in zip(nodes[name].tolist(), more, strict=True))
+    nodes["wait_sq"] = floats(a + b for a, b in zip(nodes["wait_sq"].tolist(), doubts, strict=True))
 
 
 def _threads(recording: Recording, last: dict[int, int]) -> Columns:
@@ -109,7 +104,7 @@ def _threads(recording: Recording, last: dict[int, int]) -> Columns:
             more = base + time - max(ends[thread], starts[thread])
             walls[thread] += more if not folded[thread] else 0
             ends[thread] = base + time
-    return {**table, "end_ns": _column(ends), "wall_ns": _column(walls)}
+    return {**table, "end_ns": ints(ends), "wall_ns": ints(walls)}
 
 
 def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
@@ -119,5 +114,5 @@ def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
     """
     table = {**recording._raw["processes"]}
     until = recording.calls.start_ns + end
-    table["end_ns"] = _column(max(time, until) for time in table["end_ns"].tolist())
-    return table if flushed else {**table, "waits": _column(0 for _ in table["waits"])}
+    table["end_ns"] = ints(max(time, until) for time in table["end_ns"].tolist())
+    return table if flushed else {**table, "waits": zeros(len(table["waits"]))}

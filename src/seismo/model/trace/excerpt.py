@@ -14,18 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core, progress
 from seismo.errors import UsageError
+from seismo.model.columns import floats, ints, taken, zeros
+from seismo.model.combine import with_losses
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
-from seismo.model.recording import FOREVER
+from seismo.model.recording import FOREVER, Recording, read
+from seismo.model.save import write_file, write_recording, write_tables
 from seismo.model.trace.call_filter import call_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from seismo.expression import Expression
-    from seismo.model.recording import Columns, Recording
+    from seismo.model.columns import Columns, Tables
 
 MANY = 1 << 21
-"""Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
+"""The number of calls from which an excerpt gets levels. A smaller one is read in a tenth of a second without them."""
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
 _SUMS = {"ns_sq": "d", "ns_var": "d"}
@@ -51,8 +54,6 @@ def cut(
     recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
 ) -> Recording:
     """Return the excerpt in memory; see `Recording.cut`."""
-    from seismo.model.recording import read
-
     progress.begin("cutting the trace")
     data = _planned(recording, start_ns, end_ns, where).write(None)
     assert data is not None
@@ -71,8 +72,6 @@ def cut_into(
 
     Raise UsageError as `Recording.cut` does, or RecordingError if the file cannot be written.
     """
-    from seismo.model.recording import read
-    from seismo.model.save import write_file, write_recording
 
     def write(fd: int | None) -> bytes | None:
         progress.begin("cutting the trace")
@@ -96,21 +95,19 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     if last <= first:
         raise UsageError("the window ends before it begins", hint="give a beginning and an end after it")
     if first > calls.end_ns:
-        raise UsageError("the recording had ended by then", hint=f"it took {calls.end_ns / 1e9:.6f} s")
+        raise UsageError("the recording ended before that time", hint=f"it took {calls.end_ns / 1e9:.6f} s")
     chosen = None if where is None else call_filter(recording, where)
     size = len(recording._raw["nodes"]["id"])
     counts = {name: array.array(code, bytes(8 * size)) for name, code in (_COUNTS | _SUMS).items()}
     notes = journal.cut(first, last, chosen, counts, None, None)
     if not notes["streams"]:
-        what = "nothing ran then" if where is None else "no call of that time is chosen"
+        what = "nothing ran then" if where is None else "no call in that time matches"
         raise UsageError(what, "" if where is None else str(where), f"the recording took {calls.end_ns / 1e9:.6f} s")
     plan = _plan(recording, first, last, where, counts, notes)
     nodes = plan.recording._raw["nodes"]
     tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": plan.nodes, "threads": plan.threads}
 
     def write(fd: int | None) -> bytes | None:
-        from seismo.model.save import write_tables
-
         writer = _core.Writer(fd)
         write_tables(plan.recording, writer)
         journal.cut(first, last, chosen, None, tree, writer.piece)
@@ -130,8 +127,6 @@ def _plan(
     counts: dict[str, array.array[Any]],
     notes: dict[str, int],
 ) -> _Plan:
-    from seismo.model.recording import Recording, Tables
-
     raw = recording._raw
     parents, of_threads = raw["nodes"]["parent"].tolist(), raw["nodes"]["thread"].tolist()
     seen = counts["seen"]
@@ -153,7 +148,7 @@ def _plan(
     tables: Tables = {kind: {name: column[:0] for name, column in table.items()} for kind, table in raw.items()}
     tables["processes"] = _processes(recording, processes, last)
     tables["threads"] = _threads(recording, threads, _numbers(processes, len(raw["processes"]["id"])), first, last)
-    tables["functions"] = _rows(raw["functions"], functions)
+    tables["functions"] = taken(raw["functions"], functions)
     tables["sources"] = raw["sources"]
     tables["nodes"] = _nodes(
         raw["nodes"], kept, new_nodes, new_threads, _numbers(functions, len(raw["functions"]["id"])), counts
@@ -186,41 +181,28 @@ def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
     return numbers
 
 
-def _rows(table: Columns, kept: list[int]) -> Columns:
-    """Return the given rows of a table, with new ids."""
-    rows = memoryview(array.array("q", kept))
-    taken = {
-        name: memoryview(_core.take({"values": column, "rows": rows}, column.format)) for name, column in table.items()
-    }
-    return {**taken, "id": memoryview(array.array("q", range(len(kept))))}
-
-
-def _column(values: Iterable[int]) -> memoryview:
-    return memoryview(array.array("q", values))
-
-
 def _processes(recording: Recording, kept: list[int], last: int) -> Columns:
     """Return the given processes.
 
     They keep their starts, the origin of times, and end with the window at the latest.
     """
-    table = _rows(recording._raw["processes"], kept)
+    table = taken(recording._raw["processes"], kept)
     end = recording.calls.start_ns + last
-    table["end_ns"] = _column(min(when, end) for when in table["end_ns"].tolist())
-    table["waits"] = _column(0 for _ in kept)
+    table["end_ns"] = ints(min(when, end) for when in table["end_ns"].tolist())
+    table["waits"] = zeros(len(kept))
     return table
 
 
 def _threads(recording: Recording, kept: list[int], processes: array.array[int], first: int, last: int) -> Columns:
-    table = _rows(recording._raw["threads"], kept)
+    table = taken(recording._raw["threads"], kept)
     base = recording.calls.start_ns
-    table["process"] = _column(processes[row] for row in table["process"].tolist())
+    table["process"] = ints(processes[row] for row in table["process"].tolist())
     starts = [max(when, base + first) for when in table["start_ns"].tolist()]
     ends = [max(start, min(when, base + last)) for when, start in zip(table["end_ns"].tolist(), starts, strict=True)]
-    table["start_ns"], table["end_ns"] = _column(starts), _column(ends)
-    table["wall_ns"] = _column(end - start for start, end in zip(starts, ends, strict=True))
-    table["cpu_ns"] = _column(-1 for _ in kept)
-    table["rest_ns"] = _column(0 for _ in kept)
+    table["start_ns"], table["end_ns"] = ints(starts), ints(ends)
+    table["wall_ns"] = ints(end - start for start, end in zip(starts, ends, strict=True))
+    table["cpu_ns"] = ints(-1 for _ in kept)
+    table["rest_ns"] = zeros(len(kept))
     return table
 
 
@@ -232,21 +214,21 @@ def _nodes(
     functions: array.array[int],
     counts: dict[str, array.array[Any]],
 ) -> Columns:
-    table = {name: memoryview(array.array(column.format, bytes(8 * len(kept)))) for name, column in old.items()}
+    table = {name: zeros(len(kept), column.format) for name, column in old.items()}
     parents, of_threads, of_functions, flags = (
         old[name].tolist() for name in ("parent", "thread", "function", "flags")
     )
-    table["id"] = _column(range(len(kept)))
-    table["parent"] = _column(nodes[parents[row]] if parents[row] >= 0 else -1 for row in kept)
-    table["thread"] = _column(threads[of_threads[row]] for row in kept)
-    table["function"] = _column(functions[of_functions[row]] for row in kept)
+    table["id"] = ints(range(len(kept)))
+    table["parent"] = ints(nodes[parents[row]] if parents[row] >= 0 else -1 for row in kept)
+    table["thread"] = ints(threads[of_threads[row]] for row in kept)
+    table["function"] = ints(functions[of_functions[row]] for row in kept)
     names = {"calls": "calls", "resumes": "resumes", "exceptions": "exceptions", "timed": "segments", "timed_ns": "ns"}
     for name, count in names.items():
-        table[name] = _column(counts[count][row] for row in kept)
-    table["entered"] = _column(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
-    table["wait_sq"] = memoryview(array.array("d", [counts["ns_var"][row] for row in kept]))
+        table[name] = ints(counts[count][row] for row in kept)
+    table["entered"] = ints(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    table["wait_sq"] = floats(counts["ns_var"][row] for row in kept)
     seen = counts["seen"]
-    table["flags"] = _column(
+    table["flags"] = ints(
         flags[row] & (LOWER_BOUND | FOLDED)
         | (BEFORE_START if seen[row] & _BEGAN_BEFORE else 0)
         | (AT_END if seen[row] & _RUNS_ON else 0)
@@ -266,17 +248,15 @@ def _losses(recording: Recording, last: int, threads: array.array[int]) -> Colum
         for row, kind in enumerate(kinds)
         if (of[row] < 0 or threads[of[row]] >= 0) and (kind not in _DROPPED or (kind == "cut-short" and whole))
     ]
-    result = _rows(table, kept)
-    result["thread"] = _column(threads[row] if row >= 0 else -1 for row in result["thread"].tolist())
+    result = taken(table, kept)
+    result["thread"] = ints(threads[row] if row >= 0 else -1 for row in result["thread"].tolist())
     return result
 
 
 def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
     """Return the recording with losses for the excerpt's own gaps."""
-    from seismo.model.combine import with_losses
-
-    said = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
+    kinds = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
     rows = [
-        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in said.items() if notes[note]
+        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in kinds.items() if notes[note]
     ]
     return with_losses(recording, rows)

@@ -35,16 +35,15 @@ def pauses(instants: Iterable[InstantRow]) -> list[Pause]:
     """Return the collector's pauses among the journal's instants, sorted by start."""
     begun: dict[tuple[int, int, int], InstantRow] = {}
     found = []
-    for said in instants:
-        key = (said.thread, said.stream, said.span)
-        if said.kind == "collect":
-            begun[key] = said
-        elif said.kind == "collected" and key in begun:
+    for instant in instants:
+        key = (instant.thread, instant.stream, instant.span)
+        if instant.kind == "collect":
+            begun[key] = instant
+        elif instant.kind == "collected" and key in begun:
             first = begun.pop(key)
-            found.append(
-                Pause(first.time_ns, said.time_ns, said.thread, _of(first, "generation"), _of(said, "collected"))
-            )
-    found += [Pause(said.time_ns, -1, said.thread, _of(said, "generation"), -1) for said in begun.values()]
+            numbers = _of(first, "generation"), _of(instant, "collected")
+            found.append(Pause(first.time_ns, instant.time_ns, instant.thread, *numbers))
+    found += [Pause(instant.time_ns, -1, instant.thread, _of(instant, "generation"), -1) for instant in begun.values()]
     return sorted(found)
 
 
@@ -70,32 +69,24 @@ def spans(recording: Recording, instants: Iterable[InstantRow]) -> list[Span]:
     process = recording._raw["threads"]["process"].tolist()
     begun: dict[tuple[int, int], InstantRow] = {}
     ends: dict[tuple[int, int], InstantRow] = {}
-    for said in instants:
-        if said.kind in ("begin", "end"):
-            (begun if said.kind == "begin" else ends)[process[said.thread], said.span] = said
+    for instant in instants:
+        if instant.kind in ("begin", "end"):
+            (begun if instant.kind == "begin" else ends)[process[instant.thread], instant.span] = instant
     found = []
-    for key, said in begun.items():
+    for key, instant in begun.items():
         end = ends.get(key)
-        values = dict(said.data) if isinstance(said.data, dict) else {} if said.data is None else {"value": said.data}
+        data = instant.data
+        values = dict(data) if isinstance(data, dict) else {} if data is None else {"value": data}
         outer = values.pop("in", 0)
         error = end.data.get("error", "") if end is not None and isinstance(end.data, dict) else ""
-        found.append(
-            Span(
-                said.time_ns,
-                max(end.time_ns, said.time_ns) if end is not None else -1,
-                said.thread,
-                said.span,
-                outer if isinstance(outer, int) else 0,
-                said.name,
-                values,
-                str(error),
-            )
-        )
+        end_ns = max(end.time_ns, instant.time_ns) if end is not None else -1
+        place = (instant.time_ns, end_ns, instant.thread, instant.span, outer if isinstance(outer, int) else 0)
+        found.append(Span(*place, instant.name, values, str(error)))
     return sorted(found, key=lambda span: (span.start_ns, span.thread, span.number))
 
 
-def _of(said: InstantRow, name: str) -> int:
-    value = said.data.get(name) if isinstance(said.data, dict) else None
+def _of(instant: InstantRow, name: str) -> int:
+    value = instant.data.get(name) if isinstance(instant.data, dict) else None
     return value if isinstance(value, int) else -1
 
 
@@ -164,17 +155,9 @@ def _module_nodes(recording: Recording) -> set[int]:
 
 def _imports(recording: Recording, modules: set[int], rows: Table[CallRow]) -> list[InstantRow]:
     names = recording.functions["module"]
-    return [
-        InstantRow(
-            row.start_ns,
-            row.start_bound_ns,
-            row.thread,
-            row.stream,
-            "import",
-            0,
-            names[row.function],
-            {"took_ns": row.end_ns - row.start_ns},
-            -1,
-        )
-        for row in (rows[place] for place, node in enumerate(rows.numbers("node")) if node in modules)
-    ]
+    found = []
+    for row in (rows[place] for place, node in enumerate(rows.numbers("node")) if node in modules):
+        data = {"took_ns": row.end_ns - row.start_ns}
+        place = (row.start_ns, row.start_bound_ns, row.thread, row.stream)
+        found.append(InstantRow(*place, "import", 0, names[row.function], data, -1))
+    return found

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seismo.check import baseline
+from seismo.check.check_result import BORN, Outcome, of_other_versions
 from seismo.check.compare import Bands, Verdict, compare
 from seismo.check.counted_runs import Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
 from seismo.check.measurement import over_runs
-from seismo.check.outcome import BORN, Outcome, of_other_versions
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, parametrized_growth

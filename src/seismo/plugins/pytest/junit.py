@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from seismo.check.writers import words
+from seismo.check.writers import wording
 from seismo.escape import printable
 from seismo.plugins.pytest.suite_counts import test_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 
 def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
@@ -34,18 +34,18 @@ def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]
     if xml is None:
         return
     xml.add_global_property("seismo.verdict", outcome.verdict.value)
-    xml.add_global_property("seismo.headline", words.headline(outcome))
+    xml.add_global_property("seismo.headline", wording.headline(outcome))
     for quantity, count in outcome.new.totals.items():
         xml.add_global_property(f"seismo.{quantity}", str(count))
     failures: dict[str, list[str]] = {test: [text] for test, text in over.items()}
     comparison = outcome.comparison
     for finding in comparison.beyond if comparison is not None else ():
-        text = f"{words.what(finding)}: {finding.old} -> {finding.new}, limit {finding.limit}"
+        text = f"{wording.what(finding)}: {finding.old} -> {finding.new}, limit {finding.limit}"
         xml.add_global_property("seismo.beyond", text)
         if isinstance(finding.subject, str):
             failures.setdefault(test_of(finding.subject), []).append(text)
     for after, before in outcome.worse:
-        xml.add_global_property("seismo.worse", words.grown(after, before))
+        xml.add_global_property("seismo.worse", wording.grown(after, before))
     elements = {(one.get("classname"), one.get("name")): one for one in _elements(xml)}
     for test, counts in outcome.new.tests.items():
         names = mangle_test_address(test_of(test))

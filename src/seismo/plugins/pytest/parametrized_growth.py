@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.check.growth import became_worse, growths
+from seismo.check.growth_by_size import became_worse, growths
 from seismo.check.measurement import Function, Measurement, Range
 
 if TYPE_CHECKING:
     import pytest
 
-    from seismo.check.growth import Growth
+    from seismo.check.growth_by_size import Growth
     from seismo.check.measurement import Counts
 
 FEWEST, SPREAD = 3, 4

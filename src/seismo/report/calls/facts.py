@@ -8,7 +8,7 @@ from seismo.report.words import number_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.idle import Idle
+    from seismo.model.idle_threads import Idle
     from seismo.report.kind import Facts
     from seismo.report.words import Signs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.idle import without_idle
+from seismo.model.idle_threads import without_idle
 from seismo.report import words
 from seismo.report.calls.imports import ImportSystem, import_system, with_imports_as_one
 from seismo.report.calls.text import chosen_threads, thread_names

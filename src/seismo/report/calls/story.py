@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.idle import without_idle
+from seismo.model.idle_threads import without_idle
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.functions import (

@@ -47,7 +47,7 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
-    from seismo.model.idle import without_idle
+    from seismo.model.idle_threads import without_idle
 
     active, idle = without_idle(recording)
     recording = active.timed("calls" if recording.timeless else ELAPSED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.model.idle import without_idle
+from seismo.model.idle_threads import without_idle
 from seismo.report import words as text
 from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
 from seismo.report.calls.facts import opening

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.enums import BEFORE_START, LOWER_BOUND
-from seismo.model.idle import Idle
+from seismo.model.idle_threads import Idle
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
 from seismo.report.calls.imports import IMPORT, ImportSystem, import_system

@@ -252,7 +252,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         first, last = max(0, middle - width // 2), middle + max(1, width // 2)
         if first > calls.end_ns:
             took = text.duration(calls.end_ns, paper.signs)
-            raise UsageError("the recording had ended by then", "--around", f"it took {took}")
+            raise UsageError("the recording ended before that time", "--around", f"it took {took}")
         windows = [calls.window(first, last, limit=MOST, look_back=LOOK_BACK)]
         title = f"from {first / 1e9:,.6f} s to {last / 1e9:,.6f} s"
     paper.line(title, (", times from the start of the process", "quiet"))

@@ -7,22 +7,22 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from seismo.check.measurement import Function, Range
-from seismo.check.writers import words
+from seismo.check.writers import wording
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling
 
 if TYPE_CHECKING:
-    from seismo.check.outcome import Outcome
+    from seismo.check.check_result import Outcome
 
 MOST = 1000  # rows of a section
 
 
 def story(outcome: Outcome) -> Story:
     """Return the whole result, the most important first."""
-    headline = words.headline(outcome)
+    headline = wording.headline(outcome)
     facts = [("against", outcome.against)] if outcome.against else []
-    facts += [("time", timed)] if (timed := words.time_said(outcome)) else []
+    facts += [("time", timed)] if (timed := wording.time_said(outcome)) else []
     facts += [("remark", remark) for remark in outcome.remarks]
-    facts += [("unseen", words.UNSEEN)] if outcome.comparison is not None and outcome.times is None else []
+    facts += [("unseen", wording.UNSEEN)] if outcome.comparison is not None and outcome.times is None else []
     sections = [facts_section(facts), _findings(outcome), _suspects(outcome), _growths(outcome), _unsteady(outcome)]
     sections.append(_counts(outcome))
     shown = [section for section in sections if section.rows]
@@ -38,14 +38,15 @@ def story(outcome: Outcome) -> Story:
 def _findings(outcome: Outcome) -> Section:
     found = sorted(
         outcome.comparison.findings if outcome.comparison is not None else [],
-        key=lambda one: words.WORST.index(one.verdict),
+        key=lambda one: wording.WORST.index(one.verdict),
     )
     rows = []
     for place, finding in enumerate(found[:MOST]):
         numbers = ["", "", ""]
-        if words.has_numbers(finding):
-            numbers = [words.number(finding.old), words.number(finding.new), words.change(finding.old, finding.new)]
-        cells = [*numbers, words.IN_WORDS[finding.verdict], Name(words.what(finding)), Name(str(finding.limit))]
+        if wording.has_numbers(finding):
+            old, new = finding.old, finding.new
+            numbers = [wording.number(old), wording.number(new), wording.change(old, new)]
+        cells = [*numbers, wording.IN_WORDS[finding.verdict], Name(wording.what(finding)), Name(str(finding.limit))]
         data = {**plain(finding), "limit": str(finding.limit), "quantity": finding.limit.quantity}
         rows.append(Row(data, cells, falling(0.99, place)))
     headings = ("before", "now", "change", "result", "of", "limit")
@@ -55,15 +56,15 @@ def _findings(outcome: Outcome) -> Section:
 def _suspects(outcome: Outcome) -> Section:
     rows = []
     for place, suspect in enumerate(outcome.suspects):
-        reason = words.reason(suspect) + (", and its code changed" if suspect.changed else "")
+        reason = wording.reason(suspect) + (", and its code changed" if suspect.changed else "")
         cells = (Name(str(suspect.function)), Name(suspect.where), reason)
-        rows.append(Row(plain(suspect), cells, falling(0.97, place), code=words.details(suspect)))
+        rows.append(Row(plain(suspect), cells, falling(0.97, place), code=wording.details(suspect)))
     return Section("suspects", "Look at these first", rows, form="code")
 
 
 def _growths(outcome: Outcome) -> Section:
     rows = [
-        Row({"new": plain(now), "old": plain(before)}, (Name(words.grown(now, before)),), falling(0.95, place))
+        Row({"new": plain(now), "old": plain(before)}, (Name(wording.grown(now, before)),), falling(0.95, place))
         for place, (now, before) in enumerate(outcome.worse[:MOST])
     ]
     return Section("worse", "Worse than linear now", rows, headings=("function",))
@@ -88,9 +89,9 @@ def _counts(outcome: Outcome) -> Section:
     rows = []
     for quantity, new in outcome.new.totals.items():
         before = old.get(quantity)
-        earlier = (words.number(before), words.change(before, new)) if before is not None else ("", "")
+        earlier = (wording.number(before), wording.change(before, new)) if before is not None else ("", "")
         data = {"quantity": quantity, "old": plain(before), "new": plain(new)}
-        rows.append(Row(data, (earlier[0], words.number(new), earlier[1], quantity), 0.7))
+        rows.append(Row(data, (earlier[0], wording.number(new), earlier[1], quantity), 0.7))
     return Section("counts", "All counts", rows, headings=("before", "now", "change", "of"), numbers=3)
 
 

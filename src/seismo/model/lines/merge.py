@@ -7,18 +7,30 @@ alone, so any engine may merge any number of recordings in any order.
 from __future__ import annotations
 
 import array
-import operator
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core
+from seismo.model.columns import (
+    KEY,
+    SCHEMA,
+    Columns,
+    MergedRows,
+    Tables,
+    Texts,
+    bits_of,
+    columns_of,
+    empty,
+    ints,
+    renumbered,
+    rows_of,
+    taken,
+)
 from seismo.model.enums import RAN_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.recording import Recording
 
-SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 LINES, ARCS = 0, 1  # kinds of context_hits
 
 # The columns that identify a row. A merge sums the other columns, except that it ORs flags.
@@ -30,32 +42,10 @@ PLACES = {
     "sources": ("file", "path", "size", "mtime_ns", "crc"),
 }
 OF_FUNCTIONS = tuple(kind for kind, place in PLACES.items() if "function" in place)
-_LARGEST = 2**63 - 1
 _MASK = 2**64 - 1
 
 
-def ints(values: Iterable[int]) -> memoryview:
-    """Return a column of int64 values."""
-    return memoryview(array.array("q", values))
-
-
-def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
-    """Return a table's rows without their ids; strings are decoded."""
-    raw, strings = recording._raw[kind], recording._strings
-    columns = [
-        [strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
-        for name, code in SCHEMA[kind]
-        if name != "id"
-    ]
-    return zip(*columns, strict=True)
-
-
-def empty(kind: str) -> Columns:
-    """Return a table without rows."""
-    return {name: memoryview(array.array("d" if code == "d" else "q")) for name, code in SCHEMA[kind]}
-
-
-def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any) -> Tables:
+def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts) -> Tables:
     """Return the merged tables.
 
     `function_maps` has each part's new function ids; `texts` is a string table with add().
@@ -72,62 +62,22 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
 
 
 def _merged_places(
-    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any
+    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts
 ) -> tuple[Columns, list[list[int]]]:
-    names = [name for name, _ in SCHEMA[kind] if name != "id"]
-    place = [names.index(name) for name in PLACES[kind]]
-    rest = [(i, operator.or_ if name == "flags" else _clamped_sum) for i, name in enumerate(names) if i not in place]
-    function = names.index("function") if "function" in names else -1
-    known: dict[tuple[Any, ...], list[Any]] = {}
-    keys_of: list[list[tuple[Any, ...]]] = []
-    for part, functions in zip(parts, function_maps, strict=True):
-        keys = []
-        for values in rows_of(part, kind):
-            row = list(values)
-            if function >= 0:
-                row[function] = functions[row[function]]
-            key = tuple(row[i] for i in place)
-            keys.append(key)
-            have = known.get(key)
-            if have is None:
-                known[key] = row
-                continue
-            for i, join in rest:
-                have[i] = join(have[i], row[i])
-        keys_of.append(keys)
-    order = {key: number for number, key in enumerate(sorted(known))}
-    table = columns_of(kind, [known[key] for key in order], texts)
+    sums = MergedRows(kind, PLACES[kind])
+    keys_of = [
+        [sums.add(row) for row in renumbered(kind, rows_of(part, kind), function=functions)]
+        for part, functions in zip(parts, function_maps, strict=True)
+    ]
+    table, order = sums.table(texts)
     return table, [[order[key] for key in keys] for keys in keys_of]
-
-
-def clamped(total: Any) -> Any:
-    """Return a sum of non-negative numbers, limited to the range of a column."""
-    return min(total, _LARGEST)
-
-
-def _clamped_sum(a: Any, b: Any) -> Any:
-    return clamped(a + b)
-
-
-def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
-    """Return a table of rows without ids. `texts` is a string table with add(), unused if no column has strings."""
-    table: Columns = {"id": memoryview(array.array("q", range(len(rows))))}
-    for i, (name, code) in enumerate(SCHEMA[kind][1:]):
-        values = [row[i] for row in rows]
-        if code == "s":
-            values = [texts.add(value) for value in values]
-        table[name] = memoryview(array.array("d" if code == "d" else "q", values))
-    return table
 
 
 def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
     """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
     for context, kind, base, bits in rows_of(recording, "context_hits"):
-        bits &= _MASK
-        while bits:
-            low = bits & -bits
-            yield context, kind, base + low.bit_length() - 1
-            bits ^= low
+        for bit in bits_of(bits):
+            yield context, kind, base + bit
 
 
 def moved_blocks(
@@ -183,7 +133,7 @@ def _merged_contexts(
 def _columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
     """Return the table context_hits of blocks: bit sets by (context, (kind, group of 64 rows))."""
     rows = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
-    return columns_of("context_hits", rows, None)
+    return columns_of("context_hits", rows)
 
 
 def block(place: tuple[int, int], bits: int) -> tuple[int, int, int]:
@@ -211,8 +161,7 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
             numbers[row] = number
         new_rows.append(numbers)
         tables[name] = taken(recording._raw[name], kept)
-        flags = [flags | RAN_ONLY for flags in tables[name]["flags"].tolist()]
-        tables[name]["flags"] = memoryview(array.array("q", flags))
+        tables[name]["flags"] = ints(flags | RAN_ONLY for flags in tables[name]["flags"].tolist())
     kept = sorted(contexts)
     tables["contexts"] = taken(recording._raw["contexts"], kept)
     new_names = {context: number for number, context in enumerate(kept)}
@@ -223,16 +172,6 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
             blocks[key] = blocks.get(key, 0) | bits
     tables["context_hits"] = _columns_of_blocks(blocks)
     return tables
-
-
-def taken(table: Columns, rows: Sequence[int]) -> Columns:
-    """Return the given rows of a table, with new ids."""
-    taken = {}
-    for name, column in table.items():
-        values = column.tolist()
-        taken[name] = memoryview(array.array(column.format, [values[row] for row in rows]))
-    taken["id"] = memoryview(array.array("q", range(len(rows))))
-    return taken
 
 
 def subtracted(later: Recording, earlier: Recording) -> Tables:
@@ -256,8 +195,6 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
 
 def _places(recording: Recording, kind: str) -> list[tuple[Any, ...]]:
     """Return the place of each row of a table, with its function by name."""
-    from seismo.model.recording import KEY
-
     functions, table = recording._table("functions"), recording._table(kind)
     named = list(zip(*(_listed(functions[name]) for name in KEY), strict=True))
     rows = zip(*(_listed(table[name]) for name in PLACES[kind]), strict=True)

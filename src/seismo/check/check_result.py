@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.check.cpu_time import CpuTimes
-    from seismo.check.growth import Growth
+    from seismo.check.growth_by_size import Growth
     from seismo.check.limits import Limit
     from seismo.check.measurement import Measurement, Stamp
 
@@ -50,9 +50,9 @@ class Outcome:
         self.comparison, self.new = found, found.new
         if self.verdict is Verdict.BEYOND:
             self.suspects = suspects(found)
-        self.remarks += [f"{now} is what was {was} in {was.file}" for now, was in list(found.renamed.items())[:5]]
+        self.remarks += [f"{now} was renamed from {was} in {was.file}" for now, was in list(found.renamed.items())[:5]]
         if self.suspects and not found.old.callers:
-            self.remarks.append(f"a file does not know who called whom: {options}against REV shows which calls grew")
+            self.remarks.append(f"a baseline file has no callers: {options}against REV shows which calls grew")
 
     @property
     def verdict(self) -> Verdict:
@@ -110,7 +110,7 @@ def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, option
             raise CheckError(
                 f"the baseline is of other versions: {differences}",
                 path,
-                f"{options}update measures it anew; {options}tolerate N compares all the same; "
+                f"{options}update measures it again; {options}tolerate N compares anyway; "
                 f"{options}against REV needs no file",
             )
         remarks.append(f"other versions than the baseline's: {differences}")

@@ -12,14 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
+from seismo.model.columns import ints, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.lines.tables import ints, rows_of, taken
-from seismo.model.objects.tables import KINDS, translated, type_key, with_objects
+from seismo.model.objects.merge import KINDS, translated, type_key, with_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.columns import Columns, Tables
+    from seismo.model.recording import Recording
 
 # Columns that are cumulative since the start of a recording; the other numbers are current values.
 GROWING = {
@@ -95,7 +96,7 @@ def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Key
         for row, past in zip(rows, earlier._raw[kind][name].tolist(), strict=True):
             if row is None or (name == "born" and past > values[row]):
                 raise RecordingError(
-                    "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+                    "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
                 )
             values[row] = max(0, values[row] - past)  # an estimate may have decreased
         table[name] = ints(values)

@@ -9,9 +9,9 @@ from seismo.escape import printable
 
 if TYPE_CHECKING:
     from seismo.check.change_causes import Changes, Suspect
-    from seismo.check.growth import Growth
+    from seismo.check.check_result import Outcome
+    from seismo.check.growth_by_size import Growth
     from seismo.check.measurement import Function, Range
-    from seismo.check.outcome import Outcome
 
 WORST = (Verdict.BEYOND, Verdict.UNDECIDED, Verdict.UNMEASURED, Verdict.BETTER, Verdict.WITHIN)
 IN_WORDS = {
@@ -22,15 +22,17 @@ IN_WORDS = {
     Verdict.WITHIN: "within",
 }
 MADE = {"lines": "ran", "births": "made objects,"}
-UNSEEN = (
-    "Counts cannot see work inside of C functions, nor data that grew without a call or a line more; "
-    "--time is for those."
-)
+UNSEEN = "Counts do not show work inside C functions, or larger data without more calls or lines; use --time for those."
 
 
 def number(found: Range) -> str:
     """Return a count with thousands separators, or a range if the runs differ."""
     return f"{found.low:,}" if found.is_exact else f"{found.low:,} to {found.high:,}"
+
+
+def both(old: Range, new: Range) -> str:
+    """Return the counts before and now."""
+    return f"{number(old)} -> {number(new)}"
 
 
 def change(old: Range, new: Range) -> str:
@@ -88,14 +90,14 @@ def name(function: Function) -> str:
 def reason(suspect: Suspect) -> str:
     """Return the reason for a suspect as a phrase."""
     calls = suspect.counts.get("calls")
-    said = ["does more in each call"] if suspect.per_call else []
-    said += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
-    return ", and ".join(said) or "calls functions that do more"
+    reasons = ["does more in each call"] if suspect.per_call else []
+    reasons += ["is called more often"] if calls is not None and calls[0].high < calls[1].low else []
+    return ", and ".join(reasons) or "calls functions that do more"
 
 
 def changes(counts: Changes) -> str:
     """Return the counts before and now as text."""
-    shown = (f"{name} {number(old)} -> {number(new)}" for name, (old, new) in counts.items() if name != "bytes")
+    shown = (f"{name} {both(old, new)}" for name, (old, new) in counts.items() if name != "bytes")
     return ", ".join(shown)
 
 

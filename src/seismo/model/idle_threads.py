@@ -31,7 +31,7 @@ PRIMITIVES = {
     "multiprocessing.queues": {"Queue.get", "SimpleQueue.get"},
     "multiprocessing.connection": {"Connection.recv", "_ConnectionBase.recv", "Listener.accept", "wait"},
 }
-POLLERS = ("select", "selectors")  # whose functions all do
+POLLERS = ("select", "selectors")  # all functions of these modules wait for work
 LOOPS = frozenset(
     (
         "asyncio.base_events:BaseEventLoop._run_once",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,9 +112,7 @@ def _slope(sizes: Sequence[int], counts: Sequence[int]) -> float:
     points = [
         (math.log(size), math.log(count)) for size, count in zip(sizes[-kept:], counts[-kept:], strict=True) if count
     ]
-    middle_x = sum(x for x, _ in points) / len(points)
-    middle_y = sum(y for _, y in points) / len(points)
-    return sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
 
 
 def became_worse(old: Mapping[Function, Growth], new: Mapping[Function, Growth]) -> list[tuple[Growth, Growth | None]]:

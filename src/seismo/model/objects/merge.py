@@ -12,13 +12,14 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
-from seismo.model.lines.tables import SCHEMA, clamped, columns_of, ints, rows_of, taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from seismo.model.recording import Columns, Recording, Tables
+    from seismo.model.columns import Columns, Tables, Texts
+    from seismo.model.recording import Recording
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
@@ -33,61 +34,13 @@ class Maps(NamedTuple):
     processes: Mapping[int, int]
 
 
-def _names(kind: str) -> list[str]:
-    return [name for name, _ in SCHEMA[kind] if name != "id"]
-
-
-def _changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
-    """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
-    places = [(i, maps[name]) for i, name in enumerate(_names(kind)) if name in maps]
-    for values in rows:
-        row = list(values)
-        for i, of in places:
-            if row[i] != -1:
-                row[i] = of[row[i]]
-        yield row
-
-
-class _Sums:
-    """The rows of one table under construction; rows with equal keys become one."""
-
-    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
-        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
-        names = _names(kind)
-        self.kind = kind
-        self.place = [names.index(name) for name in place]
-        self.flag = flag
-        self.flags = names.index("flags") if "flags" in names else -1
-        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
-        self.rows: dict[tuple[Any, ...], list[Any]] = {}
-
-    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Add a row and return its key."""
-        key = key or tuple(row[i] for i in self.place)
-        have = self.rows.get(key)
-        if have is None:
-            self.rows[key] = row
-            return key
-        if self.flags >= 0:
-            have[self.flags] |= row[self.flags] | self.flag
-        for i in self.summed:
-            have[i] = clamped(have[i] + row[i])
-        return key
-
-    def table(self, texts: Any) -> tuple[Columns, dict[tuple[Any, ...], int]]:
-        """Return the table sorted by its keys, and each key's new id."""
-        order = sorted(self.rows)
-        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
-        return table, {key: number for number, key in enumerate(order)}
-
-
 # ---- merge ----
 
 
-def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Any) -> Tables:
+def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None) -> Tables:
     """Return the merged tables. `maps` has the new ids of each part; `texts` is a string table with add()."""
     if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
-        return {kind: columns_of(kind, [], texts) for kind in KINDS}
+        return {kind: empty(kind) for kind in KINDS}
     tables: Tables = {}
     tables["types"], types = _merged_types(parts, texts)
     tables["objects"], objects = _merged_objects(parts, types, maps)
@@ -99,9 +52,9 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Any) -> Tabl
     marks = [
         row
         for part, ids in zip(parts, maps, strict=True)
-        for row in _changed("marks", rows_of(part, "marks"), process=ids.processes)
+        for row in renumbered("marks", rows_of(part, "marks"), process=ids.processes)
     ]
-    at = [_names("marks").index(name) for name in ("time_ns", "process", "born", "name")]
+    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
     tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
     return tables
 
@@ -112,8 +65,8 @@ def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
     return (module, name, flags & ~(TYPE_ESTIMATED | TYPE_AT_MOST), size, item_size)
 
 
-def _merged_types(parts: Sequence[Recording], texts: Any) -> tuple[Columns, list[list[int]]]:
-    sums = _Sums("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
+def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Columns, list[list[int]]]:
+    sums = MergedRows("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
     keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
     table, numbers = sums.table(texts)
     return table, [[numbers[key] for key in of_part] for of_part in keys]
@@ -122,21 +75,21 @@ def _merged_types(parts: Sequence[Recording], texts: Any) -> tuple[Columns, list
 def _merged_objects(
     parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
 ) -> tuple[Columns, list[list[int]]]:
-    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys = []
     for part, of_types, ids in zip(parts, types, maps, strict=True):
-        rows = _changed("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
+        rows = renumbered("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
         keys.append([sums.add(row) for row in rows])
-    table, numbers = sums.table(None)
+    table, numbers = sums.table()
     return table, [[numbers[key] for key in of_part] for of_part in keys]
 
 
 def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
-    sums = _Sums("lifetimes", ("object", "unit", "bucket"))
+    sums = MergedRows("lifetimes", ("object", "unit", "bucket"))
     for part, of_objects in zip(parts, objects, strict=True):
-        for row in _changed("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
+        for row in renumbered("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
             sums.add(row)
-    return sums.table(None)[0]
+    return sums.table()[0]
 
 
 def _merged_times(parts: Sequence[Recording]) -> Columns:
@@ -154,31 +107,31 @@ def _merged_times(parts: Sequence[Recording]) -> Columns:
     for time in sorted(steps):
         born, died = map(add, (born, died), steps[time])
         rows.append((time, clamped(born), clamped(died)))
-    return columns_of("object_times", rows, None)
+    return columns_of("object_times", rows)
 
 
 def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Columns, list[dict[int, int]]]:
-    names = _names("object_spans")
+    names = names_of("object_spans")
     at = [names.index(name) for name in ("process", "first")]
     entries: list[tuple[list[Any], int, int]] = []
     for number, (part, ids) in enumerate(zip(parts, maps, strict=True)):
-        rows = _changed("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
+        rows = renumbered("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
         entries.extend((row, number, span) for span, row in enumerate(rows))
     entries.sort(key=lambda entry: ([entry[0][i] for i in at], entry[0]))
     spans: list[dict[int, int]] = [{} for _ in parts]
     for new, (_, number, old) in enumerate(entries):
         spans[number][old] = new
-    return columns_of("object_spans", [row for row, _, _ in entries], None), spans
+    return columns_of("object_spans", [row for row, _, _ in entries]), spans
 
 
 def _merged_survivors(
     parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
 ) -> Columns:
-    sums = _Sums("object_survivors", ("span", "object"))
+    sums = MergedRows("object_survivors", ("span", "object"))
     for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
-        for row in _changed("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
+        for row in renumbered("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
             sums.add(row)
-    return sums.table(None)[0]
+    return sums.table()[0]
 
 
 class _Holder:
@@ -191,14 +144,14 @@ class _Holder:
         self.held_by: dict[tuple[Any, ...], _Holder] = {}  # by object, holder, by, flags
 
 
-def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Any) -> Columns:
+def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Texts | None) -> Columns:
     """Return the union of all holder trees; each object's `asked` is the sum over recordings."""
     top = _Holder()
     asked: dict[int, int] = {}
     for part, of_objects in zip(parts, objects, strict=True):
         asked_here: dict[int, int] = {}
         placed: list[_Holder] = []
-        for object_, parent, flags, count, asked_, holder, by in _changed(
+        for object_, parent, flags, count, asked_, holder, by in renumbered(
             "holders", rows_of(part, "holders"), object=of_objects
         ):
             above = placed[parent] if parent >= 0 else top
@@ -227,32 +180,32 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
     `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
     keys become equal are united.
     """
-    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
     keys: list[tuple[Any, ...] | None] = []
     was = tables["objects"]["node"].tolist()
-    for node, row in zip(was, _changed("objects", _values(tables, "objects"), node=nodes), strict=True):
+    for node, row in zip(was, renumbered("objects", _values(tables, "objects"), node=nodes), strict=True):
         gone = node >= 0 and nodes[node] < 0
         keys.append(None if gone else sums.add(row))
-    table, numbers = sums.table(None)
+    table, numbers = sums.table()
     objects = [_GONE if key is None else numbers[key] for key in keys]
     return {"objects": table, **with_objects(tables, objects)}
 
 
 def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table without ids; strings are indexes."""
-    return zip(*(tables[kind][name].tolist() for name in _names(kind)), strict=True)
+    return zip(*(tables[kind][name].tolist() for name in names_of(kind)), strict=True)
 
 
 def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
     """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
-    lifetimes = _Sums("lifetimes", ("object", "unit", "bucket"))
-    for row in _changed("lifetimes", _values(tables, "lifetimes"), object=objects):
+    lifetimes = MergedRows("lifetimes", ("object", "unit", "bucket"))
+    for row in renumbered("lifetimes", _values(tables, "lifetimes"), object=objects):
         if row[0] != _GONE:
             lifetimes.add(row)
     survivors = translated(tables["object_survivors"], object=objects)
     kept = [row for row, number in enumerate(survivors["object"]) if number != _GONE]
     return {
-        "lifetimes": lifetimes.table(None)[0],
+        "lifetimes": lifetimes.table()[0],
         "object_survivors": taken(survivors, kept),
         "holders": _with_objects_held(tables["holders"], objects),
     }

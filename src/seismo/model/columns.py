@@ -1,0 +1,170 @@
+"""Raw tables: dicts of columns by name, made from rows and read back as rows."""
+
+from __future__ import annotations
+
+import array
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from seismo.model.recording import Recording
+    from seismo.model.table import Strings
+
+Columns = dict[str, memoryview]
+Tables = dict[str, Columns]
+
+SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
+# The columns that identify a function across recordings.
+KEY = ("kind", "module", "qualname", "file", "line")
+LARGEST = 2**63 - 1  # damaged files contain such counts
+
+
+def ints(values: Iterable[int]) -> memoryview:
+    """Return a column of int64 values."""
+    return memoryview(array.array("q", values))
+
+
+def floats(values: Iterable[float]) -> memoryview:
+    """Return a column of float64 values."""
+    return memoryview(array.array("d", values))
+
+
+def zeros(count: int, code: str = "q") -> memoryview:
+    """Return a column of zeros of this type ("q" or "d")."""
+    return memoryview(array.array(code, bytes(8 * count)))
+
+
+def clamped(total: Any) -> Any:
+    """Return a sum, limited to the range of a column."""
+    return max(-LARGEST, min(total, LARGEST))
+
+
+def names_of(kind: str) -> list[str]:
+    """Return the names of a table's columns without `id`."""
+    return [name for name, _ in SCHEMA[kind] if name != "id"]
+
+
+def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
+    """Return a table's rows without their ids; strings are decoded."""
+    raw, strings = recording._raw[kind], recording._strings
+    columns = [
+        [strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
+        for name, code in SCHEMA[kind]
+        if name != "id"
+    ]
+    return zip(*columns, strict=True)
+
+
+def named_rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
+    """Return a small table's rows as dicts, with their ids; strings are decoded."""
+    names = ("id", *names_of(kind))
+    return [dict(zip(names, (row, *values), strict=True)) for row, values in enumerate(rows_of(recording, kind))]
+
+
+def columns_of(kind: str, rows: Iterable[Sequence[Any]], texts: Texts | None = None) -> Columns:
+    """Return a table of rows without ids. `texts` collects its strings, if it has any."""
+    names = names_of(kind)
+    values = dict(zip(names, zip(*rows, strict=True), strict=False)) or dict.fromkeys(names, ())
+    table: Columns = {}
+    for name, code in SCHEMA[kind]:
+        if name == "id":
+            table[name] = ints(range(len(values[names[0]])))
+        elif code == "s" and texts is not None:
+            table[name] = ints(map(texts.add, values[name]))
+        else:
+            table[name] = memoryview(array.array("d" if code == "d" else "q", values[name]))
+    return table
+
+
+def columns_of_named(kind: str, rows: Iterable[dict[str, Any]], texts: Texts) -> Columns:
+    """Return a table of rows that are dicts; their ids are replaced by the rows' numbers."""
+    names = names_of(kind)
+    return columns_of(kind, ([row[name] for name in names] for row in rows), texts)
+
+
+def bits_of(bits: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set in a word of 64 bits, which may be signed, the lowest first."""
+    bits &= 2**64 - 1
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def empty(kind: str) -> Columns:
+    """Return a table without rows."""
+    return columns_of(kind, ())
+
+
+def take(column: memoryview, rows: memoryview) -> memoryview:
+    """Return the values of a column at these rows."""
+    return memoryview(_core.take({"values": column, "rows": rows}, column.format))
+
+
+def taken(table: Columns, rows: Sequence[int]) -> Columns:
+    """Return the given rows of a table, with new ids."""
+    places = ints(rows)
+    return {**{name: take(column, places) for name, column in table.items()}, "id": ints(range(len(rows)))}
+
+
+class Texts:
+    """A string table under construction."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {"": 0}
+
+    def add(self, text: str) -> int:
+        """Return the index of a string, which is added if it is new."""
+        return self.index.setdefault(text, len(self.index))
+
+    def column(self, strings: Strings | Sequence[str], indexes: memoryview) -> memoryview:
+        """Return a column of another table's string indexes, translated to this table."""
+        known = {index: self.add(strings[index]) for index in dict.fromkeys(indexes.tolist())}
+        return ints(map(known.__getitem__, indexes.tolist()))
+
+
+def renumbered(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
+    """Yield rows with translated references. `maps` has the new values for a column's values other than -1."""
+    places = [(i, maps[name]) for i, name in enumerate(names_of(kind)) if name in maps]
+    for values in rows:
+        row = list(values)
+        for i, of in places:
+            if row[i] != -1:
+                row[i] = of[row[i]]
+        yield row
+
+
+class MergedRows:
+    """The rows of one table under construction; rows with equal keys become one."""
+
+    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
+        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
+        names = names_of(kind)
+        self.kind = kind
+        self.place = [names.index(name) for name in place]
+        self.flag = flag
+        self.flags = names.index("flags") if "flags" in names else -1
+        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
+        self.rows: dict[tuple[Any, ...], list[Any]] = {}
+
+    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """Add a row and return its key."""
+        key = key or tuple(row[i] for i in self.place)
+        have = self.rows.get(key)
+        if have is None:
+            self.rows[key] = row
+            return key
+        if self.flags >= 0:
+            have[self.flags] |= row[self.flags] | self.flag
+        for i in self.summed:
+            have[i] = clamped(have[i] + row[i])
+        return key
+
+    def table(self, texts: Texts | None = None) -> tuple[Columns, dict[tuple[Any, ...], int]]:
+        """Return the table sorted by its keys, and each key's new id."""
+        order = sorted(self.rows)
+        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
+        return table, {key: number for number, key in enumerate(order)}
