@@ -85,7 +85,7 @@ class Profile(RecordedTestRun):
         from seismo.plugins.pytest.slowest_tests import write
         from seismo.plugins.pytest.terminal import paper_of
 
-        paper = paper_of(terminal)
+        paper = paper_of(terminal).asked_by("--seismo-profile-limit=N")
         write(paper, read(self.path), self.limit)
         paper.line(f"seismo report {os.path.relpath(self.path, self.folder)}   shows the rest")
         paper.flush()
