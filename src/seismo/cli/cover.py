@@ -38,7 +38,7 @@ class _End:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def tell(self, path: str | bytes, screen: Screen) -> int:
+    def write(self, path: str | bytes, screen: Screen) -> int:
         """Write the table and return the exit status."""
         from seismo.coverage.percentages import too_little
         from seismo.model import read
@@ -63,7 +63,7 @@ class _Cover(RecordingVerb):
         measured = wanted(given)
         given["children"] = given.get("children") or measured.children
         options = coverage.options(measured) | {name: given[name] for name in given if name == "flush_ms"}
-        return RecordedRun(self, given, program, options, _End(measured).tell, measured.fail_under > 0)
+        return RecordedRun(self, given, program, options, _End(measured).write, measured.fail_under > 0)
 
 
 VERB = _Cover(

@@ -63,8 +63,8 @@ BUGS = (
     Bug(
         "110892",
         _in(((3, 12, 0), (3, 12, _LAST))),
-        "PyEval_SetProfile cannot tell a return of None from an exception",
-        "uses sys.monitoring, which tells them apart",
+        "PyEval_SetProfile reports a return of None and an exception alike",
+        "uses sys.monitoring, which has an event for each",
     ),
     Bug(
         "110514",
@@ -398,9 +398,9 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
         _row(lines, "seismo objects", hooks["objects"], width)
 
 
-def _waits(told: str) -> str:
+def _waits(waits: str) -> str:
     """Describe how waiting is separated from running here, from the column `waits` of a recording."""
-    words = told.split(", ")
+    words = waits.split(", ")
     how = {
         "rseq": "separated from running by the kernel at no cost (restartable sequences)",
         "rseq and clock": "separated from running by the kernel, except system calls of less than 25 us",
@@ -410,9 +410,9 @@ def _waits(told: str) -> str:
         "ready": "waiting for a processor (/proc/thread-self/schedstat)",
         "lock": "waiting for the interpreter's lock (/proc/self/task/*/syscall)",
     }
-    apart = [reason for word, reason in why.items() if word in words]
-    untold = [reason for word, reason in why.items() if word not in words]
-    parts = [f"known parts: {', '.join(apart)}"] * bool(apart) + [f"unknown: {', '.join(untold)}"] * bool(untold)
+    known = [reason for word, reason in why.items() if word in words]
+    unknown = [reason for word, reason in why.items() if word not in words]
+    parts = [f"known parts: {', '.join(known)}"] * bool(known) + [f"unknown: {', '.join(unknown)}"] * bool(unknown)
     return "; ".join([how, *parts])
 
 

@@ -211,24 +211,26 @@ class RecordedRun:
         from seismo import _core
         from seismo.process.output_file import say
 
-        told = [output.finish(self.process.recorder)] if self.process.done else []  # else the process becomes another
+        messages = (
+            [output.finish(self.process.recorder)] if self.process.done else []
+        )  # else the process becomes another
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
                 reason = "the recordings of child processes cannot be reached any more; to merge them"
-                told.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
+                messages.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.process import merge_parts
 
                 self.taken = self.taken or merge_parts.TakenParts()
-                told += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
+                messages += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
-                    told.append(
+                    messages.append(
                         "the program is replaced (exec): if the new one is Python, it is recorded into the same file"
                     )
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
-            for line in told:
+            for line in messages:
                 if line and stderr >= 0:
                     say(line, stderr)
             there = os.path.exists(output.path)  # False if the program has changed its root

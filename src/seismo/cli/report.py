@@ -195,15 +195,15 @@ def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, optio
 
     most = max(MOST, args.max_lines or 0)
     notes = args.format == "gutter-json"
-    told = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
+    story = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
     if args.format != "markdown":
         from seismo.report.story.document import document
 
-        shown = document(told, args.max_lines)
+        shown = document(story, args.max_lines)
     else:
         from seismo.report.story.markdown import markdown
 
-        shown = markdown(told, args.max_lines)
+        shown = markdown(story, args.max_lines)
     write(shown, sys.stdout)
     return 0
 

@@ -161,8 +161,8 @@ class Tools:
         if max_lines < 1:
             raise UsageError("max_lines is at least 1", str(max_lines), "100 is a good length")
         recording = self._read(file)
-        told = of(recording).story(recording, file, max(ROWS, min(max_lines, 1000)))
-        return text_answer(markdown(told, min(max_lines, 1000)), kind=of(recording).what, file=file)
+        story = of(recording).story(recording, file, max(ROWS, min(max_lines, 1000)))
+        return text_answer(markdown(story, min(max_lines, 1000)), kind=of(recording).what, file=file)
 
     def relatives(self, file: str, function: str) -> dict[str, Any]:
         """Return the callers and callees of a function, with calls and time."""

@@ -105,7 +105,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
     alive = still_written(paths)
     losses, left = marks(folder)
     losses = taken.losses + losses
-    merged, told, parts = [], [], []
+    merged, messages, parts = [], [], []
     for path in paths:
         if path in alive:
             continue
@@ -115,10 +115,12 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
                 parts.append(path)
             merged.append(path)
         except Exception as error:  # noqa: BLE001  the other parts are not lost with it
-            told.append(f"the recording of a child is left where it is: {error}")
+            messages.append(f"the recording of a child is left where it is: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
-        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*")
+        messages.append(
+            f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*"
+        )
         losses.append(_loss("child-running", len(alive), folder))
     if goes_on:
         taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
@@ -134,7 +136,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
     for path in (*merged, *left):
         os.unlink(path)
     remove_folder(folder)
-    return told
+    return messages
 
 
 def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:

@@ -247,17 +247,19 @@ class Objects(Reported, RecordingSession):
 
     def _over_budget(self, max_born: int | None, max_alive: int | None, of: Types | None) -> str:
         wanted = None if of is None else _chooser(of)
-        told = []
+        exceeded = []
         if max_born is not None and (wanted is not None or self.born > max_born):
-            told += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
+            exceeded += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
         if max_alive is not None and (wanted is not None or self.alive > max_alive):
             rows = [
                 (row.count, row.type, row.place) for row in self._since(None, None) if not wanted or wanted(row.type)
             ]
-            told += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
-            if told and not self._collect:
-                told.append("(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)")
-        return "\n".join(told)
+            exceeded += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
+            if exceeded and not self._collect:
+                exceeded.append(
+                    "(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)"
+                )
+        return "\n".join(exceeded)
 
     def _born_rows(self, wanted: Callable[[str], bool] | None) -> list[tuple[int, str, str]]:
         from seismo.model.objects.groups import by_type, by_type_and_line

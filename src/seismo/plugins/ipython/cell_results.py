@@ -67,7 +67,7 @@ class CellResult:
 
         recording = self.recording
         if self.time == "wait" and not told(recording):
-            paper.line("what was waited cannot be told from running here (seismo doctor has why)")
+            paper.line("waiting and running were not distinguished here (seismo doctor has why)")
             return None
         return recording.timed(self.time)
 

@@ -159,8 +159,8 @@ def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any
             display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
-            told = shell_traceback(run.shell, run.error)
-            raise Failed.of(run.error, told).with_traceback(run.error.__traceback__) from None
+            lines = shell_traceback(run.shell, run.error)
+            raise Failed.of(run.error, lines).with_traceback(run.error.__traceback__) from None
     return recording if "-r" in options else run.value
 
 
@@ -291,24 +291,24 @@ def _number(shell: Any) -> int:
 
 def shell_traceback(shell: Any, error: BaseException) -> list[str]:
     """Return the error as IPython shows it, without the frames that ran the cell."""
-    told: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
-    return told
+    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
+    return lines
 
 
 class Failed(Exception):  # noqa: N818  stands for the cell's error
     """Raised to end a cell: it makes IPython show the cell's error once, as if the cell had not been recorded."""
 
-    told: list[str]
+    lines: list[str]
 
     @classmethod
-    def of(cls, error: BaseException, told: list[str]) -> Failed:
+    def of(cls, error: BaseException, lines: list[str]) -> Failed:
         """Return an instance with the error's name and message, which a notebook stores.
 
         The second argument is the text shown.
         """
-        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"told": told})
+        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"lines": lines})
         return make(str(error))
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows."""
-        return self.told
+        return self.lines

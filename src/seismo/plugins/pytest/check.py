@@ -170,8 +170,8 @@ class Again(Run):
         """Stop counting, and write the outcomes of the tests."""
         super().end()
         if self.pid == os.getpid() and Path(self.folder).is_dir():
-            told = {"outcomes": self._outcomes, "over": self._over}
-            Path(self.folder, OUTCOMES).write_text(json.dumps(told), encoding="utf-8")
+            outcomes = {"outcomes": self._outcomes, "over": self._over}
+            Path(self.folder, OUTCOMES).write_text(json.dumps(outcomes), encoding="utf-8")
 
 
 class Main(Again):

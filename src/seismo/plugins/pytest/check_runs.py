@@ -143,9 +143,9 @@ class SuiteSide:
             raise CheckError(
                 f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
             )
-        told = json.loads(outcomes.read_text(encoding="utf-8"))
-        self.over |= told["over"]
-        self.unsteady |= {name for name, outcome in told["outcomes"].items() if outcome != "passed"} - told[
+        found = json.loads(outcomes.read_text(encoding="utf-8"))
+        self.over |= found["over"]
+        self.unsteady |= {name for name, outcome in found["outcomes"].items() if outcome != "passed"} - found[
             "over"
         ].keys()
         if births:

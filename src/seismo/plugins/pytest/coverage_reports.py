@@ -138,10 +138,10 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
                 from seismo import formats
 
                 formats.coverage_base.write_with_settings(result.recording, result.settings, result.report)
-                name, setting, told, _ = FILES[report.kind]
+                name, setting, message, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)
-                paper.line(f"{told} {path}")
+                paper.line(f"{message} {path}")
         write_problems(paper, result.report)
         if result.settings.fail_under:
             write_verdict(paper, result.report.totals, result.settings)

@@ -190,8 +190,8 @@ class RecordedTestRun:
         assert output is not None  # only workers have none
         from seismo.process.merge_parts import merge_folder
 
-        told = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
-        self.notes += [line for line in told if line]
+        messages = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
+        self.notes += [line for line in messages if line]
         if output.path != self.path:
             from seismo.model import merge, read
 

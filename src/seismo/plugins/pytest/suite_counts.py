@@ -106,8 +106,8 @@ class Counting:
         if self._pid != os.getpid() or self._process.done:
             return
         self._process.finish("")
-        told = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+        notes = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
 
 
 class CountingBirths:
@@ -156,8 +156,8 @@ class CountingBirths:
             return
         _core.objects_quiet(False)
         self._process.finish("")
-        told = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+        notes = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
 
 
 class _BornFrames(Frames):
@@ -219,14 +219,14 @@ class _CountedFrames(Frames):
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
     """Return the measurement of a run. only: of these tests; if more ran, without lines of functions."""
     calls, lines = _counted(folder, "calls"), _counted(folder, "lines")
-    told = _notes(folder)
-    by_test = _added(one["lines"] for one in told)
+    notes = _notes(folder)
+    by_test = _added(one["lines"] for one in notes)
 
     def below(file: str, qualname: str) -> bool:
         return file == PLACE and (only is None or qualname.rpartition("|")[0] in only)
 
     all_ran = only is None or set(by_test) <= set(only)
-    since = min((one["began"] for one in told), default=0) if all_ran else None
+    since = min((one["began"] for one in notes), default=0) if all_ran else None
     found = of_recordings(places, calls, lines if all_ran else (), below=below, since=since)
     ran = {function for function, counts in found.functions.items() if "calls" in counts}
     found.functions = {function: counts for function, counts in found.functions.items() if function in ran}
@@ -236,7 +236,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
     }
     found.depth = None  # the depth would be that of pytest
     found.uncounted = _not_followed(found.functions)
-    sizes = {name: of for one in told for name, of in one["sizes"].items()}
+    sizes = {name: of for one in notes for name, of in one["sizes"].items()}
     for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
         found.tests[name] = {"calls": Range(number, number)}
         if functions:
@@ -245,7 +245,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
     for name, number in by_test.items():
         if name in found.tests:
             found.tests[name]["lines"] = Range(number, number)
-    _add_blocks(found, told)
+    _add_blocks(found, notes)
     if only is not None:
         found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
     return found
@@ -263,14 +263,14 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
     """Return what a run of births has counted."""
-    told = _notes(folder)
-    hidden = tuple({path for one in told for path in one["hidden"]})
+    notes = _notes(folder)
+    hidden = tuple({path for one in notes for path in one["hidden"]})
     found = of_recordings(places, objects=_counted(folder, "births"))
     ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
     found.functions = {function: counts for function, counts in found.functions.items() if function not in ours}
-    for name, number in _added(one["births"] for one in told).items():
+    for name, number in _added(one["births"] for one in notes).items():
         found.tests[name] = {"births": Range(number, number)}
-    _add_blocks(found, told)
+    _add_blocks(found, notes)
     return found
 
 
@@ -292,8 +292,8 @@ def _added(tables: Iterable[dict[str, int]]) -> dict[str, int]:
     return found
 
 
-def _add_blocks(found: Measurement, told: Iterable[dict[str, Any]]) -> None:
-    for one in told:
+def _add_blocks(found: Measurement, notes: Iterable[dict[str, Any]]) -> None:
+    for one in notes:
         for name, counts in one["blocks"].items():
             block: Counts = {quantity: Range(number, number) for quantity, number in counts.items()}
             found.tests[name] = block
