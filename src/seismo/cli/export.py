@@ -42,9 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
-        "--weight",
-        metavar="WHAT",
-        help="what to count in stacks of objects: births (default), bytes or survivors",
+        "--weight", metavar="WHAT", help="what to count in stacks of objects: births (default), bytes or survivors"
     )
     add_time(parser, "in formats with a single time, write")
     parser.add_argument(

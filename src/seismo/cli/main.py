@@ -47,12 +47,6 @@ VERBS = {
     "completion": "print a completion script for bash, zsh or fish",
 }
 
-_GONE = {  # verbs of earlier versions, and their replacements
-    "cut": "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT",
-    "top": "to see what a program does now: seismo report --live, seismo view --live",
-}
-
-
 _LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that show their progress
 
 
@@ -184,9 +178,7 @@ def _unknown(words: list[str]) -> int:
 
     verb = words[0]
     close = difflib.get_close_matches(verb, VERBS, 1)
-    if verb in _GONE:
-        hint = _GONE[verb]
-    elif close:
+    if close:
         hint = f"did you mean: seismo {close[0]}"
     elif verb.endswith((".seismo", ".pstats", ".prof")):
         hint = f"to look at a recording: seismo report {shlex.quote(verb)}"

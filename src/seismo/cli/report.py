@@ -111,9 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
-        "--live",
-        action="store_true",
-        help="while the program runs, repeatedly show what it did since the last time",
+        "--live", action="store_true", help="while the program runs, repeatedly show what it did since the last time"
     )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)

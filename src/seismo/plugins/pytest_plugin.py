@@ -35,11 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="measure the coverage of the tests; SOURCE is the package or folder to measure, and may be given several "
         "times; without SOURCE the project's settings decide",
     )
-    add(
-        "--seismo-no-cover",
-        action="store_true",
-        help="do not measure coverage, whatever other options say",
-    )
+    add("--seismo-no-cover", action="store_true", help="do not measure coverage, whatever other options say")
     _add_settings(add, "pytest-cover", "--seismo-cover-")
     add(
         "--seismo-cover-report",
@@ -96,16 +92,8 @@ def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
 
 def _add_files(add: Callable[..., None]) -> None:
     """Declare the options about files that are read and written."""
-    add(
-        "--seismo-cover-config",
-        metavar="FILE",
-        help="read this settings file instead of the project's",
-    )
-    add(
-        "--seismo-cover-file",
-        metavar="FILE",
-        help="write the recording to FILE (default: cover.seismo)",
-    )
+    add("--seismo-cover-config", metavar="FILE", help="read this settings file instead of the project's")
+    add("--seismo-cover-file", metavar="FILE", help="write the recording to FILE (default: cover.seismo)")
     flags = (
         ("append", "add to the existing recording instead of replacing it"),
         ("force", "let a report overwrite a file of another kind"),
@@ -123,11 +111,7 @@ def _add_profile(add: Callable[..., None]) -> None:
         default=10,
         help="show at most N tests and functions (default: 10)",
     )
-    add(
-        "--seismo-profile-children",
-        action="store_true",
-        help="also record the processes that tests start or fork",
-    )
+    add("--seismo-profile-children", action="store_true", help="also record the processes that tests start or fork")
 
 
 def _add_check(add: Callable[..., None]) -> None:
@@ -144,11 +128,7 @@ def _add_check(add: Callable[..., None]) -> None:
         help="compare with this revision of git, which is checked out and measured on the spot, or with this file "
         "(default: seismo-check-tests.txt)",
     )
-    add(
-        "--seismo-update",
-        action="store_true",
-        help="write the counts to the file instead of comparing",
-    )
+    add("--seismo-update", action="store_true", help="write the counts to the file instead of comparing")
     add(
         "--seismo-limit",
         metavar="LIMIT",

@@ -221,7 +221,7 @@ def about_process() -> dict[str, str]:
     return {
         "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
         "host": printable(os.uname().nodename),
-        "argv": _value(_notebook() or masked(sys.orig_argv)),
+        "argv": json_text(_notebook() or masked(sys.orig_argv)),
     }
 
 
@@ -370,16 +370,11 @@ def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **m
         "implementation": quote(sys.implementation.name),
         "platform": quote(sys.platform),
         "executable": quote(sys.executable or ""),
-        "settings": _value(settings),
+        "settings": json_text(settings),
         "recorder": quote(recorder),
-        **{name: _value(value) for name, value in more.items()},
+        **{name: json_text(value) for name, value in more.items()},
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
-
-
-def json_text(value: object) -> str:
-    """Return values of settings as JSON: text, numbers, booleans, None, lists, and dicts of these."""
-    return _value(value)
 
 
 class _Scanning:
@@ -409,13 +404,14 @@ class Json(str):
     __slots__ = ()
 
 
-def _value(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return text, numbers, booleans, None, and lists and dicts of these as JSON in ASCII, without importing json."""
     if isinstance(value, Json):
         return str(value)
     if isinstance(value, (tuple, list)):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(json_text, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{quote(name)}: {_value(one)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{quote(name)}: {json_text(one)}" for name, one in value.items()) + "}"
     if isinstance(value, bool):
         return "true" if value else "false"
     return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -151,10 +151,7 @@ if TYPE_CHECKING:
     def cover(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def cover(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        rcfile: str | None = None,
-        **options: Unpack[CoverOptions],
+        *, output: str | os.PathLike[str] | None = None, rcfile: str | None = None, **options: Unpack[CoverOptions]
     ) -> Cover: ...
 
 

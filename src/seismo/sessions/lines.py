@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     def lines(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def lines(
-        *,
-        only: str | Iterable[str] = (),
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[LineOptions],
+        *, only: str | Iterable[str] = (), output: str | os.PathLike[str] | None = None, **options: Unpack[LineOptions]
     ) -> Lines: ...
 
 

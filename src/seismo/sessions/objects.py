@@ -324,10 +324,7 @@ if TYPE_CHECKING:
     def objects(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def objects(
-        *,
-        collect: bool = False,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[ObjectOptions],
+        *, collect: bool = False, output: str | os.PathLike[str] | None = None, **options: Unpack[ObjectOptions]
     ) -> Objects: ...
 
 

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     @overload
     def profile(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
-    def profile(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Profile: ...
+    def profile(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile: ...
 
 
 def profile(
@@ -80,11 +76,7 @@ def profile(
 _started: list[tuple[int, Profile]] = []  # by start(), with the calling thread
 
 
-def start(
-    *,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[CallOptions],
-) -> Profile:
+def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile:
     """Begin a session that stop() ends, with the options of `profile`. Starts may nest."""
     session: Profile = profile(output=output, **options)
     session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()

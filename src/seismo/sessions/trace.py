@@ -129,11 +129,7 @@ if TYPE_CHECKING:
     @overload
     def trace(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
-    def trace(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[TraceOptions],
-    ) -> Trace: ...
+    def trace(*, output: str | os.PathLike[str] | None = None, **options: Unpack[TraceOptions]) -> Trace: ...
 
 
 def trace(

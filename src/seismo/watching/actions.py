@@ -76,22 +76,6 @@ class Row:
     buckets: the number of durations in each bucket of the histogram
     """
 
-    __slots__ = (
-        "buckets",
-        "calls",
-        "file",
-        "least",
-        "line",
-        "matches",
-        "module",
-        "most",
-        "own",
-        "possible",
-        "qualname",
-        "sum",
-        "timed",
-    )
-
     def __init__(
         self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...], float]
     ) -> None:

@@ -81,38 +81,32 @@ def _among(kind: type, mro: tuple[type, ...]) -> bool:
     return any(base is kind for base in mro)  # `in` would call a metaclass's __eq__
 
 
+CHARACTERS = 240  # of the text of a value
+PARTS = 80  # of a value that are visited, in all containers together
+DEPTH = 4  # of containers inside each other
+ITEMS = 12  # of one container
+
+
 class Shower:
-    """A formatter of values, with limits on characters, visited parts, depth, and items of one container.
+    """A formatter of values, within the limits above.
 
     secrets: True to show secrets
     own_repr: True to show the program's instances by their own __repr__
     """
 
-    __slots__ = ("characters", "depth", "items", "own_repr", "parts", "secrets")
+    __slots__ = ("own_repr", "secrets")
 
-    def __init__(
-        self,
-        secrets: bool = False,
-        own_repr: bool = False,
-        characters: int = 240,
-        parts: int = 80,
-        depth: int = 4,
-        items: int = 12,
-    ) -> None:
+    def __init__(self, secrets: bool = False, own_repr: bool = False) -> None:
         self.secrets = secrets
         self.own_repr = own_repr
-        self.characters = characters
-        self.parts = parts
-        self.depth = depth
-        self.items = items
 
     def show(self, value: object) -> str:
-        """Return the value as one printable line of at most `characters`. Never raises."""
+        """Return the value as one printable line of at most CHARACTERS. Never raises."""
         try:
-            text = _Showing(self).show(value, self.depth)
+            text = _Showing(self).show(value, DEPTH)
         except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread, or too deep
             text = _address(value)
-        return shorten(printable(text), self.characters)
+        return shorten(printable(text), CHARACTERS)
 
     def named(self, name: str, value: object) -> str:
         """Return the value of a variable, field or key of this name, or a mask if the name looks secret."""
@@ -138,8 +132,8 @@ class _Showing:
 
     def __init__(self, shower: Shower) -> None:
         self.shower = shower
-        self.parts = shower.parts
-        self.left = shower.characters * 2  # the text is cut at the end, and no more than this is made
+        self.parts = PARTS
+        self.left = CHARACTERS * 2  # the text is cut at the end, and no more than this is made
         self.inside: set[int] = set()
 
     def show(self, value: object, depth: int) -> str:
@@ -163,7 +157,7 @@ class _Showing:
             text = repr(value)
         except Exception as error:  # noqa: BLE001  the program's __repr__ may raise anything
             return f"<{class_name(type(value))} whose repr raised {class_name(type(error))}>"
-        return text[: self.shower.characters + 1] if type(text) is str else _address(value)
+        return text[: CHARACTERS + 1] if type(text) is str else _address(value)
 
     def nested(self, value: object, depth: int, make: Callable[[], str], deep: str) -> str:
         """Return make(), or a placeholder if the container is being visited already or is too deep."""
@@ -180,7 +174,7 @@ class _Showing:
     def sequence(self, items: Iterator[object], count: int, depth: int) -> str:
         """Return the first items, separated by commas, and the number of omitted ones."""
         shown = []
-        for item in islice(items, self.shower.items):
+        for item in islice(items, ITEMS):
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(self.show(item, depth - 1))
@@ -190,7 +184,7 @@ class _Showing:
     def mapping(self, value: dict[object, object], depth: int) -> str:
         """Return KEY: VALUE, ... of any dict, read from its storage."""
         shown: list[str] = []
-        for key, item in islice(dict.items(value), self.shower.items):
+        for key, item in islice(dict.items(value), ITEMS):
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(f"{self.show(key, depth - 1)}: {self.under(key, item, depth - 1)}")
@@ -229,7 +223,7 @@ class _Showing:
                 inner = self.nested(value, depth, lambda show=show: show(self, value, depth), "…")  # type: ignore[misc]
                 member = _member(value, kind)
                 return f"<{name}{member} {inner}>"
-        fields = list(islice(_fields(value, mro), self.shower.items + 1))
+        fields = list(islice(_fields(value, mro), ITEMS + 1))
         if not fields:
             return _address(value)
         member = _member(value, kind)
@@ -239,7 +233,7 @@ class _Showing:
 
     def _with_fields(self, value: object, name: str, fields: list[tuple[str, object]], depth: int) -> str:
         shown = []
-        for field, item in fields[: self.shower.items]:
+        for field, item in fields[:ITEMS]:
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(f"{field}={self.under(field, item, depth - 1)}")
@@ -307,7 +301,7 @@ def _bytes(kind: Any, value: object, limit: int) -> str:
 
 
 def _strings(showing: _Showing) -> int:
-    return max(20, min(showing.shower.characters * 3 // 4, showing.left))
+    return max(20, min(CHARACTERS * 3 // 4, showing.left))
 
 
 def _list(showing: _Showing, value: list[object], depth: int) -> str:
@@ -408,10 +402,7 @@ def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> st
         inner = showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
         return f"({inner})"
     pairs = zip(names, tuple.__iter__(value), strict=False)
-    shown = [
-        f"{plain(name, '?')}={showing.under(name, item, depth - 1)}"
-        for name, item in islice(pairs, showing.shower.items)
-    ]
+    shown = [f"{plain(name, '?')}={showing.under(name, item, depth - 1)}" for name, item in islice(pairs, ITEMS)]
     more = tuple.__len__(value) - len(shown)
     return f"({', '.join(shown)}{f', … {more:,} more' if more > 0 else ''})"
 

@@ -305,13 +305,7 @@ class Main(Again):
         return outcome
 
     def _compare(
-        self,
-        before: Measurement,
-        old: SuiteSide | None,
-        new: SuiteSide,
-        outcome: Outcome,
-        common: set[str],
-        sums: bool,
+        self, before: Measurement, old: SuiteSide | None, new: SuiteSide, outcome: Outcome, common: set[str], sums: bool
     ) -> None:
         """Compare, with one more run of each side for findings beyond a limit.
 

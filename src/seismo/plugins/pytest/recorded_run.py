@@ -250,10 +250,7 @@ def is_worker() -> bool:
         name = frame.f_globals.get("__name__")
         if name == "__channelexec__":
             return True
-        if name == "_pytest.config" and frame.f_code.co_name in (
-            "main",
-            "_main",
-        ):  # a pytest that a worker's test runs
+        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):  # a pytest that a worker's test runs
             return False
         frame = frame.f_back
     return False

@@ -46,10 +46,7 @@ BLOCK = "|block "  # separates the name of a test from that of its block
 # Their activity depends on free workers and on earlier examples, so it is left out; functions they call count.
 OTHERS = ("xdist", "execnet", "hypothesis")
 # C functions that start a process, by module.
-STARTERS = {
-    "_posixsubprocess": {"fork_exec"},
-    "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"},
-}
+STARTERS = {"_posixsubprocess": {"fork_exec"}, "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"}}
 
 
 def _folders(modules: Collection[str]) -> list[str]:
