@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BASELINE = "seismo-check.txt"
 FORMATS = ("text", "markdown", "github", "junit", "json")
-TIME_LIMIT = 10.0  # percent
+TIME_LIMIT = 10.0  # limit for --time in percent
 
 
 def _limit(_name: str, text: str) -> Limit:
@@ -255,7 +255,7 @@ class _Checking:
             program = said(self._sized(self.new).words)
             if old.stamp.program in ("", program):
                 self._check_versions(old, None, path)
-            elif given is None and self.sizes is not None:  # growth needs no baseline
+            elif given is None and self.sizes is not None:  # --sizes needs no baseline
                 old = None
             else:
                 raise CheckError(

@@ -103,7 +103,7 @@ class _OneRound:
             real(module)
             try:
                 self._change(module.Runner)
-            except AttributeError:  # another version
+            except AttributeError:  # this version of pyperf has no such attribute
                 return
 
         loader.exec_module = exec_module

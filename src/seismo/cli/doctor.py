@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_SOME_C = "a C function"  # a callable whose type does not identify it
-TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # as reserved by the documentation
+_SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
+# Purposes that Python's documentation reserves.
+TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
 
 class Bug:
@@ -277,7 +278,8 @@ def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
         return "is recording births and deaths of objects"
     if not holder:
         return "would use the reference tracer"
-    if holder == _SOME_C and sys.version_info >= (3, 15):  # it is notified and may drop state that its tracer needs
+    # From 3.15 on, a tool is notified of a new tracer and may drop its state.
+    if holder == _SOME_C and sys.version_info >= (3, 15):
         return "cannot run: another tool has the reference tracer and cannot share it"
     return f"would share the reference tracer with {'another tool' if holder == _SOME_C else holder}"
 

@@ -47,7 +47,7 @@ VERBS = {
     "completion": "print a completion script for bash, zsh or fish",
 }
 
-_LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that show their progress
+_LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that may take long show their progress
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -75,7 +75,7 @@ def home(verb: str) -> Any:
         from seismo.cli.recording import PlainVerb
 
         return PlainVerb(kind)
-    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be an additional import
 
 
 def _run(verb: str, words: list[str]) -> int:
@@ -90,7 +90,7 @@ def _run(verb: str, words: list[str]) -> int:
         except KeyboardInterrupt as error:
             return failed(error)
         return status
-    if sys.stdout is None:  # it was closed before the start
+    if sys.stdout is None:  # stdout was closed before the start
         sys.stdout = _NoOutput()
     show_every_name(sys.stdout)
     try:
@@ -105,7 +105,7 @@ def _run(verb: str, words: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 2
     except FORESEEN as error:
         return failed(error)
-    except OverflowError:  # sums of absurd counts in a damaged file
+    except OverflowError:  # a damaged file may have counts whose sum overflows
         hint = "the file is damaged or was not written by seismo"
         return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
 

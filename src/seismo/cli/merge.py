@@ -84,5 +84,5 @@ def _opener(path: str) -> _Opener:
 
     if os.path.isfile(path):
         return lambda: open_recording(path)
-    read = open_recording(path)  # standard input or a pipe, which can be read only once
+    read = open_recording(path)  # standard input and pipes can be read only once
     return lambda: read

@@ -58,7 +58,7 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
-TOO_LARGE = 16 << 20  # bytes of a recording of many processes, beyond which it is not read again for a summary
+TOO_LARGE = 16 << 20  # bytes; a larger recording of several processes is not read again for a summary
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
@@ -156,8 +156,9 @@ class RecordedRun:
                 self.stderr = out_of_the_way(os.dup(2))
                 process.close_in_child.append(self.stderr)
             except OSError:
-                pass  # no stderr, so no summary
-        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's folder
+                pass  # without stderr there is no summary
+        # The import path without the program's folder.
+        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         process.heir, process.has_over = bool(folder), True
         self.taken: TakenParts | None = None
@@ -211,9 +212,8 @@ class RecordedRun:
         from seismo import _core
         from seismo.process.output_file import say
 
-        messages = (
-            [output.finish(self.process.recorder)] if self.process.done else []
-        )  # else the process becomes another
+        # Without `done`, exec is about to replace the process.
+        messages = [output.finish(self.process.recorder)] if self.process.done else []
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
@@ -233,9 +233,9 @@ class RecordedRun:
             for line in messages:
                 if line and stderr >= 0:
                     say(line, stderr)
-            there = os.path.exists(output.path)  # False if the program has changed its root
+            there = os.path.exists(output.path)  # the file is out of reach if the program has changed its root folder
             if self.process.done:
-                _core.hear_signals()  # the recording is complete, so the rest may be interrupted
+                _core.hear_signals()  # the recording is complete, so Ctrl-C may interrupt the rest
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(f"the recording is too large for a summary: seismo report {screen.path}   shows it", stderr)
             elif stderr >= 0 or self.always:

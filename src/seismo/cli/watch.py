@@ -102,7 +102,7 @@ class _Run:
         from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
-        self.hints = end_summary  # loaded now: the program may have modules of the same names
+        self.hints = end_summary  # loaded here, because the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
@@ -111,7 +111,7 @@ class _Run:
         output = given.get("json") or given.get("output")
         self.stream = _open(output, "json" in given, bool(given.get("force"))) if output else self.stderr
         if given.get("pdb"):
-            import pdb  # noqa: F401  loaded now for the same reason
+            import pdb  # noqa: F401  loaded here for the same reason
         self.action = _Late() if self.call else None
         color = given.get("color", "auto")
         if not output:

@@ -42,14 +42,14 @@ class Profile(Profiler):
     threads: "all", or "current" for the thread that enables the profile
     """
 
-    stats: Stats  # in the format of pstats; set by create_stats and snapshot_stats
+    stats: Stats  # statistics in the format of pstats, set by create_stats() and snapshot_stats()
 
     def print_stats(self, sort: Sort = -1) -> None:
         """Stop, and print a table to stdout, sorted by one key of pstats or by several in a tuple."""
         import pstats
 
         keys: tuple[Any, ...] = sort if isinstance(sort, tuple) else (sort,)
-        stats = pstats.Stats(self)  # type: ignore[arg-type]  # takes whatever has create_stats
+        stats = pstats.Stats(self)  # type: ignore[arg-type]  # pstats accepts any object with create_stats()
         stats.strip_dirs().sort_stats(*keys).print_stats()
 
     def dump_stats(self, file: str | bytes | PathLike[str] | PathLike[bytes] | int) -> None:

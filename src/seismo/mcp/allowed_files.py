@@ -25,7 +25,7 @@ class RootFolder:
         try:
             path = os.path.realpath(os.path.join(self.path, name))
             outside = os.path.commonpath([path, self.path]) != self.path
-        except ValueError:  # a character that no path may contain
+        except ValueError:  # the path has a null character
             raise UsageError("this is no path", ascii(name)) from None
         if outside:
             raise UsageError("the file is outside of the server's root", name, f"files below {self.path} can be named")

@@ -36,7 +36,7 @@ else:
     from seismo import _core
 
 
-PARTS = ".parts"  # suffix of the folder, after the recording's name
+PARTS = ".parts"  # suffix of the parts' folder, which is named after the recording
 PATIENCE = 0.5  # seconds that the end of the program waits for children that are just ending
 
 
@@ -96,7 +96,7 @@ class Process:
         self._register = MethodType(atexit.register, last)
         self._register()
         try:
-            self._start(self.runs[::-1])  # the first one must not record the start of another
+            self._start(self.runs[::-1])  # the first recorder must not record the start of another one
         except BaseException:
             atexit.unregister(last)
             raise
@@ -134,7 +134,7 @@ class Process:
 
         self.exit = how
         if self.begun and not self.done and (self.early or not atexit._ncallbacks()):
-            self._register()  # the program has run or cleared all exit functions, including ours
+            self._register()  # the program has run or cleared all exit functions, including seismo's
 
     def _last(self) -> None:
         """Run the last exit function. A program may run all of them early and go on; then there will be another end."""
@@ -153,7 +153,7 @@ class Process:
         try:
             with Restored():
                 self._finish(exit_)
-        except BaseException as error:  # also Ctrl-C, which nothing could handle any more
+        except BaseException as error:  # nothing could handle even Ctrl-C at this point
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def _finish(self, exit_: str | None) -> None:
@@ -288,7 +288,8 @@ def part(folder: str) -> Output:
         try:
             output = Output(os.path.join(folder, name), exclusive=True)
             break
-        except FileExistsError:  # from before this process's exec, or from a process whose pid was reused
+        # The file is from before this process's exec, or from an earlier process with the same pid.
+        except FileExistsError:
             number += 1
     return output
 
@@ -312,7 +313,7 @@ def remove_folder(folder: str) -> None:
         try:
             os.rmdir(place)
         except OSError:
-            pass  # there is none, or another process's part is in it
+            pass  # the folder is missing, or holds another process's part
 
 
 def mark(folder: str, error: Exception) -> None:
@@ -335,11 +336,11 @@ def follow(packed: str) -> None:
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
-        return  # the first process has ended and merged, so nothing would read the part
+        return  # the first process has merged and ended, so nothing would read a part
     words = "\n".join(sys.orig_argv[1:])
     if "from multiprocessing.resource_tracker import" in words:
-        return  # multiprocessing's own housekeeping, not the program
-    server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
+        return  # multiprocessing's resource tracker runs nothing of the program
+    server = "from multiprocessing.forkserver import" in words  # the fork server runs nothing of the program itself
     process = Process(
         [
             (recording_kinds.recorder(name), settings, None if server else part(folder))
@@ -365,7 +366,7 @@ def follow(packed: str) -> None:
 
 def _inherit(process: Process) -> None:
     """Make this program merge the parts into the recording, as the first process became it by exec."""
-    path = list(sys.path)  # without the program's entries
+    path = list(sys.path)  # the import path before the program adds its own entries
 
     def load() -> None:
         programs, sys.path = sys.path, path
@@ -375,7 +376,7 @@ def _inherit(process: Process) -> None:
             sys.path = programs
 
     def end(output: Output) -> int:
-        if process.done:  # False if it becomes another program, which merges then
+        if process.done:  # the recording is not done if exec is about to replace the program, which then merges
             load()
             from seismo.process import merge_parts
 
@@ -423,7 +424,7 @@ def _watch_pools(flush: Callable[[], None], load: bool = False) -> None:
     multiprocessing.queues for it, as a spawned process is about to.
     """
     if load:
-        import multiprocessing.queues  # noqa: F401  for sys.modules
+        import multiprocessing.queues  # noqa: F401  the import fills sys.modules
     queues = sys.modules.get("multiprocessing.queues")
     if queues is None or hasattr(queues.SimpleQueue.get, "seismo"):
         return

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
+from _json import encode_basestring_ascii as quote  # the module json would import re and a dozen others
 
 from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     try:
         from seismo import _core
-    except ImportError as reason:  # built for another interpreter, or missing
+    except ImportError as reason:  # the core is missing or was built for another interpreter
         raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
 
 # Frames of files below this folder are left out of every recording.
@@ -65,8 +65,8 @@ SETTINGS = {
     **{name: option.choices or (0, 1) for name, option in OPTIONS.items() if not option.metavar},
     "source": (None, *OPTIONS["source"].choices),
     "recorder": tuple(_RECORDS),
-    "journal": (0, 1),  # for recordings of calls: with the time of each event
-    "apart": (0, 1),  # leave out the threads that run already, except the caller's
+    "journal": (0, 1),  # 1 adds a trace's journal to a recording of calls
+    "apart": (0, 1),  # 1 leaves out threads that run already, except the caller's
 }
 
 # The terms that `where` of a recording can use.
@@ -230,7 +230,8 @@ def _notebook() -> list[str]:
     if "ipykernel_launcher" not in sys.orig_argv:
         return []
     variables = getattr(sys.modules.get("__main__"), "__dict__", {})
-    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")  # of Jupyter, of VS Code
+    # Names set by Jupyter and by VS Code.
+    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")
     return [next((os.path.basename(name) for name in names if isinstance(name, str) and name), "Jupyter kernel")]
 
 
@@ -278,7 +279,7 @@ class Recorder:
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
         """Start the engine."""
-        if settings.get("timing") == "none":  # makes counts reproducible
+        if settings.get("timing") == "none":  # without garbage from before, counts are reproducible
             begin_collecting()
         how = {**self.start_settings(settings), "recorder": self.name}
         # The current frames are ours and the interpreter's, so leave them out.
@@ -300,7 +301,7 @@ class Recorder:
         """Bring the file up to date."""
         self._core("flush")
 
-    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  the recorder of objects uses it
         """Write everything as if the process ended now in this way; "" takes it back. ask: include costly parts."""
         self._core("ahead", exit_)
 

@@ -54,8 +54,8 @@ else:
 
 VARIABLE = "SEISMO_CHILDREN"
 PATH = "PYTHONPATH"
-_LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
-_LONGEST = 128 << 10  # bytes of one word of a command line, including its end
+_LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # after these calls, files may be out of reach
+_LONGEST = 128 << 10  # the kernel's limit for one word of a command line, in bytes with the final NUL
 
 _receivers: list[Listener] = []
 
@@ -90,7 +90,7 @@ def _receive(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) 
                 refresh(process)
             else:
                 values = _notify(process, name, values, names)
-        except BaseException:  # also Ctrl-C: the program gets the next one
+        except BaseException:  # an error here, even Ctrl-C, must not change the program's call
             continue
     return values
 

@@ -32,7 +32,8 @@ def register(hook: Callable[[], None], when: int) -> None:
 def new_lock() -> RLock:
     """Return a re-entrant lock that is free in a forked child, unless the forking thread holds it."""
     lock = RLock()
-    if len(_locks) & (len(_locks) - 1) == 0:  # now and then; a weakref callback would run in the middle of programs
+    # At powers of two; weakref callbacks would run in the middle of the program.
+    if len(_locks) & (len(_locks) - 1) == 0:
         _locks[:] = [known for known in _locks if known() is not None]
     _locks.append(ref(lock))
     return lock
@@ -47,19 +48,19 @@ def _after_fork() -> None:
     for hook in [hook for hooks in _told for hook in hooks]:
         try:
             hook()
-        except BaseException as error:  # noqa: BLE001  the other hooks must run, too; the interpreter reports it
+        except BaseException as error:  # noqa: BLE001  the other hooks must run, too, before the error is raised
             failure = failure or error
     if failure is not None:
         raise failure
 
 
-os.register_at_fork(after_in_child=_after_fork)  # cannot be undone; hooks check if they are needed
+os.register_at_fork(after_in_child=_after_fork)  # registration cannot be undone, so each hook checks if it is needed
 
 
 class Inside:
     """A count by thread of calls and `with` blocks that are active now. Changed only with a lock held."""
 
-    NOBODY = 0  # stands for the thread of blocks that any thread may leave
+    NOBODY = 0  # the stand-in for a thread's id in blocks that any thread may leave
 
     def __init__(self) -> None:
         self._threads: dict[int, int] = {}
@@ -78,7 +79,7 @@ class Inside:
     def leave(self) -> bool:
         """Count one less for this thread, or for another if this one has none. Return True if that was the last."""
         if not self._threads:
-            return False  # a coroutine's end, in a child that lacks the thread it ran on
+            return False  # a coroutine ends in a forked child that lacks the thread in which it began
         thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)
         if thread is None:
             thread = next(iter(self._threads))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from seismo.process.output_file import Output
 
 _MARK_BYTES = 8192
-_MOST_MARKS = 1000  # most marks to list one by one
+_MOST_MARKS = 1000  # the most marks that are listed one by one
 _MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
@@ -36,7 +36,7 @@ class TakenParts:
     def __init__(self) -> None:
         self.losses: list[dict[str, Any]] = []
         self._fd = -1
-        self._merge: tuple[int, int] | None = None  # device and inode of the file in the recording's place
+        self._merge: tuple[int, int] | None = None  # device and inode of the merged file that took the recording's name
 
     def take(self, parts: list[str], path: str) -> None:
         """Merge the parts into a new file at the path."""
@@ -70,7 +70,7 @@ class TakenParts:
         merge, self._merge = self._merge, None
         is_ = os.stat(output.path, follow_symlinks=False)
         if merge != (is_.st_dev, is_.st_ino):
-            return  # another process's file: it stays
+            return  # another process has put its file there, which stays
         name = f"{output.path}.{os.getpid()}.tmp"
         for _ in range(_MOVES):
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -114,7 +114,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
                 read(path)
                 parts.append(path)
             merged.append(path)
-        except Exception as error:  # noqa: BLE001  the other parts are not lost with it
+        except Exception as error:  # noqa: BLE001  one unreadable part must not lose the others
             messages.append(f"the recording of a child is left where it is: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
@@ -123,7 +123,8 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
         )
         losses.append(_loss("child-running", len(alive), folder))
     if goes_on:
-        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
+        # The marks of these losses are removed below.
+        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]
     if parts or losses:
         result = f"{recording}.{os.getpid()}.tmp"
         if goes_on and parts:
@@ -184,7 +185,8 @@ def still_written(paths: list[str]) -> set[str]:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(fd), os.stat(path)):  # False if the writer has just replaced the file
+                # The files differ if the writer has just replaced its file.
+                if os.path.samestat(os.fstat(fd), os.stat(path)):
                     alive.discard(path)
             except BlockingIOError:
                 pass

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
 PAGES = (".html", ".htm", ".svg")
-EXPORTS = (  # written by seismo.formats, which is not loaded into the program
+EXPORTS = (  # suffixes of seismo.formats, which is not loaded into the program
     ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
     ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
 )
-_TEXT = 4096  # bytes to recognise a text file by
+_TEXT = 4096  # bytes of a text file to recognise it by
 _PART = 1 << 20  # bytes to copy at a time
 _ATTEMPTS = 100
-_TOP = 1024  # the kernel's table of descriptors grows with the highest one, so stay within its usual size
+_TOP = 1024  # higher numbers would enlarge the kernel's table of descriptors
 
 
 class Output:
@@ -79,7 +79,7 @@ class Output:
 
     def close(self) -> None:
         """Close the descriptor if it is still ours. May be called again."""
-        if self._is_ours():  # otherwise the program reused the number
+        if self._is_ours():  # the program may have closed the file and reused its number
             os.close(self.fd)
         self.fd = -1
 
@@ -109,7 +109,7 @@ class Output:
             raise
         if ours:
             os.close(fd)
-        else:  # the program has closed ours
+        else:  # the program has closed our descriptor
             self.fd, self.identity = fd, identity
             self.fd = out_of_the_way(fd)
 
@@ -182,7 +182,7 @@ def _open(
                 if os.path.islink(path):
                     hint = f"name the file itself with {option}"
                     raise RecordingError("this is a link to a file that does not exist", path, hint) from None
-                continue  # another process was faster
+                continue  # another process has created the file in the meantime
             _lock(fd, path, option)
             return fd, True
         if exclusive:
@@ -248,7 +248,7 @@ def child_output(path: str, parent: int, pid: int) -> Output:
     for number in range(1, _ATTEMPTS):
         try:
             return Output(name, exclusive=True)
-        except FileExistsError:  # of an earlier process with that pid
+        except FileExistsError:  # an earlier process with this pid has made the file
             name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
     return Output(name)
 
@@ -280,7 +280,7 @@ def lock_own(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        reraise_if_the_programs(error)  # as in _lock
+        reraise_if_the_programs(error)  # a file system without locks is no reason to fail
 
 
 def _put(path: str, content: bytes | int) -> int:
@@ -298,7 +298,7 @@ def _put(path: str, content: bytes | int) -> int:
         _write_all(fd, content)
         os.fchmod(fd, mode)
         os.replace(new, target)
-    except BaseException:  # also for a signal handler's error
+    except BaseException:  # BaseException includes errors of the program's signal handlers
         os.close(fd)
         _remove(new)
         raise
@@ -312,7 +312,7 @@ def _behind_links(path: str) -> str:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
         except OSError as error:
             reraise_if_the_programs(error)
-            break  # no link
+            break  # the path is no link
     return path
 
 
@@ -320,7 +320,7 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError as error:
-        reraise_if_the_programs(error)  # it is gone already, so there is nothing to remove
+        reraise_if_the_programs(error)  # the file is gone already
 
 
 def _write_all(fd: int, content: bytes | int) -> None:
@@ -346,7 +346,7 @@ def out_of_the_way(fd: int) -> int:
             os.fstat(number)
         except OSError as error:
             reraise_if_the_programs(error)
-            break  # free
+            break  # the number is free
     else:
         return fd
     try:
@@ -381,7 +381,7 @@ def _is_recording(begin: bytes) -> bool:
 def _begin_of(fd: int, size: int) -> bytes:
     try:
         return os.pread(fd, size, 0)
-    except OSError as error:  # opened for writing only, so the content is unknown
+    except OSError as error:  # a file that is opened for writing only has an unknown beginning
         reraise_if_the_programs(error)
         return b"?" if os.stat(fd).st_size else b""
 

@@ -21,7 +21,8 @@ _SECRET_PARTS = (
     "credential",
     "sessionid",
 )
-_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}  # whole words, too short to be parts
+# Matched as whole words, because they are too short to be parts.
+_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}
 
 
 def looks_secret(name: str) -> bool:

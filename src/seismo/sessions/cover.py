@@ -47,7 +47,7 @@ class Cover(RecordingSession):
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))
         self.settings = settings
-        self._part = 0  # its number as a part of a running recording, or 0 if it is the recording
+        self._part = 0  # this session's number as a part of a running recording, or 0
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         started = coverage.start(settings, fd, self)

@@ -73,7 +73,7 @@ def _generator(session: Session, function: Callable[..., Any]) -> Callable[..., 
                 with session:
                     inner.close()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
+            except BaseException as error:  # noqa: BLE001  the generator handles what was thrown into it
                 step, value = inner.throw, error
 
     return wrapper
@@ -95,7 +95,7 @@ def _async_generator(session: Session, function: Callable[..., Any]) -> Callable
                 with session:
                     await inner.aclose()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
+            except BaseException as error:  # noqa: BLE001  the generator handles what was thrown into it
                 step, value = inner.athrow, error
 
     return wrapper

@@ -59,14 +59,15 @@ class Objects(Reported, RecordingSession):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
         super().__init__(output, settings)
         self._collect = collect
-        self._first = self._last = 0  # births before it began, and before it ended
-        self._more = 0  # births minus deaths before it began
+        self._first = self._last = 0  # numbers of births in the process when the session began and ended
+        self._more = 0  # births minus deaths in the process when the session began
         self._marks: dict[str, int] = {}
-        self._born = self._alive = 0  # of earlier uses, and of the last one if it has ended
-        self._at_end: dict[tuple[int, int], dict[int, int]] = {}  # intervals of the last use -> living objects by site
+        self._born = self._alive = 0  # sums over the finished uses
+        # For intervals of the last use, the living objects by site.
+        self._at_end: dict[tuple[int, int], dict[int, int]] = {}
         self._snapshot: Recording | None = None
 
-    # The first and the last statement of these two must not create objects that would be recorded.
+    # The first and last statements of these two methods run recorded, so they must create no objects.
 
     def __enter__(self) -> Self:
         _core.objects_quiet(True)

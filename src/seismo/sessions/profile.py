@@ -73,13 +73,13 @@ def profile(
     return session if function is None else session(function)
 
 
-_started: list[tuple[int, Profile]] = []  # by start(), with the calling thread
+_started: list[tuple[int, Profile]] = []  # open sessions of start(), each with the thread that called it
 
 
 def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile:
     """Begin a session that stop() ends, with the options of `profile`. Starts may nest."""
     session: Profile = profile(output=output, **options)
-    session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()
+    session._enter(fork_handlers.Inside.NOBODY)  # no thread is noted, because another thread may call stop()
     _started.append((get_ident(), session))
     return session
 

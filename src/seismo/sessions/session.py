@@ -44,7 +44,7 @@ class Session:
     def _enter(self, thread: int | None = None) -> None:
         with self._lock:
             if not self._inside:
-                _active[id(self)] = self  # first, because another thread may fork at any time
+                _active[id(self)] = self  # registered before the start, because another thread may fork at any time
                 try:
                     self._begin()
                 except BaseException:

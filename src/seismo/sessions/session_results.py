@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Ts = TypeVarTuple("Ts")
 
-IN_NOTEBOOK = 20  # rows of a table in a notebook
+IN_NOTEBOOK = 20  # the most rows of a table in a notebook
 
 
 def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:

@@ -36,7 +36,7 @@ class Trace(Profile):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__(output, settings)
         self._unnamed = output is None
-        self._fd = -1  # of the temporary file, which has no name and so vanishes however the program ends
+        self._fd = -1  # descriptor of the temporary file, which vanishes at the program's end because it has no name
         self._identity = (0, 0)
 
     def _begin(self) -> None:
@@ -50,7 +50,7 @@ class Trace(Profile):
             self._tidy()
             raise
         if self._unnamed and self._file is None:
-            self._tidy()  # another session records, so the file stays empty
+            self._tidy()  # another session records into its own file, so this one stays empty
 
     def _end(self) -> None:
         if self._unnamed and self.output is not None and not self._is_there():

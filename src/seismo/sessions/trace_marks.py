@@ -6,7 +6,7 @@ They can stay in a program permanently: while no timeline is recorded, each cost
 
 from __future__ import annotations
 
-from _contextvars import ContextVar  # contextvars itself only imports this
+from _contextvars import ContextVar  # the module contextvars only re-exports this
 from itertools import count as _numbers
 
 from seismo.errors import RecordingError, UsageError
@@ -38,11 +38,11 @@ else:
             return False
 
 
-_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # docs/format.md
-_LONGEST = 1000  # characters of a name, and of a value
+_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # kinds of events as in docs/format.md
+_LONGEST = 1000  # the most characters of a name or a value
 _LARGEST = 1 << 256
 _GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; importing inspect is slow
-_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of this context's span
+_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of the span that is open in this context
 _next = _numbers(1).__next__
 
 
@@ -76,7 +76,8 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
 
     def __init__(self, name: str, /, **values: object) -> None:
         self._name, self._values = name, values
-        self._open: dict[int, Token[int]] | None = None  # by the numbers of open spans; None before the first one
+        # For each open span's number, the token that resets the context.
+        self._open: dict[int, Token[int]] | None = None
 
     def __enter__(self) -> Self:
         if journaling():
@@ -89,17 +90,17 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if not self._open:
-            return  # nothing was recorded at its start, which is the common case
-        number = _ours.get()  # the open span of this object that this context is in
+            return  # no timeline was recorded when the span began
+        number = _ours.get()  # the number of this context's open span
         if number not in self._open:
-            number = next(reversed(self._open), 0)  # it ends in another context: use the last open one, if any
+            number = next(reversed(self._open), 0)  # the span began in another context, so end the last open one
         token = self._open.pop(number, None)
         if token is None:
-            return  # another thread has ended it
+            return  # another thread has ended the span
         try:
             _ours.reset(token)
         except ValueError:
-            pass  # it began in another context
+            pass  # the span began in another context, whose value cannot be reset here
         if journaling():
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 

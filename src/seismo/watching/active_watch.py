@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-KEPT = 1000  # the most matches that `matches` holds
+KEPT = 1000  # the most matches that are kept in `matches`
 HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # prefixes of file names, as in native/hub/watch.c
 
 
@@ -65,10 +65,11 @@ class ActiveWatch:
         self._describe = Describer(detail, (HIDE,) if selection.machinery else HIDDEN)
         self._printer = printer
         self._native: _core.Watch | None = None
-        self._others, self._interpreters = 0, 0  # interpreters of earlier uses; the number that had ended at the start
+        # Other interpreters in earlier uses, and the count of ended ones when this use began.
+        self._others, self._interpreters = 0, 0
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._debug: Callable[[_match.Match], None] | None = None
-        self.span = (0, 0)  # first start and last end of its uses, in unix ns
+        self.span = (0, 0)  # start of the first use and end of the last one, as Unix time in ns
         self.file: File | None = None
         self.matches: list[_match.Match] = []
         self.failed = self.unwritten = ""

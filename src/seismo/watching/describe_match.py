@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-_STACK = 30  # frames that --stack shows
-_SELF = 100  # characters; a longer `self` is shown without its fields
-_CALLS_KEPT = 1000  # calls whose variables are kept
+_STACK = 30  # the most frames that --stack shows
+_SELF = 100  # a longer text of `self` is shown without the fields
+_CALLS_KEPT = 1000  # the most calls whose variables are kept
 
 
 class Detail:
@@ -119,7 +119,8 @@ class Describer:
         elif self.detail.vars and starts and not self.detail.args:
             match.args = self._arguments(frame, code)
         if self.detail.vars and starts and moment == _match.EVENT:
-            self._changes(frame, code, call, moment)  # the arguments are shown, so later lines need only the changes
+            # The arguments are shown already, so note them as the state to compare with.
+            self._changes(frame, code, call, moment)
         if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
             match.stack = self._frames(frame.f_back)
         return match

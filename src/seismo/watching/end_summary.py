@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
 
-_MOST_FILE = 4000  # lines of a file that are compiled to find the nearest line with code
+_MOST_FILE = 4000  # the most lines of a file to compile in the search for the nearest line with code
 
 
 def summary(watch: ActiveWatch) -> list[str]:

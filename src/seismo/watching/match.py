@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-EVENT, WHOLE, END, LINE = range(4)  # sm_match_moment in native/hub/watch.h
+EVENT, WHOLE, END, LINE = range(4)  # the values of sm_match_moment in native/hub/watch.h
 MOMENTS = ("event", "whole", "end", "line")
 
 

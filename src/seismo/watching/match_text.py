@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.watching.match import Match
 
-_MOST_INDENT = 40  # levels; deeper calls show their nesting as a number
+_MOST_INDENT = 40  # the deepest level that is indented; deeper ones have a number instead
 
 _SIGNS = {
     "call": "▸",

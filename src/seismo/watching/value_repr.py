@@ -81,10 +81,10 @@ def _among(kind: type, mro: tuple[type, ...]) -> bool:
     return any(base is kind for base in mro)  # `in` would call a metaclass's __eq__
 
 
-CHARACTERS = 240  # of the text of a value
-PARTS = 80  # of a value that are visited, in all containers together
-DEPTH = 4  # of containers inside each other
-ITEMS = 12  # of one container
+CHARACTERS = 240  # the most characters of a value's text
+PARTS = 80  # the most parts of a value that are visited
+DEPTH = 4  # the most levels of containers
+ITEMS = 12  # the most items of one container
 
 
 class Shower:
@@ -104,7 +104,8 @@ class Shower:
         """Return the value as one printable line of at most CHARACTERS. Never raises."""
         try:
             text = _Showing(self).show(value, DEPTH)
-        except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread, or too deep
+        # Another thread changed the value, or it is nested too deeply.
+        except (RuntimeError, MemoryError, ValueError, RecursionError):
             text = _address(value)
         return shorten(printable(text), CHARACTERS)
 
@@ -133,7 +134,7 @@ class _Showing:
     def __init__(self, shower: Shower) -> None:
         self.shower = shower
         self.parts = PARTS
-        self.left = CHARACTERS * 2  # the text is cut at the end, and no more than this is made
+        self.left = CHARACTERS * 2  # the text is cut at its end, and never made longer than this
         self.inside: set[int] = set()
 
     def show(self, value: object, depth: int) -> str:
@@ -142,7 +143,7 @@ class _Showing:
         if self.parts < 0 or self.left < 0:
             return "…"
         kind = type(value)
-        show = _EXACT.get(id(kind))  # by address, because a metaclass may define __hash__
+        show = _EXACT.get(id(kind))  # look the type up by address, because its metaclass may define __hash__
         if show is not None:
             text = show(self, value, depth)
         elif self.shower.own_repr:

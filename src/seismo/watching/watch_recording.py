@@ -33,9 +33,9 @@ else:
     from seismo import _core
 
 _MOST = 2**63 - 1
-# ns between two writes: at least this much, and 50 times the duration of one write
+# Between two writes there are at least this many ns, and 50 times the duration of a write.
 _EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
-_open: dict[int, tuple[File, ActiveWatch]] = {}  # files that are updated while their watch is on
+_open: dict[int, tuple[File, ActiveWatch]] = {}  # the files to update, each with its running watch
 
 
 class File:
@@ -68,7 +68,7 @@ class File:
         try:
             self.write(watch)
             _core.keep(_keep)
-        except (OSError, RuntimeError) as error:  # no thread is available, or the disk is full; end() reports it
+        except (OSError, RuntimeError) as error:  # end() reports that no thread is available or the disk is full
             reraise_if_the_programs(error)
 
     def write(self, watch: ActiveWatch, exit_: str = "", last: bool = False) -> None:
@@ -82,7 +82,7 @@ class File:
             else:
                 content = image(watch, unended=True)
             self._output.put(content, last)
-            if not last and self._ended is not None:  # the handler of a signal has written the end meanwhile
+            if not last and self._ended is not None:  # a signal handler has written the end in the meantime
                 self._output.put(self._ended, True)
             self._every = max(_EVERY, 50 * (monotonic_ns() - began))
 

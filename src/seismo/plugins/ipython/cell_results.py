@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
-MORE = "-l N"  # the option that shows more rows of a table
+MORE = "-l N"  # the magics' option for the number of rows
 
 
 class CellResult:

@@ -122,7 +122,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         raise UsageError(f"-l cannot be {limit!a}", hint="give a whole number above 0")
     try:
         run = Cell(shell, statement if cell is None else cell)
-    except (SyntaxError, ValueError, OverflowError) as error:  # raised by compile()
+    except (SyntaxError, ValueError, OverflowError) as error:  # compile() raises these for bad source text
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
     recorder = {
         "profile": cell_results.Profiled,
@@ -218,7 +218,7 @@ class Cell:
         self.file = _kept(shell, source)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=self.file))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        self._names = shell.user_global_ns, shell.user_ns  # now, so that these calls are not recorded
+        self._names = shell.user_global_ns, shell.user_ns  # looked up here, because calls inside run() are recorded
         self._quiet = text.rstrip().endswith(";")
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             self._body = shell.compile(tree, self.file, "exec")
@@ -258,7 +258,7 @@ class Cell:
         )
 
 
-_folder: tempfile.TemporaryDirectory[str] | None = None  # holds the files of the cells
+_folder: tempfile.TemporaryDirectory[str] | None = None  # the folder with the source files of recorded cells
 _numbers = itertools.count(1)
 
 
@@ -267,7 +267,8 @@ def _kept(shell: Any, source: str) -> str:
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
-    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # it may become a source folder
+    # A cell with coverage makes this folder a source.
+    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))
     os.mkdir(folder)
     number = _number(shell)
     path = os.path.join(folder, f"In [{number}]")
@@ -295,7 +296,7 @@ def shell_traceback(shell: Any, error: BaseException) -> list[str]:
     return lines
 
 
-class Failed(Exception):  # noqa: N818  stands for the cell's error
+class Failed(Exception):  # noqa: N818  IPython shows it under the name of the cell's error
     """Raised to end a cell: it makes IPython show the cell's error once, as if the cell had not been recorded."""
 
     lines: list[str]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MARKER = "seismo_budget"
 PATTERNS = ("calls", "exceptions", "lines")
 QUANTITIES = (*PATTERNS, "births")
-ROWS = 5  # of callers, for each budget
+ROWS = 5  # callers to list for each budget
 
 
 # ---- the marker's arguments ----
@@ -91,8 +91,8 @@ class Counted:
     calls: Recording | None = None
     coverage: Recording | None = None
     lines: int = -1
-    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # (count, type, file, line)
-    trouble: dict[str, str] = field(default_factory=dict)  # quantity -> reason why it was not counted
+    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # rows of (count, type, file, line)
+    trouble: dict[str, str] = field(default_factory=dict)  # for each quantity that was not counted, the reason
 
 
 def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
@@ -153,10 +153,10 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
     def count(run: Callable[[], object]) -> object:
         __tracebackhide__ = True
         collects = gc.isenabled()
-        gc.disable()  # a collection inside would add objects that finalizers create
+        gc.disable()  # a collection would run finalizers, which create objects
         session = None
         try:
-            _core.objects_quiet(True)  # otherwise a recording of the whole run would include this start
+            _core.objects_quiet(True)  # a recording of the whole run must not include the session's start
             try:
                 session = started(item.config)
             finally:
@@ -164,7 +164,7 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
             return run()
         finally:
             if session is not None:
-                _core.objects_quiet(True)  # its end collects garbage, which may call functions
+                _core.objects_quiet(True)  # the session's end collects garbage, which may call functions
                 if lost := unrecorded(interrupted):
                     counted.trouble["births"] = lost
                 session.__exit__(None, None, None)
@@ -252,7 +252,7 @@ def _code_of(item: pytest.Item) -> CodeType | None:
 
 
 def _has_failed(item: pytest.Item) -> bool:
-    return bool(getattr(item, "_excinfo", None))  # TestCase stores exceptions there
+    return bool(getattr(item, "_excinfo", None))  # unittest.TestCase stores exceptions there
 
 
 class _inside:  # noqa: N801  a context manager

@@ -142,7 +142,7 @@ class CallSites:
     def _line(self, caller: int, called: int) -> int:
         """Return the caller's line that calls the other function most often, or 0 if its source does not show it."""
         row, name = self._functions[caller], self._own_name(called)
-        if name == "__init__":  # it is called by the name of its class
+        if name == "__init__":  # source code calls __init__ by the name of the class
             name = self._functions[called].qualname.split(".")[-2]
         lines = _calling(row.file, row.qualname, row.line, name)
         if not lines:

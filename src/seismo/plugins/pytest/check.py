@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 
 BASELINE = "seismo-check-tests.txt"
 OPTIONS = "--seismo-"
-PARTS = "SEISMO_CHECK_PARTS"  # the folder for the counts of xdist's workers
+PARTS = "SEISMO_CHECK_PARTS"  # names the folder for the counts of xdist's workers
 LIMITS = (*DEFAULTS, *TEST_DEFAULTS)
-OVER = "seismo_budget: "  # the beginning of a budget's failure message
-MOST = 10  # findings of tests to show
+OVER = "seismo_budget: "  # the first words of a budget's failure message
+MOST = 10  # findings to show at most
 
 
 def role(options: Namespace) -> type[Front | Run]:
@@ -208,7 +208,7 @@ class Main(Again):
                 raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
             return "", given
         path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
-        # Report an unusable file now and not after an hour of tests.
+        # Report an unusable file before the tests run, which may take an hour.
         if options.seismo_update:
             baseline.replaced(path)
         elif os.path.exists(path):
@@ -318,7 +318,8 @@ class Main(Again):
             for side in (old, new):
                 if side is not None and quantities - {*BORN}:
                     side.again(common, 1)
-                if side is not None and quantities & {*BORN}:  # against a file, also in the file's order
+                # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
+                if side is not None and quantities & {*BORN}:
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)

@@ -44,7 +44,7 @@ class Cover(RecordedTestRun):
         self.settings = pytest_reports.settings(options)
         self.contexts = options.seismo_cover_context != "none"
         self.result: Result | None = None
-        if not self.is_worker:  # now and not after an hour of tests
+        if not self.is_worker:  # before the tests run, which may take an hour
             pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
         follow = bool(options.seismo_cover_children or self.settings.children)
         self.start(coverage.CoverageRecorder(), coverage.options(self.settings), follow)
@@ -54,7 +54,7 @@ class Cover(RecordedTestRun):
         if self.options.seismo_cover_append and os.path.exists(self.path):
             from seismo.model import read
 
-            read(self.path)  # reports an unreadable file now and not after an hour of tests
+            read(self.path)  # raises for an unreadable file before the tests run
             return Output(f"{self.path}.{os.getpid()}{SUFFIX}", option=self.names_file)
         return super().output()
 
@@ -128,5 +128,5 @@ class Contexts:
         self._enter("")
 
     def _enter(self, name: str) -> None:
-        self._settings["context"] = name  # for processes started in the meantime
+        self._settings["context"] = name  # processes that the test starts get this context
         self._switch(name)

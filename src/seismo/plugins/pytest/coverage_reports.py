@@ -94,7 +94,7 @@ def settings(options: Namespace) -> Settings:
     """Return the settings files' values, overridden by the command line. Raise UsageError for invalid ones."""
     from seismo.coverage.settings import load
 
-    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
+    given: dict[str, Any] = {"contexts": ""}  # the plugin names contexts itself, after the running test
     for name in (*(option.name for option in of("pytest-cover")), "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
@@ -112,7 +112,7 @@ def result(path: str, settings: Settings) -> Result:
 
     recording = read(path)
     chosen = settings.of_recording(recording)
-    with chdir(settings.folder):  # file names are relative to it
+    with chdir(settings.folder):  # file names in the recording are relative to this folder
         return Result(recording, analyze(recording, chosen), chosen)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from seismo.sessions.objects import Objects
 
 MARKER = "seismo_no_leaks"
-ROWS, ASKED = 12, 3  # rows of a failure's table, and those of them with holders
+ROWS, ASKED = 12, 3  # rows of a failure's table, and how many of them have holders
 
 # Objects created by these modules are no leaks of a test: they keep reports, finalizers and other state of pytest.
 MACHINERY = ("_pytest", "pytest", "pluggy", "seismo", "reprlib")  # reprlib formats values for pytest
@@ -127,7 +127,7 @@ class Place:
         return self.file.startswith(root.rstrip("/") + "/") and "/site-packages/" not in self.file
 
 
-Leak = tuple[Place, list[int]]  # numbers alive, for each counted run
+Leak = tuple[Place, list[int]]  # a place, and the number of living objects from each counted run
 
 
 # ---- the marker ----
@@ -184,7 +184,7 @@ class Runs:
 
         self._core = _core
         self._session = session
-        self._intervals: list[tuple[int, int]] = []  # the last birth before a run, and the last one in it
+        self._intervals: list[tuple[int, int]] = []  # for each run, the numbers of the last birth before it and in it
 
     def __enter__(self) -> Self:
         self._core.objects_quiet(True)

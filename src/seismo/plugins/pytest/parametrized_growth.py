@@ -93,7 +93,7 @@ def _of_family(function: Function, family: str) -> Function:
 def worse(old: Measurement, new: Measurement) -> list[tuple[Growth, Growth | None]]:
     """Return growths that became worse than linear; for a function in several families, only the worst one."""
     before, now = grown(old, new.sizes), grown(new, new.sizes)
-    # A baseline file only has the tests as a whole.
+    # A baseline file has no counts of functions in a test, only those of the whole test.
     known = {one for one in now if one in before or (old.of_tests and not one.qualname.startswith(":"))}
     found: list[tuple[Growth, Growth | None]] = []
     seen = set()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 DEFAULT_FILE = f"profile{SUFFIX}"
-PLACE = "<pytest>"  # the file name of the phases' frames
+PLACE = "<pytest>"  # the file name in the code of the phases' frames
 PHASES = ("setup", "call", "teardown")
 
 

@@ -75,7 +75,7 @@ class RecordedTestRun:
 
     def start(self, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
         """Start recording; with `follow`, also in processes that tests start or fork. Raise SeismoError on failure."""
-        children.abandon()  # a surrounding recording of this process ends here
+        children.abandon()  # end a recording that a parent process started here
         if recorder.users:
             raise SeismoError(
                 f"{self.doing} in this process already",
@@ -119,7 +119,7 @@ class RecordedTestRun:
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
-            with suppress(OSError):  # not empty: the parts left there were reported
+            with suppress(OSError):  # the folder is not empty if parts could not be merged, which was reported
                 os.rmdir(self.parts)
 
     # ---- for subclasses ----
@@ -158,7 +158,7 @@ class RecordedTestRun:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End the recording after all other plugins, and set the exit status before the terminal summary."""
-        if self.pid != os.getpid():  # a child that a test forked has returned here
+        if self.pid != os.getpid():  # a test forked this process, and the child went on to the session's end
             return
         self.end()
         if self.is_worker:
@@ -187,7 +187,7 @@ class RecordedTestRun:
         """Merge all parts into the recording."""
         process = self.process
         output = process.output
-        assert output is not None  # only workers have none
+        assert output is not None  # workers have no output, and never gather
         from seismo.process.merge_parts import merge_folder
 
         messages = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
@@ -250,7 +250,8 @@ def is_worker() -> bool:
         name = frame.f_globals.get("__name__")
         if name == "__channelexec__":
             return True
-        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):  # a pytest that a worker's test runs
+        # This is a pytest that a worker's test runs inside the worker.
+        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):
             return False
         frame = frame.f_back
     return False

@@ -31,14 +31,14 @@ def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
     if again:
         testcase: Any = getattr(item, "instance", None)
         if hasattr(testcase, "_asyncioRunner"):
-            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase refuses to run twice
+            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase refuses to run again with its runner
         for handler in logging.getLogger().handlers:
             if isinstance(handler, LogCaptureHandler):
                 handler.records.clear()
         if "recwarn" in fixtures:
             fixtures["recwarn"].clear()
     with ExitStack() as stack:
-        if again:  # warnings that were already shown must be shown again
+        if again:  # each run must show its warnings, also those that were shown before
             stack.enter_context(warnings.catch_warnings(record="recwarn" not in fixtures))
         if "monkeypatch" in fixtures:
             stack.enter_context(_undone(fixtures["monkeypatch"]))
@@ -65,4 +65,4 @@ def empty_caches() -> None:
     re.purge()
     for cleanup in getattr(typing, "_cleanups", ()):
         cleanup()
-    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps attribute names that C code creates
+    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps attribute names created by C code

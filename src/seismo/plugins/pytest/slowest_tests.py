@@ -34,7 +34,7 @@ SMALL = 0.01  # share of the time of all tests; functions with less are left out
 FEWEST = 3  # functions that are shown even if they are small
 NARROWEST_NAME = 24  # columns of the terminal
 PYTEST = "pytest"
-NO_ROW = -1  # for code that no code of the project called
+NO_ROW = -1  # the row of pytest's and its plugins' own code
 
 
 @dataclass
@@ -159,7 +159,7 @@ class Suite:
                 found[row].tests += 1
         table = self.recording.functions
         all_own, errors = table["own_ns"], table["own_error_ns"]
-        for one in found.values():  # scale each function's error to its time in this row
+        for one in found.values():  # a function's error is that of its time in the whole run, so scale it
             one.own_ns = sum(one.own.values())
             parts = ((function, ns, all_own[function]) for function, ns in one.own.items())
             one.own_error_ns = math.hypot(
@@ -182,11 +182,11 @@ class _Walk:
 
         A row is a function, or NO_ROW for code of pytest and its plugins.
         """
-        open_: dict[int, int] = {}  # by row: how many calls lead to the node
+        open_: dict[int, int] = {}  # for each row, the number of its calls on the path to the current node
         waiting = [(node, NO_ROW, PYTEST) for node in self._children.get(top, ())]
         while waiting:
             node, above, package = waiting.pop()
-            if node < 0:  # the end of a call
+            if node < 0:  # all nodes below this call were visited
                 open_[above] -= 1
                 continue
             row, is_call = self._row(self.functions[node], above)
@@ -206,7 +206,7 @@ class _Walk:
         library = self._libraries.get(function)
         if library == "":
             return function, True
-        if above == NO_ROW or self._libraries.get(above):  # pytest and its plugins, or inside a library
+        if above == NO_ROW or self._libraries.get(above):  # above is pytest's code or a library's row
             return above, False
         return (min(self._imports) if function in self._imports else function), True
 

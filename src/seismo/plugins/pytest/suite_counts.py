@@ -52,7 +52,7 @@ STARTERS = {"_posixsubprocess": {"fork_exec"}, "posix": {"fork", "forkpty", "pos
 def _folders(modules: Collection[str]) -> list[str]:
     from importlib.util import find_spec
 
-    specs = [find_spec(name) for name in modules]  # does not import, because no name is inside a package
+    specs = [find_spec(name) for name in modules]  # find_spec() imports nothing for top-level names
     return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
 
 
@@ -231,7 +231,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
         function: {caller: number for caller, number in callers.items() if caller in ran}
         for function, callers in found.callers.items()
     }
-    found.depth = None  # the depth would be that of pytest
+    found.depth = None  # the recorded depth includes pytest's frames
     found.uncounted = _not_followed(found.functions)
     sizes = {name: of for one in notes for name, of in one["sizes"].items()}
     for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():

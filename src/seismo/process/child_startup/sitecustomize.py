@@ -54,7 +54,7 @@ def _mark(here, folder, error):
     try:
         with open(os.path.join(here, "unrecorded_mark.py")) as file:
             space = {}  # type: dict[str, object]
-            exec(file.read(), space)  # noqa: S102  not imported, since its name might be taken
+            exec(file.read(), space)  # noqa: S102  the program may have a module with this name
         why = getattr(error, "reason", "") or getattr(error, "what", "") or error
         text = type(error).__name__ + ": " + str(why)
         space["leave"](folder, text)  # type: ignore[operator]

@@ -10,7 +10,7 @@ import os
 import sys
 
 MARK = ".mark"
-SHARED = "marks"  # a folder in that of the parts, writable for all; exists only if root is recorded
+SHARED = "marks"  # a folder inside the folder of the parts, writable for all; it exists only if root is recorded
 LINES = ("pid", "ppid", "version", "argv", "why")
 
 

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of holders.flags
+ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of the column `flags` in the table of holders
 
 SECONDS = 2.0
 LAYERS = 24
-OF_A_TYPE = 4  # most referrers of one type to keep for an object
-REFERRERS = 24  # the same for all types
-FRONTIER = 5_000  # most objects in one layer
-WAYS = (6, 4, 3, 2)  # most groups to show below a group, by distance from the survivors; later 1
-ROWS = 80  # most rows of a tree
+OF_A_TYPE = 4  # the most referrers of one type that are kept for an object
+REFERRERS = 24  # the most referrers of all types together
+FRONTIER = 5_000  # the most objects in one layer
+WAYS = (6, 4, 3, 2)  # the most groups below a group, by distance from the survivors; further up 1
+ROWS = 80  # the most rows of a tree
 
 # A row of the table without the object's number: parent (index of an earlier row, or -1), flags, count, asked, holder,
 # by.
@@ -77,10 +77,11 @@ class Search:
 
     def _clear(self) -> None:
         """Replace all containers, since those that exist when the heap is listed would be found as holders."""
-        self._kept: dict[int, object] = {}  # by id: objects are kept alive, or their ids would be reused
+        self._kept: dict[int, object] = {}  # objects by id, kept alive so that ids are not reused
         self._referrers: dict[int, list[object]] = {}
-        self._frames: dict[int, list[tuple[str, str]]] = {}  # by id: the variables of running functions that hold it
-        self._globals: dict[int, str] = {}  # by id of a module's dictionary: its name
+        # By an object's id, the variables of running functions that hold it.
+        self._frames: dict[int, list[tuple[str, str]]] = {}
+        self._globals: dict[int, str] = {}  # by the id of a module's dictionary, the module's name
         self._edges: dict[int, list[Edge]] = {}
         self._distance: dict[int, int] = {}
 
@@ -196,7 +197,7 @@ class Search:
             for owner in behind:
                 if reference_labels.is_own_dict(owner, holder):
                     return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
-                if reference_labels.globals_of(owner) is holder:  # of code run by exec()
+                if reference_labels.globals_of(owner) is holder:  # code that exec() ran has these globals
                     key = _bare(exact)
                     return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
                 if reference_labels.is_a(owner, type):

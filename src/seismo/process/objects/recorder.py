@@ -71,7 +71,7 @@ class ObjectRecorder(engine.Recorder):
             try:
                 _core.objects_end()
                 self._ask()
-            finally:  # Ctrl-C may come
+            finally:  # stop even if Ctrl-C interrupts the search
                 super().stop(exit_)
         finally:
             _core.objects_quiet(False)
@@ -91,12 +91,12 @@ class ObjectRecorder(engine.Recorder):
         try:
             if self._leaks and _collects():
                 collect()
-                _core.objects_end()  # freed objects may have made others
+                _core.objects_end()  # finalizers may have created objects
             if self._holders:
                 from seismo.process.objects.survivors import ask_at_end
 
                 engine.quietly(ask_at_end, self._holders, self._leaks)
-        except Exception:  # noqa: BLE001  the recording is complete without it, and the program has ended well
+        except Exception:  # noqa: BLE001  without holders, the recording is complete all the same
             return
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
@@ -120,7 +120,7 @@ def collect() -> None:
     _core.objects_quiet(False)
     try:
         gc.collect()
-        gc.collect()  # objects freed by finalizers
-        sys._clear_internal_caches()  # type: ignore[attr-defined]  # attribute names in it outlive calls of C code
+        gc.collect()  # a second pass frees objects that finalizers released
+        sys._clear_internal_caches()  # type: ignore[attr-defined]  # the type cache keeps attribute names alive
     finally:
         _core.objects_quiet(True)

@@ -10,7 +10,7 @@ Why not gc.get_referrers for each object: it walks the whole heap each time, and
 
 from __future__ import annotations
 
-from _collections import deque  # type: ignore[import-not-found]  # collections imports a dozen more
+from _collections import deque  # type: ignore[import-not-found]  # collections would import a dozen modules
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -40,10 +40,10 @@ else:
 # For each id() of a wanted object, the exact way it is held, and the general way shared with others in the container.
 Ways = dict[int, tuple[str, str]]
 
-SCANNED = 100_000  # entries of a container; later ones are held "somewhere in it"
+SCANNED = 100_000  # the most entries of a container to scan; later ones are held at SOMEWHERE
 SOMEWHERE = "[…]"
 IN_SET = "{…}"
-_TEXT = 40  # most characters of a key to show
+_TEXT = 40  # the most characters of a key to show
 
 _type_name = type.__dict__["__qualname__"].__get__
 _type_module = type.__dict__["__module__"].__get__
@@ -92,7 +92,7 @@ def type_name(kind: type) -> str:
     name = text_of(_type_name(kind))
     try:
         module = text_of(_type_module(kind), "")
-    except AttributeError:  # deleted by the program
+    except AttributeError:  # the program has deleted __module__
         module = ""
     return name if module in ("", "builtins") else f"{module}.{name}"
 
@@ -144,7 +144,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
                     found[number] = (exact(), general) if callable(exact) else (exact, general)
             if len(found) == len(wanted):
                 break
-    except RuntimeError:  # another thread changed it
+    except RuntimeError:  # another thread changed the container
         pass
     if len(found) < len(wanted):
         missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
@@ -247,7 +247,7 @@ def _in_members(holder: object) -> Iterator[tuple[object, str, str]]:
         if type(member) is MemberDescriptorType:
             try:
                 value = member.__get__(holder)
-            except (AttributeError, TypeError):  # an empty slot
+            except (AttributeError, TypeError):  # the slot is empty
                 continue
             yield value, f".{name}", f".{name}"
 
@@ -269,7 +269,7 @@ def _in_closure(function: object) -> Iterator[tuple[object, str, str]]:
 def _in_cell(cell: object) -> Iterator[tuple[object, str, str]]:
     try:
         yield _cell_contents(cell), "", ""
-    except ValueError:  # empty
+    except ValueError:  # the cell is empty
         return
 
 
@@ -283,7 +283,7 @@ def variables(frame: FrameType) -> Iterator[tuple[object, str, str]]:
     names = frame.f_locals
     if type(names) is dict or _type_name(type(names)) == "FrameLocalsProxy":
         pairs: Iterator[tuple[object, object]] = iter(list(names.items()))
-    else:  # a class body with a custom mapping
+    else:  # the frame of a class body with a custom mapping as its namespace
         pairs = _items(names)
     for key, value in pairs:
         yield value, text_of(key), text_of(key)

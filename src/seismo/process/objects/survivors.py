@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-SAMPLE = 20  # most survivors of a site to examine
-_SHOWN = 20  # most rows in a text
+SAMPLE = 20  # the most survivors of a site to examine
+_SHOWN = 20  # the most rows in a text
 _FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
 
 # Types of objects that define a program; that these live is expected.
