@@ -1,4 +1,4 @@
-"""A replacement for cProfile with the same interface and output, correct with threads, and cheaper.
+"""A replacement for cProfile with the same interface and output. It is correct with threads, and cheaper.
 
     import seismo.cprofile as cProfile
 
@@ -140,7 +140,7 @@ def label(code: str | CodeType) -> Label:
 
 
 def run(statement: str, filename: str | None = None, sort: Sort = -1) -> None:
-    """Run a statement in __main__, then print a table or write a file for pstats. SystemExit only ends it."""
+    """Run a statement in __main__, then print a table or write a file. SystemExit ends only the statement."""
     profile = Profile()
     _finish(profile, lambda: profile.run(statement), filename, sort)
 
@@ -152,7 +152,7 @@ def runctx(
     filename: str | None = None,
     sort: Sort = -1,
 ) -> None:
-    """Run a statement in these namespaces, and report as run() does."""
+    """Run a statement in these namespaces, then print a table or write a file as run() does."""
     profile = Profile()
     _finish(profile, lambda: profile.runctx(statement, globals, locals), filename, sort)
 

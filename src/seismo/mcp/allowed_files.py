@@ -1,4 +1,4 @@
-"""The check that a client names only files below one folder, after links are resolved."""
+"""The restriction of clients to files below one folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seismo.errors import UsageError
 
 
 class RootFolder:
-    """The folder that was given when the server started."""
+    """The folder whose files clients may read."""
 
     def __init__(self, folder: str) -> None:
         """Resolve the folder. Raise UsageError if it does not exist."""
@@ -19,8 +19,7 @@ class RootFolder:
     def inside(self, name: str) -> str:
         """Return the path of a file or folder below the root. Raise UsageError if it is outside or does not exist.
 
-        Links are resolved first. The answer for an outside path does not depend on its existence, because it is not
-        accessed.
+        Links are resolved first. A path outside is never accessed, so the answer does not depend on its existence.
         """
         try:
             path = os.path.realpath(os.path.join(self.path, name))

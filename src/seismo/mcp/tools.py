@@ -59,7 +59,7 @@ def answer(rows: list[dict[str, Any]], more: str, **others: Any) -> dict[str, An
 
 
 def text_answer(text: str, **others: Any) -> dict[str, Any]:
-    """Return an answer with a text, cut at the end of a line."""
+    """Return an answer with a text. A text that is too long is cut at the end of a line."""
     found = {**others, "note": NOTE, "text": text}
     if len(text) > MOST:
         found["text"] = text[: text.rfind("\n", 0, MOST) + 1 or MOST]
@@ -127,7 +127,7 @@ def _short_row(row: Any) -> Any:
 
 
 def failure(error: SeismoError) -> dict[str, Any]:
-    """Return an error with its parts."""
+    """Return an answer for an error, with its parts."""
     return {"error": {"what": error.what[:LONGEST], "where": error.where[:LONGEST], "hint": error.hint[:LONGEST]}}
 
 
@@ -299,7 +299,7 @@ class Tools:
         return incomplete(*named, problems=database.problems)
 
     def _function(self, database: Database, wanted: str) -> tuple[str, str]:
-        """Return the ids of the functions of a name, for SQL, and the full name, or raise UsageError."""
+        """Return the ids of the functions with a name, as a list for SQL, and the full name. Raise UsageError."""
         rows = _objects(database, "select id, module, qualname, calls from functions order by calls desc")
         names = {row["id"]: f"{row['module']}:{row['qualname']}" for row in rows}
         for fits in (names.__getitem__, lambda number: names[number].partition(":")[2]):

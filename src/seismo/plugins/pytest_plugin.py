@@ -1,6 +1,6 @@
 """The pytest plugin of seismo: options to cover, profile and check tests, markers and fixtures.
 
-Pytest loads this file in every run (entry point pytest11), so it only has declarations. The recording plugins
+Pytest loads this file in every run (entry point pytest11), so it contains only declarations. The recording plugins
 (pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. That is before
 conftest files and most plugins, so that their imports are recorded. Support for objects (pytest.leaks_marker,
 pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
@@ -79,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
-    """Declare the options that seismo.options has for a guest. begin: of their names."""
+    """Declare the options of seismo.options for this plugin. begin: the prefix of the option names."""
     from seismo.options import of
 
     for option in of(guest):
@@ -237,7 +237,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # innermost, so that logs and output of all runs are captured
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a marked test several times, or count its actions."""
+    """Run a test with the marker for leaks several times, or count for its budget."""
     __tracebackhide__ = True
     leaks, budget = item.get_closest_marker("seismo_no_leaks"), item.get_closest_marker("seismo_budget")
     if leaks is None and budget is None:

@@ -1,7 +1,7 @@
 """Timing of lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.recording_session with another recorder. A process has one engine, so calls
-and lines cannot be recorded at the same time.
+The base class is in seismo.sessions.recording_session. A process has one engine, so calls and lines cannot be recorded
+at the same time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recording of births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.recording_session with another recorder. A session must not record objects of
-its own: its first and last steps disable recording on this thread. So an empty block counts no birth, and a block that
-creates known objects counts exactly those. All threads are counted.
+The base class is in seismo.sessions.recording_session. A session must not record its own objects, so its first and last
+steps disable recording on this thread. An empty block therefore counts no birth, and the counts of other blocks are
+exact. All threads are counted.
 
     with seismo.objects() as r:
         r.mark("before")
@@ -46,9 +46,9 @@ _WORST = 8  # rows in the message of a failed budget
 
 
 class Objects(Reported, RecordingSession):
-    """A session that records births and deaths. If it is used again, its counts add up.
+    """A session that records births and deaths. The counts of repeated uses are added.
 
-    `born` counts objects created in it, `alive` those of them that live (at its end, if it has ended), `died` the
+    `born` counts the objects created in the session, `alive` those that lived at its end or live now, and `died` the
     others. The numbers are exact and cover all threads; in a running session they are current. With objects="types",
     deaths cannot be matched with births, so `alive` is the number of births minus all deaths.
     """

@@ -77,7 +77,7 @@ _started: list[tuple[int, Profile]] = []  # open sessions of start(), each with 
 
 
 def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile:
-    """Begin a session that stop() ends, with the options of `profile`. Starts may nest."""
+    """Begin a session that stop() ends; the options are those of `profile`. Calls may be nested."""
     session: Profile = profile(output=output, **options)
     session._enter(fork_handlers.Inside.NOBODY)  # no thread is noted, because another thread may call stop()
     _started.append((get_ident(), session))
@@ -85,7 +85,7 @@ def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[Cal
 
 
 def stop() -> Recording:
-    """End the last session that this thread started (or else any thread) and return its recording.
+    """End the last session that this thread started, or else any thread, and return its recording.
 
     Raise UsageError if nothing was started.
     """

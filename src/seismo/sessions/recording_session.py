@@ -34,10 +34,10 @@ _STRETCHES = 32
 
 
 class RecordingSession(SessionResults, Session):
-    """A session that has a recording. If it is used again, its recording adds up.
+    """A session that has a recording. Repeated uses are added up in one recording.
 
-    `recording` is the recording, of a running session the part so far, and of several uses the sum as one thread.
-    `output` is the file that is written at each end, or None.
+    `recording` is the current state of a running session, or the sum of all uses, with all threads combined. `output`
+    is the file that is written at each end, or None.
     """
 
     hide: tuple[str, ...] = ()  # files to leave out, in the form that engine.start() expects
@@ -57,7 +57,7 @@ class RecordingSession(SessionResults, Session):
         self._apart = False
 
     def apart(self) -> Self:
-        """Leave out threads that are already running when it begins, except the one that begins it.
+        """Leave out threads that run already when the session begins, except the thread that begins it.
 
         Return the session.
         """

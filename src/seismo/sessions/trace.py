@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class Trace(Profile):
     """A session that records calls and their times.
 
-    A journal grows with the running time, so it always goes to a file. Without `output`, that is an unnamed temporary
-    file, which exists as long as the session runs. `recording` is that of the last use. A session that begins while
-    another one records shares that session's journal: its own recording has the calls of its time, but no timeline.
+    The journal grows with the running time, so it is always written to a file. Without `output`, this is an unnamed
+    temporary file, which exists as long as the session runs. `recording` is the recording of the last use. A session
+    that begins while another one records shares that session's journal: its own recording has the calls of its time,
+    but no timeline.
     """
 
     name = "trace"
@@ -72,7 +73,7 @@ class Trace(Profile):
         return _identity(self._fd) == self._identity
 
     def _lose(self) -> None:
-        """Drop the temporary file, which the program has closed, and with it the timeline; the call counts remain."""
+        """Drop the temporary file, which the program has closed. The timeline is lost, and the call counts remain."""
         if self._file is not None:
             self._file.close()
         self._file = self.output = None
@@ -144,7 +145,7 @@ def trace(
         with seismo.trace(output="block.seismo") as t: ...     t.recording
         @seismo.trace                                          function.trace.recording
 
-    The recording is one of calls, as `profile` makes it, with a journal in addition to the tree. It includes events of
+    The recording is one of calls, as with `profile`, and has a journal beside the call tree. It includes events of
     `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
     differences:
 

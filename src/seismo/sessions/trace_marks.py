@@ -1,7 +1,7 @@
 # ruff: noqa: SIM105  contextlib would import collections
 """Events that a program adds to the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
 
-They can stay in a program permanently: while no timeline is recorded, each costs a call and a check of a flag.
+They can stay in a program. While no timeline is recorded, each costs a call and a check of a flag.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mark(name: str, /, **values: object) -> None:
 
 
 def count(name: str, value: float, /) -> None:
-    """Record the value that something has from now on, such as the length of a queue."""
+    """Record the current value of a quantity, such as the length of a queue."""
     if journaling():
         _note(_COUNT, 0, name, {"value": value})
 
@@ -67,9 +67,9 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
         with seismo.span("load", rows=n): ...
         @seismo.span("load")
 
-    It belongs to the context in which it begins (contextvars), so it follows a task across threads. A span that begins
-    inside another one has it as its parent. An object may be entered again before it is left, also in other threads and
-    tasks; each time is a separate span. `values` are as for `mark`.
+    It belongs to the context in which it begins (contextvars), so it follows a task across threads. The parent of a
+    span is the span in which it began. A span object may be entered again before it is left, also in other threads and
+    tasks. Each entry is a separate span. `values` are as for `mark`.
     """
 
     __slots__ = ("_name", "_open", "_values")
@@ -105,9 +105,9 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return the function, wrapped in a new span whenever it runs; for a coroutine function, until it has ended.
+        """Return a wrapper that runs the function in a new span. A coroutine's span lasts until its end.
 
-        Raise UsageError for a generator function, whose lifetime is not a period of work.
+        Raise UsageError for a generator function, which does not work all the time between its start and end.
         """
         from functools import wraps
 
@@ -138,7 +138,7 @@ def _note(kind: int, number: int, name: object, values: dict[str, object]) -> No
 
 
 def _text(text: object) -> str:
-    """Return a name, cut and escaped for the journal."""
+    """Return a name for the journal: escaped, and cut to the maximum length."""
     return engine.printable(str(text)[:_LONGEST])
 
 

@@ -1,8 +1,8 @@
-"""A watch, without its session: the expression, the actions, the output and the results.
+"""The core of a watch: the expression, the actions, the output and the results.
 
-The native core decides which events match and calls `_report` for them inside the program, with tracing suppressed, so
-the code here is not watched. No error here may reach the program, except for KeyboardInterrupt. An action that raises
-is reported once and ends the watch.
+The native core decides which events match, and calls `_report` for them inside the program. Tracing is suppressed
+meanwhile, so this code is not watched. No error here may reach the program, except for KeyboardInterrupt. An action
+that raises is reported once and ends the watch.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class ActiveWatch:
         self._native = None
 
     def stop(self) -> None:
-        """Stop matching. Idempotent, and callable from any thread and from actions."""
+        """Stop matching. Any thread and any action may call this, also repeatedly."""
         if self._native is not None:
             self._native.stop()
 
@@ -144,7 +144,7 @@ class ActiveWatch:
 
     @property
     def lost(self) -> int:
-        """Return the number of lost matches: out of memory or stack, or the expression itself failed."""
+        """Return the number of matches that were lost because memory or stack ran out or the expression failed."""
         return self._before[1] + (self._native.lost if self._native is not None else 0)
 
     @property

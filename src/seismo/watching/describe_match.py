@@ -95,7 +95,7 @@ class Describer:
         module: str,
         qualname: str,
     ) -> _match.Match:
-        """Return the match for an event as native/hub/watch.c reports it. Times are in ns, or -1 if there is none."""
+        """Return the match for an event that native/hub/watch.c reports. Times are in ns, or -1 if unknown."""
         match = _match.Match()
         code = frame.f_code
         match.time = monotonic() - self.began
@@ -180,7 +180,7 @@ class Describer:
 
 
 def _parameters(code: CodeType) -> list[tuple[str, str]]:
-    """Return pairs of a parameter's name and its form in the definition (with stars), in the definition's order."""
+    """Return the parameters in the order of the definition, as pairs of the name and the name with its stars."""
     names = code.co_varnames
     plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     found = [(name, name) for name in names[:plain]]

@@ -42,7 +42,7 @@ def summary(watch: ActiveWatch) -> list[str]:
 
 
 def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
-    """Return a hint to exclude the standard library if it has more of the matches than the program."""
+    """Return a hint to exclude the standard library if most matches are in it."""
     folder = os.__file__.rpartition("/")[0]
     modules: dict[str, int] = {}
     patterns: dict[str, None] = {}
@@ -86,7 +86,7 @@ def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
 
 
 def _terms(text: str) -> list[tuple[str, list[str]]]:
-    """Return the WORD(ARGUMENTS) terms of a valid expression, approximately: only quoted arguments and numbers."""
+    """Return the WORD(ARGUMENTS) terms of a valid expression. Only quoted arguments and numbers are parsed."""
     found: list[tuple[str, list[str]]] = []
     position = 0
     while (open_at := text.find("(", position)) >= 0:

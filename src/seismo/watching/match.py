@@ -23,7 +23,7 @@ _FIELDS = (  # in the order in which JSON has them
 
 
 class Match:
-    """A match, or the end or a line of a call that matched before.
+    """A match of the expression, or the end or a line of a call that matched before.
 
     moment: "event" (matched as it happened), "whole" (a call that matched at its end), "end" or "line" (of a call whose
     start matched)

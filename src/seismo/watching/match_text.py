@@ -7,8 +7,8 @@
     +0.0027  ✗ KeyError('x') in app.load  app.py:44
 
 Lines are indented by the number of matched calls around them. A header line marks each change of thread or task, so
-that interleaved threads stay readable. Each match is written in one piece. Values in a match are escaped already; names
-are escaped here.
+that interleaved threads stay readable. Each match is written by a single call. Names are escaped here; the values of a
+match are escaped already.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lines of the program's source files.
 
-This does not use linecache, which would be imported into the program, or might be a module of the program's.
+linecache is not used, because it would be imported into the program, or might be the program's own module.
 """
 
 from __future__ import annotations

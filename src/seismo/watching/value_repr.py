@@ -6,9 +6,9 @@ A value is inspected only by C code of the interpreter: its real type (`type(v)`
 metaclass runs. Dictionaries are scanned and never looked up, so no key's __eq__ or __hash__ runs either. A value that
 raises, hangs, counts its own accesses or lies about its class is therefore shown like any other.
 
-The cost of a value is bounded by the number of visited parts, their depth and the characters kept, whatever its size.
-Sequences are cut before they are visited and text before it is quoted; a huge integer is shown by its size.
-`repr=True` gives up these guarantees: the program's own __repr__ shows its instances, and only the length is bounded.
+The cost of a value does not depend on its size: the visited parts, their depth and the characters are limited.
+Sequences are cut before they are visited and text before it is quoted; a huge integer is shown by its size. `repr=True`
+gives up these guarantees: the program's own __repr__ methods run, and only the length is limited.
 
 Values whose names look secret (password, token, cookie ...) are hidden, in variables, fields and keys.
 """
@@ -127,7 +127,7 @@ def _address(value: object) -> str:
 
 
 class _Showing:
-    """The state while one value is shown: the remaining limits, and the containers being visited."""
+    """The state of the formatting of one value: the remaining limits, and the containers being visited."""
 
     __slots__ = ("inside", "left", "parts", "shower")
 
@@ -183,7 +183,7 @@ class _Showing:
         return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
 
     def mapping(self, value: dict[object, object], depth: int) -> str:
-        """Return KEY: VALUE, ... of any dict, read from its storage."""
+        """Return "KEY: VALUE, ..." of any dict, read from its storage."""
         shown: list[str] = []
         for key, item in islice(dict.items(value), ITEMS):
             if self.parts <= 0 or self.left < 0:
@@ -261,7 +261,7 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
 
 
 def _loaded(module: str, name: str) -> object:
-    """Return an attribute of a standard module if the program has loaded it, or a new object that equals nothing."""
+    """Return an attribute of a standard module, or a new object if the program has not loaded the module."""
     modules = sys.__dict__.get("modules")  # the program may have deleted it
     there = modules.get(module) if type(modules) is dict else None
     return there.__dict__.get(name) if type(there) is ModuleType else object()
@@ -427,7 +427,7 @@ _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
 
 
 def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
-    """Return a check that a class is really the named one, and that an instance contains no object of the program's."""
+    """Return a function that checks the class by identity, and that an instance contains no object of the program."""
 
     def check(value: object, kind: type) -> bool:
         if _loaded(module, name) is not kind:

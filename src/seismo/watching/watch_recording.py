@@ -1,12 +1,12 @@
 """The counts and times of a watch as a .seismo file, for `seismo report`, export, diff and merge.
 
 For each function, a watch has the number of matches and the time of the matched calls, but neither callers nor threads.
-So each function is one node without a parent, on one thread that stands for all. The report shows this because
-`recorder` in the metadata is "watch".
+So each function is one node without a parent, and all threads are one. The report shows this because `recorder` in the
+metadata is "watch".
 
-A node's time is the time that the function's matched calls ran, without the matched calls inside them and without the
-waiting of generators and coroutines. So the times add up. All of them were measured: there is no estimation error, and
-no overhead is subtracted.
+A node's time is the time in the function's matched calls. It excludes matched calls inside them, and the suspensions of
+generators and coroutines. So the sum of all times is the time in matched calls. All times were measured. They have no
+estimation error, and no overhead is subtracted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _open: dict[int, tuple[File, ActiveWatch]] = {}  # the files to update, each wit
 class File:
     """The file of a watch's `record`, checked when the watch is made and updated while it is on.
 
-    Until the watch ends, the file is complete at any time and records that its end is missing.
+    The file is complete after each update. Until the watch ends, it records that its end is missing.
     """
 
     def __init__(self, path: str, option: str) -> None:
@@ -55,7 +55,7 @@ class File:
         Output(path, option=option).discard()
 
     def begin(self, watch: ActiveWatch) -> None:
-        """Start updating the file, except in a forked child. An error is kept for end() to report."""
+        """Start updating the file, except in a forked child. end() reports an error of this."""
         if os.getpid() != self.pid:
             return
         self._ended, self._refused = None, ""

@@ -1,11 +1,11 @@
 """Magics for IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` or `%seismo`.
 
-The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
-interpreter ends. So tracebacks and reports find the source as for any other file. They do not run through IPython's
-run_cell, whose own work would be recorded. The value of the last expression is the result of the magic, as for %time.
+The statements are compiled as IPython compiles a cell, but under the name of a temporary file with their text. So
+tracebacks and reports find the source. They do not run through IPython's run_cell, whose own work would be recorded.
+The value of the last expression is the result of the magic, as for %time.
 
-If a cell fails, the table of what ran until then is shown. Then the magic fails with the cell's error, which IPython
-shows once, so that "run all" stops there.
+If a cell fails, the table of what ran until then is shown. Then the magic raises the cell's error, so that "run all"
+stops there, and IPython shows the error once.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def _function(shell: Any, text: str) -> CodeType:
 
 
 class Cell:
-    """Statements compiled as IPython would. `file` is their co_filename, `value` that of the last expression.
+    """Statements that are compiled as in IPython. `file` is their co_filename, `value` the result.
 
     `error` is the exception that they raised, or None.
     """
@@ -280,7 +280,7 @@ def _kept(shell: Any, source: str) -> str:
 
 
 def _number(shell: Any) -> int:
-    """Return the number of the calling cell. The shell's counter may be ahead of it already."""
+    """Return the number of the calling cell, which may be lower than the shell's counter."""
     frame = inspect.currentframe()
     while frame is not None:
         number: int | None = shell.compile._filename_map.get(frame.f_code.co_filename)
@@ -297,7 +297,7 @@ def shell_traceback(shell: Any, error: BaseException) -> list[str]:
 
 
 class Failed(Exception):  # noqa: N818  IPython shows it under the name of the cell's error
-    """Raised to end a cell: it makes IPython show the cell's error once, as if the cell had not been recorded."""
+    """Raised to end a cell, so that IPython shows the cell's error once and without seismo's frames."""
 
     lines: list[str]
 

@@ -1,12 +1,12 @@
 """The marker seismo_budget: a test fails if it exceeds its budget, with a report of the code responsible.
 
-Budgets are counts, which have no noise. Calls, exceptions and lines are counted in the first run of the test, births of
-objects in a second one, when caches are filled. Counting covers the item's own runtest(): the test function, with setUp
-and tearDown of a TestCase, but without fixtures. Pytest's own functions are left out.
+Budgets are counts, which have no noise. Calls, exceptions and lines are counted in the first run of the test. Births of
+objects are counted in a second run, after the first has filled all caches. Counting covers the item's own runtest():
+the test function, with setUp and tearDown of a TestCase, but without fixtures. The functions of pytest are left out.
 
-A database's execute() is called by the same library function wherever the calls originate, so the direct caller is of
-little use. Therefore a call over budget is followed up the path while each caller was called as often. The first caller
-that was called less often contains the loop. Its source and the counts of its lines identify the line.
+The direct caller of a function over budget is often a library: every query of an ORM, for example, passes the same
+function. So the report follows the callers up the path, as long as each was called as often as its callee. The first
+caller that was called less often contains the loop. The counts of its lines then identify the line with the call.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Run the test and count, with a second run for births. Exceptions of the test propagate."""
+    """Run the test and count; births need a second run. Exceptions of the test propagate."""
     __tracebackhide__ = True
     said: list[str] = []
     try:
@@ -245,7 +245,7 @@ def _fail(lines: list[str]) -> None:
 
 
 def _code_of(item: pytest.Item) -> CodeType | None:
-    """Return the code of the test function, or None if the test consists of more than this function."""
+    """Return the code of the test function, or None if the test has other code, such as a setUp method."""
     if hasattr(getattr(item, "instance", None), "setUp"):
         return None
     return getattr(getattr(item, "obj", None), "__code__", None)
@@ -256,7 +256,7 @@ def _has_failed(item: pytest.Item) -> bool:
 
 
 class _inside:  # noqa: N801  a context manager
-    """A context in which the item's runtest() runs inside `counts`, once."""
+    """A context manager that makes the item's next runtest() run inside `counts`."""
 
     def __init__(self, item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> None:
         self._item, self._counts = item, counts

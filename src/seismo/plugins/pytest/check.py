@@ -1,12 +1,11 @@
 """The plugin of --seismo-check: a pytest run that is compared with an earlier one.
 
-Counts only repeat from run to run with a fixed PYTHONHASHSEED, which must be set when the interpreter starts. So the
-pytest that the user started (Front) starts another one with the same arguments (Main), which runs the tests, counts,
-reports and fails. After its tests, Main starts pytest again without output (Again), with the same tests in reverse
-order. That needs a new process, because in the same one all caches would be filled. A difference between the two is a
-property of the tests, which get a band or are left out (seismo.check.compare). Births of objects are counted in a
-further run. For a revision of git, the same runs are made in a checkout. A count beyond a limit is confirmed by one
-more run of each side that can run.
+Counts are reproducible only with a fixed PYTHONHASHSEED, which must be set when the interpreter starts. So the pytest
+that the user started (Front) starts another one with the same arguments (Main), which runs the tests, counts, reports
+and fails. After its tests, Main starts pytest once more without output (Again), with the same tests in reverse order.
+Again is a new process, whose caches are as empty as Main's were. If the two runs differ, the test gets a band of
+allowed counts, or is left out (seismo.check.compare). Births of objects are counted in a further run. For a revision of
+git, the same runs are made in a checkout. A count beyond a limit is confirmed by an additional run of each side.
 
 Reordering keeps the tests of a module or class together, so that fixtures of that scope are set up as often as before.
 """
@@ -58,7 +57,7 @@ MOST = 10  # findings to show at most
 
 
 def role(options: Namespace) -> type[Front | Run]:
-    """Return the class for this process's role. Raises UsageError for options that do not go together."""
+    """Return the plugin's class for this process. Raise UsageError for options that exclude each other."""
     for name in ("cover", *(entry.verb for entry in KINDS.values() if entry.pytest)):
         given = getattr(options, f"seismo_{name}")
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
@@ -95,7 +94,7 @@ def _plugins(config: pytest.Config) -> list[str]:
 
 
 class Run:
-    """A process that counts. This class itself is used in workers of xdist."""
+    """The plugin of a process that counts; in workers of xdist, this class itself."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Start counting. Raise SeismoError if that is not possible."""
@@ -142,7 +141,7 @@ class Run:
 
 
 class Again(Run):
-    """A run for another process, which chooses the tests and their order."""
+    """The plugin of a run that another process started, with the tests and the order that it chose."""
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
@@ -220,7 +219,7 @@ class Main(Again):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # type: ignore[override]
-        """Compare and set the exit status; other plugins report after this."""
+        """Compare and set the exit status before other plugins report."""
         if self.pid != os.getpid():
             return
         self.end()
@@ -368,7 +367,7 @@ class Main(Again):
 
 
 def _turned(side: Side, there: Side) -> list[str]:
-    """Return pytest's arguments for the checkout: paths of the project are moved to it, missing files left out."""
+    """Return pytest's arguments for the checkout, with the project's paths moved there and missing files left out."""
     found = []
     for word in side.words:
         path, colons, rest = word.partition("::")
@@ -382,7 +381,7 @@ def _turned(side: Side, there: Side) -> list[str]:
 
 
 def _bounded(outcome: Outcome) -> Outcome:
-    """Return the outcome with fewer findings: for each verdict the sums and the largest changes."""
+    """Return the outcome with fewer findings: for each verdict, the sums and the largest changes."""
     comparison = outcome.comparison
     if comparison is None:
         return outcome

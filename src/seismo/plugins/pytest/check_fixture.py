@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """The value of the fixture.
+    """The value of the fixture seismo_check: a function that makes counted blocks.
 
         with seismo_check("load"):
             load(text)

@@ -51,7 +51,7 @@ def interpreter() -> list[str]:
 
 
 class Order:
-    """A plugin of each process that runs tests: it deselects unwanted tests and shuffles the others."""
+    """A plugin for processes that run tests: it deselects unwanted tests and changes the order of the others."""
 
     def __init__(self, folder: str) -> None:
         self._wanted = wanted(folder)
@@ -89,7 +89,7 @@ def settle(items: Iterable[pytest.Item]) -> None:
 def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
     """Return the tests in another order, with those of a module or class still together.
 
-    Seed 0 reverses the order, so that of any two tests the other one comes first.
+    Seed 0 reverses the order, so that each of two tests runs first once.
     """
     chance = random.Random(seed)
 
@@ -114,9 +114,9 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 
 @dataclass
 class SuiteSide:
-    """The runs of one side: of the current tests, or of those at another revision.
+    """All runs of the current tests, or of the tests at another revision.
 
-    `plugins` are pytest's, in this run.
+    `plugins` has the names of pytest's plugins in the user's run.
     """
 
     side: Side

@@ -34,7 +34,7 @@ KINDS = ("term", "term-missing", "html", *FILES, "none")
 
 @dataclass
 class Wanted:
-    """A requested report. `destination` is a file or folder, or a word that the kind defines; "" is the default."""
+    """A requested report. `destination` is a file, a folder or "skip-covered", or "" for the default."""
 
     kind: str
     destination: str
@@ -42,7 +42,7 @@ class Wanted:
 
 @dataclass
 class Result:
-    """The result of a run."""
+    """The coverage of a run: its recording, the report and the settings."""
 
     recording: Recording
     report: CoverageReport

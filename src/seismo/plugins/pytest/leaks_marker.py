@@ -1,12 +1,12 @@
 """The marker seismo_no_leaks: a test fails if it leaves objects behind in every run.
 
-The test runs several times in a row. A leak is a kind of object (a type and a creating line) of which every counted run
-has left some alive after all runs and a garbage collection. This is stricter than comparing numbers of objects, and
-necessary. The first run fills caches (warmup). A cache with one entry holds objects of the last run. A registry that is
-emptied and refilled holds as much as before. None of these holds objects of every run, but a growing container does.
+The test runs several times in a row. A leak is a kind of object, by type and creating line, that every counted run has
+left alive at the end. Comparing the numbers of objects before and after would not do, for three reasons. The first run
+fills caches (warmup). A cache with one entry holds objects of the last run. A registry that is emptied and refilled
+holds as many objects as before. None of these holds objects of every run, but a container that grows does.
 
-Only the inside of a run is recorded, as an interval of birth numbers. Between the runs this thread is quiet, so that
-objects of pytest and of this file are not recorded. Deaths are always recorded.
+Only the inside of a run is recorded, as an interval of birth numbers. Between the runs, recording is disabled on this
+thread, so that objects of pytest and of this file are left out. Deaths are always recorded.
 
 A test runs through its item's own runtest(). So methods of TestCase get their setUp and tearDown each time, and a
 plugin's event loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects
@@ -134,7 +134,7 @@ Leak = tuple[Place, list[int]]  # a place, and the number of living objects from
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Run the test as often as the marker requires, the last time by the yield. Exceptions of the test propagate."""
+    """Run the test as often as the marker requires; pytest makes the last run at the yield. Exceptions propagate."""
     __tracebackhide__ = True
     try:
         wanted = Wanted(mark)
@@ -207,7 +207,7 @@ class Runs:
         gc.collect()
 
     def leaks(self, wanted: Wanted, root: str) -> tuple[list[Leak], str]:
-        """Return the leaks, those of the project and of classes first, and "" or the reason why they are unknown.
+        """Return the leaks, the project's own first, and the reason why they are unknown, or "".
 
         Leaks are matched by line and not by the core's sites, because a function that a test defines is new in every
         run.

@@ -108,9 +108,9 @@ class ObjectCounts:
 
 
 def started(config: pytest.Config) -> Objects | None:
-    """Return a session that has begun, or None if that is not possible and the policy lets tests run anyway.
+    """Return a started session, or None if that is not possible and the ini option lets tests run anyway.
 
-    Otherwise end the test.
+    In all other cases, end the test as skipped or failed.
     """
     import seismo
 

@@ -4,11 +4,11 @@ A run has one recording, by default cover.seismo or profile.seismo. The process 
 to it, so that a crash loses a second at most. All other processes write parts to a folder beside it, which are merged
 at the end: xdist's workers and, with --seismo-...-children, processes that tests fork and start.
 
-A worker of xdist must start recording before its conftest files are imported. At that time it has the same options and
-nothing else. So the first process, in which no test runs then, puts the folder of the parts into an environment
-variable, which its workers remove first of all. A worker on another machine does not receive it. It records to memory,
-and xdist returns the recording at the worker's end; if such a worker crashes, its part is lost. A worker that crashes
-on this machine leaves what it had written.
+A worker of xdist must start recording before its conftest files are imported. At that time it knows nothing but its
+options. So the first process puts the folder of the parts into an environment variable, which its workers remove before
+anything else. A worker on another machine does not receive it. It records to memory, and xdist returns the recording at
+the worker's end; if such a worker crashes, its part is lost. A worker that crashes on this machine leaves what it had
+written.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class Quiet(children.Process):
 
 
 class RecordedTestRun:
-    """The plugin of one run, registered after it has started, in the first process and in each worker.
+    """The plugin of one run, in the first process and in each worker. It is registered after it has started recording.
 
-    `name` is that of the option, --seismo-NAME. `names_file` is the option with the recording's path. `heading` is that
-    of the summary. `doing` describes the activity in error messages.
+    `name` is the NAME in the option --seismo-NAME. `names_file` is the option with the recording's path. `heading`
+    stands above the summary. `doing` describes the activity in error messages.
     """
 
     name = names_file = heading = doing = ""
 
     def __init__(self, options: Namespace, file: str) -> None:
-        """Initialize without starting. `file` is the recording's path, relative to the current folder."""
+        """Initialize, without starting to record. `file` is the recording's path, relative to the current folder."""
         self.options = options
         self.folder = os.getcwd()  # a test may change the current folder
         self.path = os.path.join(self.folder, file)
@@ -236,7 +236,7 @@ def words(what: str, error: Exception) -> str:
 
 
 def _nothing(_output: Output) -> int:
-    """Do nothing yet: the first process's file is completed once all parts are there."""
+    """Do nothing: the first process's file is completed later, when all parts are there."""
     return 0
 
 

@@ -1,8 +1,8 @@
-"""Repeated runs of a test in one process as if nothing had run before, for the markers.
+"""Repeated runs of a test in one process, each as if it were the first, for the markers.
 
 Fixtures that keep objects of a test would make objects of every run look like leaks, and change what a second run
-finds. Those of pytest are reset between the runs: caplog, monkeypatch, recwarn, and the list of warnings for the
-summary. Captured output accumulates over all runs.
+finds. So the fixtures of pytest are reset between the runs: caplog, monkeypatch, recwarn, and the list of warnings.
+Captured output accumulates over all runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
 
 @contextmanager
 def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Undo at the end what was patched inside, and only that."""
+    """Undo, at the end, only the patches that were made inside."""
     before = dict(vars(patch))
     vars(patch).update(vars(pytest.MonkeyPatch()))
     try:
@@ -58,7 +58,7 @@ def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def empty_caches() -> None:
-    """Empty caches of the interpreter and standard library that grow with each new pattern, type or name."""
+    """Empty the caches of the interpreter and of the standard library."""
     import re
     import typing
 

@@ -3,8 +3,8 @@
 Both come from the call tree, in which each phase of a test is a node (plugins.pytest.profile). Work that a test started
 on other threads is not attributed to it.
 
-A library is one row for each of its functions that the project's own code calls, with the time of all library code
-below that call. What pytest and its plugins do around the tests is one sentence.
+A library function has a row if the project's own code calls it; the row includes all library code below. The time of
+pytest and its plugins is summed up in one sentence.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class Shared:
 
 
 class Suite:
-    """The tests of a recording, and what they share.
+    """The tests of a recording, and the functions that they share.
 
     `shared` has the functions of the project and those that they call. `around` has the time of pytest and its plugins
     in the phases of tests, in ns by package. `libraries` has the library of each Python function.
     """
 
     def __init__(self, recording: Recording) -> None:
-        """Sum up a recording with the times to show."""
+        """Sum up the times of a recording by test and by function."""
         self.recording = recording
         self.tests = self._tests()
         self.imports = import_system(recording).functions
@@ -169,7 +169,7 @@ class Suite:
 
 
 class _Walk:
-    """Walks over the subtrees of phases. `package`: that of pytest's plugins to which the last node belongs."""
+    """A walk over the calls of the tests' phases. `package`: the plugin of pytest to which the last node belongs."""
 
     def __init__(self, suite: Suite, functions: list[int], children: dict[int, list[int]]) -> None:
         self.functions, self._children = functions, children
@@ -178,7 +178,7 @@ class _Walk:
         self.package = PYTEST
 
     def below(self, top: int) -> Iterator[tuple[int, int, bool, bool]]:
-        """Yield each node below `top`, its row, True if it calls the row's function, and True if outermost in that.
+        """Yield (node, row, is a call of the row's function, is the outermost such call) for each node below `top`.
 
         A row is a function, or NO_ROW for code of pytest and its plugins.
         """
@@ -202,7 +202,7 @@ class _Walk:
                 waiting += [(child, row, package) for child in self._children[node]]
 
     def _row(self, function: int, above: int) -> tuple[int, bool]:
-        """Return the row of a function that a function of the row `above` calls, and True if this is a call of it."""
+        """Return the row for a call of the function from the row `above`, and True if the call enters that row."""
         library = self._libraries.get(function)
         if library == "":
             return function, True
@@ -211,7 +211,7 @@ class _Walk:
         return (min(self._imports) if function in self._imports else function), True
 
     def _package(self, function: int, above: str) -> str:
-        """Return the package of pytest or a plugin that a function belongs to, by that of its caller."""
+        """Return the plugin that a function belongs to, or its caller's plugin for code that is not installed."""
         module: str = self._modules[function]
         return module.partition(".")[0] or above if self._libraries.get(function) == INSTALLED else above
 
@@ -229,7 +229,7 @@ def _children(parents: Sequence[int]) -> dict[int, list[int]]:
 
 @dataclass
 class Cells:
-    """What the cells of the tables are made with."""
+    """The formatter of the tables' cells."""
 
     suite: Suite
     signs: text.Signs
@@ -329,7 +329,7 @@ def _write_around(paper: Paper, cells: Cells) -> None:
 
 
 def _large(found: list[Shared], ns: Callable[[Shared], float], cells: Cells) -> list[Shared]:
-    """Return the first functions, and of the others those that are not small."""
+    """Return the functions without the small ones, but at least the first few."""
     return [one for place, one in enumerate(found) if place < FEWEST or ns(one) >= SMALL * cells.whole_ns]
 
 
@@ -341,7 +341,7 @@ def _write_table(
     rows: Sequence[Test | Shared],
     cells: Cells,
 ) -> None:
-    """Write a table, if it has rows. title: with its remark. The names of rows get the rest of the width."""
+    """Write a table, unless it is empty. title: the title and a remark."""
     if not rows:
         return
     write_heading(paper, *title)

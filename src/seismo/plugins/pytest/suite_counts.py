@@ -1,12 +1,12 @@
-"""Counts of one run of a test suite: counting in each of its processes, and reading as one measurement.
+"""Counts of one run of a test suite: recording them in each process, and reading them as one measurement.
 
-A run has a folder. Each process that runs tests writes its calls and lines there, as `seismo check` records them. It
-also writes a JSON file with the number of lines that each test executed, because coverage counts are not by test. The
-calls of a test are in the tree, below the frame with its name (plugins.pytest.profile).
+A run has a folder. Each process that runs tests writes its recordings of calls and lines there. It also writes a JSON
+file with the number of lines that each test executed, because coverage counts are not by test. The calls of a test are
+in the tree, below the frame with its name (plugins.pytest.profile).
 
-Counts include setup, call and teardown of tests. The counts of a single test include its call only, because its setup
-may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test count
-for the functions but not for a test: they share rows with similar threads, so their test is unknown.
+Counts include setup, call and teardown of tests. The counts of a single test include only its call phase, because its
+setup may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test
+count for functions but for no test, because similar threads share their rows.
 
 Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). It records the
 thread of the tests in their phases only, and leaves out objects created in files of pytest and plugins.
@@ -214,7 +214,7 @@ class _CountedFrames(Frames):
 
 
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
-    """Return the measurement of a run. only: of these tests; if more ran, without lines of functions."""
+    """Return the measurement of a run. only: the tests to measure; if others ran, functions have no lines."""
     calls, lines = _counted(folder, "calls"), _counted(folder, "lines")
     notes = _notes(folder)
     by_test = _added(one["lines"] for one in notes)
@@ -259,7 +259,7 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
-    """Return what a run of births has counted."""
+    """Return the measurement of a run that counted births."""
     notes = _notes(folder)
     hidden = tuple({path for one in notes for path in one["hidden"]})
     found = of_recordings(places, objects=_counted(folder, "births"))
@@ -302,7 +302,7 @@ def block_of(test: str, name: str) -> str:
 
 
 def test_of(name: str) -> str:
-    """Return the test of a block; a test's own name is returned unchanged."""
+    """Return the name of a block's test; the name of a test is returned unchanged."""
     return name.partition(BLOCK)[0]
 
 
