@@ -1,6 +1,6 @@
 """The `seismo` command: finds and runs the verb, and reports errors as plain lines and exit statuses.
 
-A verb is a module of this package named as the verb, unless seismo.recording_kinds says that it is plain. It has
+Each verb is a module of this package with the same name, except plain verbs (see seismo.recording_kinds). It has
 
     add_arguments(parser)      adds its arguments to an argparse.ArgumentParser
     run(args) -> int           does the work and returns the exit status: 0 ok, 1 a check failed
@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def home(verb: str) -> Any:
-    """Return the module of a verb, or what stands for it."""
+    """Return the module of a verb, or a PlainVerb."""
     kind = recording_kinds.plain(verb)
     if kind:
         from seismo.cli.recording import PlainVerb

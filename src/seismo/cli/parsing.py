@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
             self.register("type", name, str)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the arguments. Raise UsageError for bad ones; --help ends with SystemExit."""
+        """Return the arguments. Raise UsageError for invalid ones, and SystemExit after --help."""
         for word in words:
             if word == "--":
                 break

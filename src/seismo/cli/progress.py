@@ -1,7 +1,7 @@
 """Drawing of progress on a terminal, for commands that work for more than a second.
 
-A thread of its own draws, so that work in native code, which reports no steps, still shows the time that has passed.
-The bar is erased before anything else is written, and comes back if the work goes on for another second.
+A separate thread draws. So the elapsed time is shown even while native code reports no steps. The bar is erased before
+anything else is written, and comes back if the work goes on for another second.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def shown() -> Iterator[None]:
 
 
 class _Bar:
-    """The current work, and its picture once there is one. The lock guards the picture."""
+    """The current work and its bar, if one is drawn. The lock guards the bar."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Verbs that record a program, and the recording: preparation before the program runs, and its end.
+"""Verbs that record a program: preparation before the program runs, and the end of the recording.
 
     def settings(given, program):                   {"quiet": True, ...}
         return {"source": given["source"], ...}     the recorder's settings
@@ -6,7 +6,7 @@
     VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
-A verb that wants more than that, such as another end, overrides make().
+A verb with its own end overrides make().
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """The destination of the messages at the end.
+    """The output for messages at the end of a recording.
 
-    `fd` is -1 if there is none. `path` is the recording's, quoted for the user's shell. `coloured` enables colours.
+    `fd` is its descriptor or -1. `path` is the recording's path, quoted for the user's shell. `coloured` enables
+    colours.
     """
 
     def __init__(self, fd: int, path: str, coloured: bool) -> None:
@@ -68,7 +69,7 @@ def settings_of(given: Given, _program: Program | None = None) -> dict[str, obje
 
 
 class RecordingVerb(Verb):
-    """A verb that records, with the options that all such verbs have.
+    """A verb that records a program. It has the options of all such verbs and its own.
 
     `kind` is the name of the kind in files. `name` is the verb's, by default that of the kind. `settings(given,
     program)` returns the recorder's settings, by default the given options; it may raise SeismoError.
@@ -97,7 +98,7 @@ class RecordingVerb(Verb):
 
 
 class PlainVerb:
-    """Stands for the module of a verb whose options are all declared in seismo.options."""
+    """A substitute for the module of a verb whose options are all declared in seismo.options."""
 
     def __init__(self, kind: str) -> None:
         entry = recording_kinds.KINDS[kind]
@@ -115,12 +116,11 @@ def _checked(given: Given, program: Program) -> dict[str, object]:
 
 
 class RecordedRun:
-    """A program that is recorded to a file. Everything that can be checked is checked before it runs.
+    """A program that is recorded to a file. All checks are made before it runs.
 
     `given` are the options, of which output, force, quiet and children are used here. `settings` are the recorder's.
     `summary(file, screen)` reports on the recording, a path or bytes, at the end. With `always`, it is called even if
-    there is nowhere to write (screen.fd is -1). It may return an exit status, which the process has if the program
-    itself ends with 0.
+    nothing can be written (screen.fd is -1). It may return an exit status for a program that ends with 0.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class RecordedRun:
         return run(self.program, begin, ended, self._discard)
 
     def _discard(self) -> None:
-        """Nothing ran: no recording."""
+        """Remove the recording of a program that did not run."""
         self.process.abandon()
         if self.process.parts:
             from seismo.process.children import remove_folder
@@ -192,7 +192,7 @@ class RecordedRun:
             self.taken.give_place(output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
-        """Run the end's work with output to os.devnull, so that the modules it needs are loaded now."""
+        """Run summary() with output to os.devnull, so that its modules are loaded now."""
         programs, sys.path = sys.path, self.path
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:

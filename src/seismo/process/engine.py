@@ -1,9 +1,9 @@
 """The engine of this process, shared by `seismo profile`, sessions, and followed children.
 
-The native engine records the whole process, so a second user only joins. This module counts the users, checks their
-settings against each other, and keeps the engine consistent across fork.
+The native engine records the whole process, so a second user only joins. This module counts the users, compares their
+settings, and keeps the engine consistent across fork.
 
-In a forked child the engine waits until `users.forked_hook`, which the starter sets, decides how to go on.
+In a forked child the engine waits for `users.forked_hook`, which the first user sets, to decide how to continue.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _launchers: set[str] = set()
 
 
 def hide_launcher() -> None:
-    """Leave out the script that called us to run a program, whose last lines run after the program's end."""
+    """Leave out the script that started seismo, whose last lines run after the program's end."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         name = frame.f_code.co_filename
@@ -54,7 +54,7 @@ def hide_launcher() -> None:
 
 
 def hidden(also: Iterable[str] = ()) -> str:
-    """Return the files to leave out, one a line; a trailing slash stands for all files below."""
+    """Return the files to leave out, one per line. A path with a trailing slash stands for all files below it."""
     return "\n".join([HIDE, *sorted(printable(name) for name in {*_launchers, *also} if "\n" not in name)])
 
 
@@ -246,9 +246,9 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder as one who records a whole process has it (process.children.Process): by default one of the engine.
+    """A recorder of a whole process (see process.children.Process); this class is for those that the engine runs.
 
-    users: who uses it. core: how the names of its functions in the native core begin.
+    users: its users. core: the prefix of its functions in the native core.
     """
 
     users = users
@@ -302,7 +302,7 @@ class Recorder:
         self._core("flush")
 
     def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  the recorder of objects uses it
-        """Write everything as if the process ended now in this way; "" takes it back. ask: include costly parts."""
+        """Write everything as if the process ended now; exit_ says how, and "" undoes it. ask: include costly parts."""
         self._core("ahead", exit_)
 
     def move(self, fd: int) -> bool:
@@ -335,7 +335,7 @@ class Recorder:
 
 
 def begin_collecting() -> None:
-    """Start from a heap without garbage, so that the cycle collector runs at the same places each time."""
+    """Collect all garbage, so that the cycle collector runs at the same places in each run."""
     if gc.isenabled():
         gc.collect()
 

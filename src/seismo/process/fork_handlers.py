@@ -1,7 +1,7 @@
-"""Handlers for forked children, which lack the threads that held locks and were inside of blocks.
+"""Handlers for forked children, which lack the threads that held locks or were inside `with` blocks.
 
-The interpreter calls one Python function of ours there, the one in this file. It frees the locks, and then calls the
-registered hooks in the order of USERS, RECORDERS, LAST.
+The interpreter calls _after_fork() in the child. It frees the locks, and then calls the registered hooks in the order
+of USERS, RECORDERS, LAST.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ os.register_at_fork(after_in_child=_after_fork)  # registration cannot be undone
 
 
 class Inside:
-    """A count by thread of calls and `with` blocks that are active now. Changed only with a lock held."""
+    """The number of active calls and `with` blocks, by thread. A lock must be held to change it."""
 
     NOBODY = 0  # the stand-in for a thread's id in blocks that any thread may leave
 
@@ -77,7 +77,7 @@ class Inside:
         self._threads[thread] = self._threads.get(thread, 0) + 1
 
     def leave(self) -> bool:
-        """Count one less for this thread, or for another if this one has none. Return True if that was the last."""
+        """Count one less for this thread, or for another one if it has none. Return True if none are left."""
         if not self._threads:
             return False  # a coroutine ends in a forked child that lacks the thread in which it began
         thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)

@@ -1,8 +1,8 @@
 """The end of a recording of several processes: their parts become one file.
 
-A process that still runs keeps its part: the merge waits for it only a moment, and the folder stays. The merged file
-lists as losses the processes that could not be recorded and left a mark (child_startup/unrecorded_mark.py), parts that
-could not be read, and processes that still ran.
+The merge waits a moment for processes that still run. After that their parts remain, and so does the folder. The merged
+file lists as losses the processes that could not be recorded and left a mark (child_startup/unrecorded_mark.py), parts
+that could not be read, and processes that still ran.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
 class TakenParts:
-    """The content of the folder that was merged before an exec, in case the exec fails and the recording goes on.
+    """The parts that were merged before an exec, kept in case the exec fails and the recording continues.
 
-    The parts are one file without a name, so that nothing is left behind if the exec succeeds.
+    They are kept in one file without a name, which vanishes if the exec succeeds.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class TakenParts:
         output.close()
 
     def take_place(self, merge: str, path: str) -> None:
-        """Give the recording's name to the merged file that the exec will leave."""
+        """Rename the merged file to the recording's name, before the exec."""
         is_ = os.stat(merge)
         self._merge = is_.st_dev, is_.st_ino
         os.replace(merge, path)
@@ -64,8 +64,9 @@ class TakenParts:
     def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
         """Continue the recording under its name, after the exec has failed.
 
-        The merged file took the name, and no system call gives a nameless file its name back. So a copy takes the name,
-        and the recorder moves there (`move`). A process killed in between leaves a file without an end.
+        The merged file has replaced the recording, which has no name any more, and no system call can restore it. So a
+        copy of the recording gets the name, and the recorder continues in the copy (`move`). If the process is killed
+        in between, the file has no end.
         """
         merge, self._merge = self._merge, None
         is_ = os.stat(output.path, follow_symlinks=False)
@@ -96,7 +97,7 @@ def _copy(fd: int, to: int) -> None:
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
     """Merge the parts in the folder into the recording and remove them. Return messages for the user.
 
-    goes_on: the process may need them again, so they are put into `taken`. The losses in `taken` are listed again.
+    goes_on: the exec may fail, so keep the parts in `taken`. The losses in `taken` are listed again.
     """
     from seismo.model import read
 
@@ -174,7 +175,7 @@ def _lines(path: str) -> list[str]:
 
 
 def still_written(paths: list[str]) -> set[str]:
-    """Return those of the parts that a living process still locks, after waiting for a moment."""
+    """Wait for a moment, and return the parts that a running process still locks."""
     import fcntl
     from time import monotonic, sleep
 

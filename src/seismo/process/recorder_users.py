@@ -1,6 +1,6 @@
-"""The users of a recorder of this process: sessions, and the recording of the whole process.
+"""The users of a recorder: sessions, and the recording of the whole process.
 
-The first one starts it, others join, and the last one stops it.
+The first user starts the recorder, others join, and the last one stops it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class RecorderUsers:
     """The users of one recorder. forked_hook: called in a forked child with users, instead of `after_fork`."""
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
-        """Register a fork handler. after_fork: called in a forked child with -1 to go on in memory, or -2 to stop."""
+        """Register a fork handler. after_fork: called in a forked child with -1 (continue in memory) or -2 (stop)."""
         # Held while users come and go; re-entrant because a signal handler may open a session in between.
         self._lock = fork_handlers.new_lock()
         self._all: list[object] = []  # sessions; None stands for the recording of the whole process

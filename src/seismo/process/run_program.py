@@ -1,8 +1,8 @@
 """Run a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, and record it.
 
-Shape. The program runs inside a call of ours, but its end is left to the interpreter. Its exceptions propagate through
-our frames to the interpreter's own top level. So SystemExit, the exit status, death by SIGINT, waiting for threads,
-atexit handlers and the flushing of files need no imitation. Three things are arranged:
+Shape. The program runs inside a call of this module, but the interpreter handles its end. Its exceptions propagate
+through seismo's frames to the interpreter's top level. So SystemExit, the exit status, death by SIGINT, waiting for
+threads, atexit handlers and the flushing of files need no imitation. Three things are arranged:
 
 - The program's first frame looks like the bottom of the stack (hub/hidden_frames.h).
 - Just before an exception leaves us, sys.excepthook is replaced by a hook that takes our frames off the traceback,
@@ -163,7 +163,7 @@ def _status(stop: SystemExit) -> str:
 
 
 def _prepare(program: Program) -> ModuleType:
-    """Set up sys as at the start of the program. Return the program's empty __main__."""
+    """Set up the module sys as at the start of the program. Return an empty __main__ for the program."""
     given = len(sys.argv) - 1
     sys.argv = program.argv
     _restore_orig_argv(program, given)
@@ -192,7 +192,7 @@ def _folder_of(script: str) -> str:
 
 
 def _restore_orig_argv(program: Program, given: int) -> None:
-    """Set sys.orig_argv as without seismo, by which a program may restart itself (an auto-reloader)."""
+    """Set sys.orig_argv as without seismo, because a program may restart itself by it (auto-reloaders do)."""
     words = sys.orig_argv
     head = words[: len(words) - given] if 0 < given < len(words) else words[:1]
     if head and head[-1] == "seismo" and len(head) > 2:
@@ -203,7 +203,7 @@ def _restore_orig_argv(program: Program, given: int) -> None:
 
 
 def _new_main() -> ModuleType:
-    """Return a __main__ as the interpreter makes it: the same names in the same order, and no others."""
+    """Return a __main__ with the same names in the same order as the interpreter's own."""
     import builtins
 
     old = sys.modules["__main__"]
@@ -232,7 +232,7 @@ def _importable(path: str) -> bool:
 
 
 def _load_script(full: str, main: ModuleType) -> CodeType:
-    """Return the script's code, and set the script's names in __main__. Raises what compiling raises."""
+    """Return the script's code, and set the script's names in __main__. Raise errors of the compiler."""
     external = sys.modules["_frozen_importlib_external"]
     compiled = full.endswith(".pyc")
     loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
@@ -249,7 +249,7 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
 
 
 def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
-    """Return the code of a program from standard input, and set its names in __main__. Raises what compiling raises."""
+    """Return the code of a program from standard input, and set its names in __main__. Raise errors of the compiler."""
     main.__dict__["__file__"] = "<stdin>"
     if sys.version_info < (3, 15):
         main.__dict__["__cached__"] = None
@@ -296,7 +296,7 @@ def _dedent(text: str) -> str:
 
 
 def _hide_our_frames(error: BaseException, began: bool) -> None:
-    """Make the interpreter print the exception without our frames. began: False if the error is from compiling.
+    """Make the interpreter print the exception without seismo's frames. began: False for an error of the compiler.
 
     The traceback begins with the frame of run(), and frames further down are added while the exception propagates. So
     the clean traceback is put in place when the interpreter, at its top level, calls the hook.
@@ -354,7 +354,7 @@ def _records_alone() -> bool:
 
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
-    """Print what the interpreter prints for a hook that raises."""
+    """Print the error of a sys.excepthook that raises, as the interpreter does."""
     inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
     stderr = sys.stderr
     if stderr is None:

@@ -1,7 +1,7 @@
 """The mark of a process that could not be recorded, in the folder of the parts.
 
-The recording has no other trace of the process, so the mark needs only the standard library and any Python since 2.7
-(sitecustomize, beside this file, runs it as text).
+The mark is all that the recording has of such a process. So this file needs only the standard library of any Python
+since 2.7. sitecustomize, beside this file, runs it as text.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -1,29 +1,29 @@
-"""The search for holders of live objects: from each object up to the roots.
+"""The search for the holders of live objects, from each object up to the roots.
 
     search = Search(addresses)           {object's id: addresses of its sample}
     search.run()
     rows = search.tree(addresses_of_one_site)
 
-Shape. The recorder has survivors by address only, and an address is never dereferenced: an object that died unseen
-would leave it dangling. Instead the core walks the objects tracked by the collector and compares their references with
-the addresses (native/module/referrers.c). The first pass finds the survivors themselves, containers that are not
-tracked, and all possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are
-roots. Roots are variables of modules and of running functions, types, functions of a module, and code.
+Shape. The recorder knows survivors by address only. An address is never dereferenced, because the object may have died
+unnoticed. Instead the core walks the objects tracked by the collector and compares their references with the addresses
+(native/module/referrers.c). The first pass finds the survivors themselves, containers that are not tracked, and all
+possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are roots. Roots are
+variables of modules and of running functions, types, functions of a module, and code.
 
 Bounds. For each object a few referrers of each type are kept, so that ten thousand children with a reference to their
-parent do not hide the one list that holds it. There are limits for the objects of a layer, the layers, and the time.
-Anything beyond is marked as too far.
+parent do not hide the one list that holds it. There are limits for the objects of a layer, the layers, and the time. An
+object beyond the limits is marked as too far.
 
-The tree. Objects of the same name that hold in the same way are grouped; a row is such a group, and counts the
-survivors below it. Intermediate objects are left out: an instance's dictionary (the instance holds), a cell and its
-function's tuple of cells (the function holds, by a variable). If a root holds an object, only the ways to roots are
-shown, the shortest first. If none does, all ways are shown: the object is in a cycle, or C code holds it.
+The tree. Holders with the same name and the same kind of reference form one row, which counts the survivors below it.
+Intermediate objects are left out: an instance's dictionary (the instance holds), a cell and its function's tuple of
+cells (the function holds, by a variable). If a root holds an object, only the ways to roots are shown, the shortest
+first. If no root holds it, all ways are shown: the object is in a cycle, or C code holds it.
 
 Side effects. The search creates only frame objects for running frames, and dictionaries of instances without one if an
-attribute's name has to be found. The collector is disabled meanwhile, as our garbage would trigger it. The thread is
-quiet, so that nothing of the search is recorded.
+attribute's name has to be found. The collector is disabled meanwhile, because the search's own garbage would trigger
+it. Recording is disabled on this thread.
 
-Why not walk down from the roots: that finds only one way to each object.
+A walk down from the roots would find only one way to each object.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Row = tuple[int, int, int, int, str, str]
 
 
 class Edge:
-    """A reference to an object. next: the holder's id, or 0 for a root, whose holders do not matter."""
+    """A reference to an object. next: the id of the holder, or 0 if the holder is a root."""
 
     __slots__ = ("exact", "general", "label", "next")
 
@@ -67,7 +67,7 @@ class Edge:
 
 
 class Search:
-    """Search the referrers of objects. cut: True if time ran out."""
+    """A search for the holders of objects. cut: True if the time ran out."""
 
     def __init__(self, addresses: Iterable[int], seconds: float = SECONDS) -> None:
         self.cut = False
@@ -76,7 +76,7 @@ class Search:
         self._clear()
 
     def _clear(self) -> None:
-        """Replace all containers, since those that exist when the heap is listed would be found as holders."""
+        """Replace all containers, because the heap's list has the old ones, which would count as holders."""
         self._kept: dict[int, object] = {}  # objects by id, kept alive so that ids are not reused
         self._referrers: dict[int, list[object]] = {}
         # By an object's id, the variables of running functions that hold it.
@@ -245,8 +245,8 @@ class Search:
     def tree(self, addresses: Iterable[int], fits: Callable[[object], bool] = lambda _: True) -> list[Row]:
         """Return the holders of these objects, the most frequent first; a parent precedes its children.
 
-        fits: returns True if the object at an address is the wanted one; other addresses are left out. A row without a
-        name counts the survivors without a known holder.
+        fits: returns True for a wanted object; other objects at the addresses are left out. A row without a name counts
+        the survivors without a known holder.
         """
         survivors = [number for number in addresses if number in self._kept and fits(self._kept[number])]
         rows: list[Row] = []

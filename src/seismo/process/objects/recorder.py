@@ -50,7 +50,7 @@ class ObjectRecorder(engine.Recorder):
         self._leaks = False
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Start as the engine does. Two more settings: holders, the number of sites; leaks, to use what spans left."""
+        """Start the engine. Two more settings: holders (how many sites to search) and leaks (search those of spans)."""
         check_possible()
         self._holders = int(settings.get("holders") or 0)  # type: ignore[call-overload]
         self._leaks = bool(settings.get("leaks"))
@@ -77,7 +77,7 @@ class ObjectRecorder(engine.Recorder):
             _core.objects_quiet(False)
 
     def ahead(self, exit_: str, ask: bool = False) -> None:
-        """Write everything as the engine does, with the holders if `ask`."""
+        """Write everything as the base class does; with `ask`, search the holders first."""
         _core.objects_quiet(True)
         try:
             if exit_ and ask:
@@ -114,7 +114,7 @@ def _collects() -> bool:
 
 
 def collect() -> None:
-    """Destroy unreachable objects on a thread whose deaths are recorded, but not its births."""
+    """Collect garbage on a thread on which deaths are recorded and births are not."""
     import gc
 
     _core.objects_quiet(False)

@@ -1,11 +1,12 @@
-"""The way that one object holds another (attribute, key, index or variable), and the names of holders.
+"""Labels of references (attribute, key, index or variable), and names of the objects that hold them.
 
 As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type, with the
 unbound methods of built-in types (`dict.items(x)` reads the storage whatever a subclass overrides) and with descriptors
 made by C code (slots, members). No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
-for the object by identity, never searched with `in`. A container that another thread changes meanwhile yields nothing.
+for the object by identity, never searched with `in`. If another thread changes a container meanwhile, the search in it
+ends.
 
-Why not gc.get_referrers for each object: it walks the whole heap each time, and does not return the way.
+gc.get_referrers() is not used, because it walks the whole heap for each object and does not return the label.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ _KEPT = {
 
 
 def is_a(value: object, kind: type) -> bool:
-    """Return isinstance() by the real type, without __class__ or a metaclass."""
+    """Return True if the value's real type is a subclass of `kind`, whatever __class__ or a metaclass return."""
     return type.__subclasscheck__(kind, type(value))
 
 
@@ -153,7 +154,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
 
 
 def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
-    """Yield groups of places in a holder, cheap and informative ones first. A place: object, exact and general way."""
+    """Yield groups of references in a holder, cheap ones first, as (object, exact label, general label)."""
     kind = type(holder)
     for base, places in _CONTAINERS:
         if is_a(holder, base):
@@ -217,7 +218,7 @@ def _in_set(holder: Any) -> Iterator[tuple[object, Any, str]]:
 
 
 def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
-    """Yield the places of a tuple. They have meanings, so they are not generalised; a named tuple names them."""
+    """Yield the references of a tuple. Its first items keep their own labels: an index, or a name in a named tuple."""
     names: object = None
     if type(holder) is not tuple:
         names = next((value for key, value in _type_items(type(holder)) if key == "_fields"), None)
