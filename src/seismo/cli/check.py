@@ -202,8 +202,8 @@ class _Checking:
         from seismo.check.outcome import Outcome
 
         remarks: list[str] = []
-        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
-            remarks += said
+        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, notes):
+            remarks += notes
             new_runs = self._measured(self.new, True)
             try:
                 old_runs = self._measured(old, False)
@@ -217,7 +217,7 @@ class _Checking:
             if self._timed:
                 from seismo.check.cpu_time import compared
 
-                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._tell)
+                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._note)
         return outcome
 
     def _about_build(self, error: CheckError) -> None:
@@ -312,7 +312,7 @@ class _Checking:
         from seismo.check.counted_runs import measured
 
         show = self._show if shown and not self.quiet else None
-        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._tell)
+        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._note)
 
     def _sized(self, side: Side, size: int = 0) -> Side:
         """Return the side with the given size, by default the largest."""
@@ -333,7 +333,7 @@ class _Checking:
         for side in (old, self.new) if old is not None else (self.new,):
             by_size = {}
             for size in self.sizes.numbers:
-                self._tell(f"{side.name or 'now'}: {self.sizes.name}={size}")
+                self._note(f"{side.name or 'now'}: {self.sizes.name}={size}")
                 by_size[size] = measure(self._sized(side, size))
             found.append(growths(by_size))
         outcome.growths = list(found[-1].values())
@@ -357,7 +357,7 @@ class _Checking:
         stream.buffer.write(data)
         stream.buffer.flush()
 
-    def _tell(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         if not self.quiet and sys.stderr.isatty():
             sys.stderr.write(f"seismo: {text}\n")
             sys.stderr.flush()

@@ -165,7 +165,7 @@ class _Run:
         if likely and self.began and not self.done and self.pid == os.getpid():
             if self.watch.file is not None:
                 self.watch.unwritten = self.watch.file.end(self.watch, go_on=True)
-            self._tell()
+            self._write_results()
             self._flush()
 
     def exec_failed(self) -> None:
@@ -188,12 +188,12 @@ class _Run:
             with Restored():
                 self.watch.__exit__(None, None, None)
                 if self.pid == os.getpid():
-                    self._tell()
+                    self._write_results()
                 self._flush()
         except Exception:  # noqa: BLE001  a failed report must not change the program's exit
             return
 
-    def _tell(self) -> None:
+    def _write_results(self) -> None:
         if self.stderr is None or not stderr_is_open():
             return
         lines = self.watch.report()

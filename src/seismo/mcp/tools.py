@@ -91,9 +91,9 @@ def incomplete(*recordings: tuple[str, Recording], problems: Iterable[tuple[str,
     recordings: pairs of a name, as the client wrote it, and a recording
     problems: further findings of a query, as pairs of such a name and a sentence
     """
-    said = [sentence for _, sentence in facts.incomplete(Signs(), *recordings)]
-    said += [f"{name}: {problem}" for name, problem in dict.fromkeys(problems)]
-    return {"incomplete": [_shortened(sentence) for sentence in said[:ROWS]]} if said else {}
+    sentences = [sentence for _, sentence in facts.incomplete(Signs(), *recordings)]
+    sentences += [f"{name}: {problem}" for name, problem in dict.fromkeys(problems)]
+    return {"incomplete": [_shortened(sentence) for sentence in sentences[:ROWS]]} if sentences else {}
 
 
 def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], list[str]]:
@@ -102,7 +102,7 @@ def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], li
     Functions and lines without a change are omitted. The others alternate between the most certain change of own time
     and the largest change of calls.
     """
-    data, said = dict(found), []
+    data, omitted = dict(found), []
     for name, rows in found.items():
         if not isinstance(rows, list):
             continue
@@ -114,12 +114,12 @@ def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], li
             turns = (row for pair in itertools.zip_longest(surest, by_count) for row in pair if row)
             changed = list({id(row): row for row in turns}.values())
             if len(changed) < len(rows):
-                said.append(f"{len(rows) - len(changed)} {name} with as many {count} and no sure change of time")
+                omitted.append(f"{len(rows) - len(changed)} {name} with as many {count} and no sure change of time")
             rows = changed
         data[name] = [_short_row(row) for row in rows[:limit]]
         if len(rows) > limit:
-            said.append(f"{len(rows) - limit} more of {name}: ask for more by `limit`")
-    return data, said
+            omitted.append(f"{len(rows) - limit} more of {name}: ask for more by `limit`")
+    return data, omitted
 
 
 def _short_row(row: Any) -> Any:
@@ -215,9 +215,9 @@ class Tools:
         limit = max(1, min(limit, 200))
         while True:
             data, left_out = changed_first(found, limit)
-            said = {"left_out": "; ".join(left_out)} if left_out else {}
+            omitted = {"left_out": "; ".join(left_out)} if left_out else {}
             if limit == 1 or len(json.dumps(data)) <= MOST:
-                return {"note": NOTE, "old": old, "new": new, **lacks, "data": data, **said}
+                return {"note": NOTE, "old": old, "new": new, **lacks, "data": data, **omitted}
             limit //= 2
 
     def tables(self) -> dict[str, Any]:
@@ -258,14 +258,14 @@ class Tools:
         if not program[0].startswith("-"):
             self.root.file(program[0])
         output = f"{verb}-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}.seismo"
-        status, said = self._run([verb, "-q", "-o", output, *program])
+        status, output_end = self._run([verb, "-q", "-o", output, *program])
         made = output if os.path.exists(os.path.join(self.root.path, output)) else None
-        return text_answer(said, file=made, exit_status=status)
+        return text_answer(output_end, file=made, exit_status=status)
 
     def check(self, words: list[str]) -> dict[str, Any]:
         """Return the output and exit status of `seismo check` with these arguments."""
-        status, said = self._run(["check", *words])
-        return text_answer(said, exit_status=status, within=status == 0)
+        status, output_end = self._run(["check", *words])
+        return text_answer(output_end, exit_status=status, within=status == 0)
 
     def _run(self, words: Sequence[str]) -> tuple[int, str]:
         """Return the exit status and the end of the output. Raise UsageError if it took too long."""

@@ -21,12 +21,12 @@ _locks: list[ref[RLock]] = []
 # Sessions come first: those whose threads are all missing leave their recorders. Then the recorders decide whether to
 # go on. Last comes code that begins a recording in the child.
 USERS, RECORDERS, LAST = range(3)
-_told: tuple[list[Callable[[], None]], ...] = ([], [], [])
+_hooks: tuple[list[Callable[[], None]], ...] = ([], [], [])
 
 
 def register(hook: Callable[[], None], when: int) -> None:
     """Register a hook to call in each forked child."""
-    _told[when].append(hook)
+    _hooks[when].append(hook)
 
 
 def new_lock() -> RLock:
@@ -45,7 +45,7 @@ def _after_fork() -> None:
         if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
             lock._at_fork_reinit()  # type: ignore[attr-defined]
     failure: BaseException | None = None
-    for hook in [hook for hooks in _told for hook in hooks]:
+    for hook in [hook for hooks in _hooks for hook in hooks]:
         try:
             hook()
         except BaseException as error:  # noqa: BLE001  the other hooks must run, too, before the error is raised

@@ -152,9 +152,9 @@ def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
         names = sorted(os.listdir(place)) if os.path.isdir(place) else []
         paths += [os.path.join(place, name) for name in names if name.endswith(MARK)]
     for path in paths[:_MOST_MARKS]:
-        said = dict(zip(LINES, _lines(path), strict=False))
-        who = f"{said.get('argv', '')} (pid {said.get('pid', '?')}, Python {said.get('version', '?')})"
-        losses.append(_loss("child-unrecorded", 1, f"{who}: {said.get('why', 'it does not say why')}"))
+        found = dict(zip(LINES, _lines(path), strict=False))
+        who = f"{found.get('argv', '')} (pid {found.get('pid', '?')}, Python {found.get('version', '?')})"
+        losses.append(_loss("child-unrecorded", 1, f"{who}: {found.get('why', 'no reason is known')}"))
     if len(paths) > _MOST_MARKS:
         losses.append(_loss("child-unrecorded", len(paths) - _MOST_MARKS, "and others"))
     return losses, paths

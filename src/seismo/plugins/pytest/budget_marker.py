@@ -196,13 +196,13 @@ def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
     """Run the test and count; births need a second run. Exceptions of the test propagate."""
     __tracebackhide__ = True
-    said: list[str] = []
+    invalid: list[str] = []
     try:
         limits = budgets(mark)
     except SeismoError as error:
-        said, limits = error.lines(), []
-    if said:
-        _fail(said)
+        invalid, limits = error.lines(), []
+    if invalid:  # outside of the except block, or pytest would show both errors
+        _fail(invalid)
     counted = Counted()
     limits = _of_this_run(item, limits)
     born = any(limit.quantity == "births" for limit in limits)
@@ -223,9 +223,9 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
             unavailable(item.config, f"{quantity}: {why}")
             limits = [limit for limit in limits if limit.quantity != quantity]
     root, code = str(item.config.rootpath), _code_of(item)
-    said = [text for limit in limits for text in _over(limit, counted, root, code)]
-    if said:
-        _fail(said)
+    exceeded = [text for limit in limits for text in _over(limit, counted, root, code)]
+    if exceeded:
+        _fail(exceeded)
     return result
 
 

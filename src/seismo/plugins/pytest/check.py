@@ -82,7 +82,9 @@ class Front:
         if config.option.help or config.option.version or config.option.collectonly:
             return None
         if any(not isinstance(plugin, str) for plugin in given.plugins or ()):
-            raise pytest.UsageError("--seismo-check starts pytest anew, which plugins that are objects do not survive")
+            raise pytest.UsageError(
+                "--seismo-check starts another pytest, which plugins that are objects do not survive"
+            )
         command = [*interpreter(), *map(str, given.args)]
         return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
 
@@ -349,9 +351,9 @@ class Main(Again):
         from seismo.check.writers import text
 
         terminalreporter.write_sep("=", "seismo check")
-        for name, said in self._over_budget.items():
+        for name, message in self._over_budget.items():
             terminalreporter.write_line(f"{name} makes more objects than it may", red=True)
-            terminalreporter.write_line(said)
+            terminalreporter.write_line(message)
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.outcome is not None:

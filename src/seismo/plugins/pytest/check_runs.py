@@ -141,10 +141,11 @@ class SuiteSide:
         status, output = run([*interpreter(), *self.side.words, *last], side)
         outcomes = Path(folder, OUTCOMES)
         if status not in (0, 1) or not outcomes.exists():
-            said = output.decode("utf-8", "replace").strip().splitlines()[-12:]
+            last_lines = output.decode("utf-8", "replace").strip().splitlines()[-12:]
             where = f" at {self.side.name}" if self.side.name else ""
             raise CheckError(
-                f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
+                f"the tests could not be run again{where}: pytest ended with status {status}",
+                hint="\n".join(last_lines),
             )
         found = json.loads(outcomes.read_text(encoding="utf-8"))
         self.over |= found["over"]

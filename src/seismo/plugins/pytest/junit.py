@@ -57,8 +57,8 @@ def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]
         for quantity, count in counts.items():
             _property(element, f"seismo.{quantity}{block}", str(count))
         if not block and test in failures and element.find("failure") is None:
-            said = "\n".join(printable(line) for text in failures[test] for line in text.split("\n"))
-            ET.SubElement(element, "failure", message="seismo check: more than it may").text = said
+            message_text = "\n".join(printable(line) for text in failures[test] for line in text.split("\n"))
+            ET.SubElement(element, "failure", message="seismo check: a count is over its limit").text = message_text
             xml.stats["failure"] += 1
             xml.stats["passed"] -= 1
 
